@@ -56,19 +56,19 @@ export {
   indexPut,
   type SliceIndex,
   slice,
-} from './ops/advanced-index.ts';
-export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.ts';
-export { expand } from './ops/broadcast.ts';
-export type { CallTraceCounts } from './ops/call-trace.ts';
-export { cast } from './ops/cast.ts';
-export { type CholeskyOptions, cholesky } from './ops/cholesky.ts';
+} from './ops/indexing/advanced-index.ts';
+export { type AttentionOptions, scaledDotProductAttention } from './ops/products/attention.ts';
+export { expand } from './ops/core/broadcast.ts';
+export type { CallTraceCounts } from './ops/core/call-trace.ts';
+export { cast } from './ops/core/cast.ts';
+export { type CholeskyOptions, cholesky } from './ops/linalg/cholesky.ts';
 export {
   type CrossEntropyOptions,
   crossEntropy,
   mseLoss,
   type NllOptions,
   nllLoss,
-} from './ops/class-losses.ts';
+} from './ops/loss/class-losses.ts';
 export {
   adjoint,
   corrcoef,
@@ -79,13 +79,13 @@ export {
   matrixPower,
   ravel,
   vsplit,
-} from './ops/compositions.ts';
-export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './ops/conv.ts';
+} from './ops/products/compositions.ts';
+export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './ops/convolution/conv.ts';
 export {
   type ConvTransposeOptions,
   convTranspose1d,
   convTranspose2d,
-} from './ops/conv-transpose.ts';
+} from './ops/convolution/conv-transpose.ts';
 export {
   bincount,
   bucketize,
@@ -94,10 +94,10 @@ export {
   searchsorted,
   type UniqueOptions,
   unique,
-} from './ops/counting.ts';
-export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './ops/create.ts';
-export { maskedSelect, nonzero } from './ops/data-dependent.ts';
-export { det, logdet, slogdet } from './ops/determinants.ts';
+} from './ops/reduce/counting.ts';
+export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './ops/movement/create.ts';
+export { maskedSelect, nonzero } from './ops/indexing/data-dependent.ts';
+export { det, logdet, slogdet } from './ops/linalg/determinants.ts';
 export {
   cumulativeTrapezoid,
   type DiffOptions,
@@ -106,7 +106,7 @@ export {
   gradient,
   type TrapezoidOptions,
   trapezoid,
-} from './ops/differences.ts';
+} from './ops/movement/differences.ts';
 export {
   cdist,
   cosineSimilarity,
@@ -114,13 +114,13 @@ export {
   normalize,
   type PairwiseDistanceOptions,
   pairwiseDistance,
-} from './ops/distances.ts';
-export { alphaDropout, dropout, featureDropout } from './ops/dropout.ts';
-export { einsum } from './ops/einsum.ts';
-export { type EmbeddingOptions, embedding, oneHot } from './ops/embedding.ts';
-export { amax, amin, argmax, argmin, max, min } from './ops/extremes.ts';
-export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
-export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing.ts';
+} from './ops/products/distances.ts';
+export { alphaDropout, dropout, featureDropout } from './ops/random/dropout.ts';
+export { einsum } from './ops/products/einsum.ts';
+export { type EmbeddingOptions, embedding, oneHot } from './ops/indexing/embedding.ts';
+export { amax, amin, argmax, argmin, max, min } from './ops/reduce/extremes.ts';
+export { gather, scatter, scatterAdd, takeAlongDim } from './ops/indexing/gather.ts';
+export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing/indexing.ts';
 export {
   cat,
   cat as concat,
@@ -130,7 +130,7 @@ export {
   hstack,
   stack,
   vstack,
-} from './ops/joining.ts';
+} from './ops/movement/joining.ts';
 export {
   inverse,
   type SolveOptions,
@@ -139,8 +139,8 @@ export {
   type TriangularOptions,
   type TriangularSolveOptions,
   triangularSolve,
-} from './ops/linear-systems.ts';
-export { logSoftmax, softmax, softmin } from './ops/loss.ts';
+} from './ops/linalg/linear-systems.ts';
+export { logSoftmax, softmax, softmin } from './ops/loss/loss.ts';
 export {
   cosineEmbeddingLoss,
   hingeEmbeddingLoss,
@@ -153,16 +153,16 @@ export {
   type TripletOptions,
   tripletMarginLoss,
   type WeightOptions,
-} from './ops/margin-losses.ts';
-export { linear, matmul } from './ops/matmul.ts';
+} from './ops/loss/margin-losses.ts';
+export { linear, matmul } from './ops/products/matmul.ts';
 export {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
   type MaxPoolOptions,
   maxPool1d,
   maxPool2d,
-} from './ops/max-pool.ts';
-export { median, nanmedian, quantile } from './ops/middle.ts';
+} from './ops/convolution/max-pool.ts';
+export { median, nanmedian, quantile } from './ops/reduce/middle.ts';
 export {
   contiguous,
   flatten,
@@ -173,7 +173,7 @@ export {
   squeeze,
   transpose,
   unsqueeze,
-} from './ops/movement.ts';
+} from './ops/movement/movement.ts';
 export {
   type BatchNormOptions,
   batchNorm,
@@ -183,10 +183,10 @@ export {
   layerNorm,
   localResponseNorm,
   rmsNorm,
-} from './ops/norms.ts';
-export { argsort, kthvalue, msort, sort, topk, type ValuesAndPlaces } from './ops/order.ts';
-export { type PadMode, pad } from './ops/padding.ts';
-export { diagEmbed } from './ops/place.ts';
+} from './ops/normalization/norms.ts';
+export { argsort, kthvalue, msort, sort, topk, type ValuesAndPlaces } from './ops/reduce/order.ts';
+export { type PadMode, pad } from './ops/movement/padding.ts';
+export { diagEmbed } from './ops/movement/place.ts';
 export {
   abs,
   absolute,
@@ -325,8 +325,8 @@ export {
   trunc,
   where,
   xlogy,
-} from './ops/pointwise.ts';
-export type { Sizes } from './ops/positional.ts';
+} from './ops/pointwise/pointwise.ts';
+export type { Sizes } from './ops/core/positional.ts';
 export {
   type BinaryOptions,
   binaryCrossEntropy,
@@ -334,7 +334,7 @@ export {
   type KlDivOptions,
   klDiv,
   type LogitOptions,
-} from './ops/probability-losses.ts';
+} from './ops/loss/probability-losses.ts';
 export {
   type AddProductOptions,
   addbmm,
@@ -352,7 +352,7 @@ export {
   mv,
   outer,
   tensordot,
-} from './ops/products.ts';
+} from './ops/products/products.ts';
 export {
   bernoulli,
   multinomial,
@@ -361,7 +361,7 @@ export {
   randLike,
   randnLike,
   randperm,
-} from './ops/random.ts';
+} from './ops/random/random.ts';
 export {
   arange,
   emptyLike,
@@ -373,7 +373,7 @@ export {
   onesLike,
   type RangeOptions,
   zerosLike,
-} from './ops/ranges.ts';
+} from './ops/movement/ranges.ts';
 export {
   flip,
   fliplr,
@@ -383,15 +383,15 @@ export {
   roll,
   rot90,
   tile,
-} from './ops/rearrange.ts';
-export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './ops/reduce.ts';
-export type { LossOptions, Reduction } from './ops/reduction-options.ts';
+} from './ops/movement/rearrange.ts';
+export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './ops/reduce/reduce.ts';
+export type { LossOptions, Reduction } from './ops/reduce/reduction-options.ts';
 export {
   diagonalScatter,
   maskedScatter,
   selectScatter,
   sliceScatter,
-} from './ops/regions-replaced.ts';
+} from './ops/indexing/regions-replaced.ts';
 export {
   type GaussianNllOptions,
   gaussianNllLoss,
@@ -400,7 +400,7 @@ export {
   type PoissonNllOptions,
   poissonNllLoss,
   smoothL1Loss,
-} from './ops/regression-losses.ts';
+} from './ops/loss/regression-losses.ts';
 export {
   type AvgPoolOptions,
   adaptiveAvgPool1d,
@@ -414,16 +414,16 @@ export {
   interpolate,
   pixelShuffle,
   pixelUnshuffle,
-} from './ops/resample.ts';
-export { cummax, cummin, logcumsumexp } from './ops/running-extremes.ts';
-export { cumprod, cumsum, prod } from './ops/scans.ts';
+} from './ops/convolution/resample.ts';
+export { cummax, cummin, logcumsumexp } from './ops/reduce/running-extremes.ts';
+export { cumprod, cumsum, prod } from './ops/reduce/scans.ts';
 export {
   indexReduce,
   type ScatterOptions,
   type ScatterReduction,
   scatterReduce,
-} from './ops/scatter-reduce.ts';
-export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
+} from './ops/indexing/scatter-reduce.ts';
+export { chunk, split, tensorSplit, unbind } from './ops/movement/splitting.ts';
 export {
   all,
   aminmax,
@@ -440,8 +440,8 @@ export {
   type VarianceOptions,
   variance,
   varMean,
-} from './ops/statistics.ts';
-export { trace, tril, triu } from './ops/triangles.ts';
+} from './ops/reduce/statistics.ts';
+export { trace, tril, triu } from './ops/movement/triangles.ts';
 export {
   broadcastTo,
   diag,
@@ -452,8 +452,8 @@ export {
   swapaxes,
   t,
   unflatten,
-} from './ops/views.ts';
-export { col2im, im2col, type UnfoldOptions, unfold } from './ops/windows.ts';
+} from './ops/movement/views.ts';
+export { col2im, im2col, type UnfoldOptions, unfold } from './ops/movement/windows.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
 export type { Plan, PredictedMemory, Step } from './program/plan.ts';

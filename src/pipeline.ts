@@ -1,4 +1,4 @@
-import type { ScalarTable } from '../runtime/ops/symbolic-number.ts';
+import type { ScalarTable } from '../runtime/ops/numbers/symbolic-number.ts';
 import type { JointProgram, Program, ProgramOp } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';

@@ -1,5 +1,5 @@
 import type { UserPosition } from '../runtime/errors/position.ts';
-import type { CallTrace, CallTraceCounts } from '../runtime/ops/call-trace.ts';
+import type { CallTrace, CallTraceCounts } from '../runtime/ops/core/call-trace.ts';
 import { type CheckCounter, noChecks } from './check/check-counter.ts';
 import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 

@@ -1,8 +1,8 @@
 import { AutogradError } from '../errors/errors.ts';
-import { bind1 } from '../ops/bind.ts';
-import { copy } from '../ops/copy.ts';
-import { add_ } from '../ops/in-place.ts';
-import { add } from '../ops/pointwise.ts';
+import { bind1 } from '../ops/core/bind.ts';
+import { copy } from '../ops/core/copy.ts';
+import { add_ } from '../ops/pointwise/in-place.ts';
+import { add } from '../ops/pointwise/pointwise.ts';
 import { liveWith } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';

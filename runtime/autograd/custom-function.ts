@@ -1,7 +1,7 @@
 import { deviceGuard } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { zeros } from '../ops/create.ts';
+import { zeros } from '../ops/movement/create.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { isTracked, tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../tensor/meta.ts';

@@ -1,4 +1,4 @@
-import { withoutMoves } from '../ops/guarded-op.ts';
+import { withoutMoves } from '../ops/core/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';

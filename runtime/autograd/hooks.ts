@@ -1,7 +1,7 @@
 /** Functions that see, and may replace, a gradient on its way through one tensor. */
 
 import { AutogradError, ShapeError } from '../errors/errors.ts';
-import { add } from '../ops/pointwise.ts';
+import { add } from '../ops/pointwise/pointwise.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';

@@ -1,5 +1,5 @@
 import { AutogradError } from '../errors/errors.ts';
-import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
+import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { retainAt, targetOf } from './node.ts';

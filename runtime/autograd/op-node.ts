@@ -7,7 +7,7 @@ import {
   type OpRecord,
   operandUse,
   type SaveKind,
-} from '../ops/define-op.ts';
+} from '../ops/core/define-op.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';

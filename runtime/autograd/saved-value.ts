@@ -1,6 +1,6 @@
 import { AutogradError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
-import type { SaveKind } from '../ops/define-op.ts';
+import type { SaveKind } from '../ops/core/define-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor, type TracedValue } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';

@@ -1,6 +1,6 @@
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { ones } from '../ops/create.ts';
+import { ones } from '../ops/movement/create.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';

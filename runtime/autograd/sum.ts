@@ -1,5 +1,5 @@
-import { add_ } from '../ops/in-place.ts';
-import { add } from '../ops/pointwise.ts';
+import { add_ } from '../ops/pointwise/in-place.ts';
+import { add } from '../ops/pointwise/pointwise.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,7 +1,7 @@
 import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
-import { opNamed } from '../ops/define-op.ts';
-import { minus } from '../ops/number-arithmetic.ts';
+import { opNamed } from '../ops/core/define-op.ts';
+import { minus } from '../ops/numbers/number-arithmetic.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { stack } from '../ops/joining.ts';
-import { select } from '../ops/movement.ts';
+import { stack } from '../ops/movement/joining.ts';
+import { select } from '../ops/movement/movement.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 

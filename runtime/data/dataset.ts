@@ -2,8 +2,8 @@
 
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { indexSelect } from '../ops/indexing.ts';
-import { select } from '../ops/movement.ts';
+import { indexSelect } from '../ops/indexing/indexing.ts';
+import { select } from '../ops/movement/movement.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensor } from '../tensor/create.ts';
 import { tidy } from '../tensor/lifetime.ts';

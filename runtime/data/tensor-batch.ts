@@ -1,6 +1,6 @@
 /** Batches of tensors, from samples or from what a worker sent. */
 
-import { stack } from '../ops/joining.ts';
+import { stack } from '../ops/movement/joining.ts';
 import { tensor } from '../tensor/create.ts';
 import type { DType, TypedArray } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';

@@ -1,6 +1,6 @@
 import type { Allocator } from '../memory/allocator.ts';
 import type { Holder } from '../memory/holder.ts';
-import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
 import type { DType, TypedArray } from '../tensor/dtype.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 

@@ -1,7 +1,7 @@
 /** Activations as modules, without parameters but PReLU's. */
 
-import { full } from '../ops/create.ts';
-import { logSoftmax, softmax } from '../ops/loss.ts';
+import { full } from '../ops/movement/create.ts';
+import { logSoftmax, softmax } from '../ops/loss/loss.ts';
 import {
   elu,
   gelu,
@@ -20,8 +20,8 @@ import {
   softplus,
   softsign,
   tanh,
-} from '../ops/pointwise.ts';
-import { prelu } from '../ops/thresholds.ts';
+} from '../ops/pointwise/pointwise.ts';
+import { prelu } from '../ops/pointwise/thresholds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';

@@ -1,11 +1,11 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { type ConvOptions, conv1d, conv2d } from '../ops/conv.ts';
+import { type ConvOptions, conv1d, conv2d } from '../ops/convolution/conv.ts';
 import {
   type ConvTransposeOptions,
   convTranspose1d,
   convTranspose2d,
-} from '../ops/conv-transpose.ts';
-import { type PadMode, pad } from '../ops/padding.ts';
+} from '../ops/convolution/conv-transpose.ts';
+import { type PadMode, pad } from '../ops/movement/padding.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';

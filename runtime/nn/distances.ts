@@ -2,7 +2,7 @@ import {
   cosineSimilarity,
   type PairwiseDistanceOptions,
   pairwiseDistance,
-} from '../ops/distances.ts';
+} from '../ops/products/distances.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 

@@ -1,4 +1,4 @@
-import { alphaDropout, dropout, featureDropout } from '../ops/dropout.ts';
+import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 

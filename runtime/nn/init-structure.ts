@@ -3,12 +3,12 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { randn } from '../ops/create.ts';
-import { copy_ } from '../ops/in-place.ts';
-import { argsort } from '../ops/order.ts';
-import { lt, maskedFill, mul } from '../ops/pointwise.ts';
-import { randnLike } from '../ops/random.ts';
-import { eye } from '../ops/ranges.ts';
+import { randn } from '../ops/movement/create.ts';
+import { copy_ } from '../ops/pointwise/in-place.ts';
+import { argsort } from '../ops/reduce/order.ts';
+import { lt, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
+import { randnLike } from '../ops/random/random.ts';
+import { eye } from '../ops/movement/ranges.ts';
 import { tensor as fromArray } from '../tensor/create.ts';
 import { newTypedArray } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';

@@ -6,7 +6,7 @@ import {
   mseLoss,
   type NllOptions,
   nllLoss,
-} from '../ops/class-losses.ts';
+} from '../ops/loss/class-losses.ts';
 import {
   cosineEmbeddingLoss,
   hingeEmbeddingLoss,
@@ -19,7 +19,7 @@ import {
   type TripletOptions,
   tripletMarginLoss,
   type WeightOptions,
-} from '../ops/margin-losses.ts';
+} from '../ops/loss/margin-losses.ts';
 import {
   type BinaryOptions,
   binaryCrossEntropy,
@@ -27,8 +27,8 @@ import {
   type KlDivOptions,
   klDiv,
   type LogitOptions,
-} from '../ops/probability-losses.ts';
-import type { LossOptions } from '../ops/reduction-options.ts';
+} from '../ops/loss/probability-losses.ts';
+import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import {
   type GaussianNllOptions,
   gaussianNllLoss,
@@ -37,7 +37,7 @@ import {
   type PoissonNllOptions,
   poissonNllLoss,
   smoothL1Loss,
-} from '../ops/regression-losses.ts';
+} from '../ops/loss/regression-losses.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { buffer } from './parameter.ts';

@@ -1,9 +1,9 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ShapeError } from '../errors/errors.ts';
-import { cast } from '../ops/cast.ts';
-import { ones, zeros } from '../ops/create.ts';
-import { add_, mul_ } from '../ops/in-place.ts';
-import { clone } from '../ops/movement.ts';
+import { cast } from '../ops/core/cast.ts';
+import { ones, zeros } from '../ops/movement/create.ts';
+import { add_, mul_ } from '../ops/pointwise/in-place.ts';
+import { clone } from '../ops/movement/movement.ts';
 import {
   batchNorm,
   groupNorm,
@@ -11,8 +11,8 @@ import {
   layerNorm,
   localResponseNorm,
   rmsNorm,
-} from '../ops/norms.ts';
-import { div, sub } from '../ops/pointwise.ts';
+} from '../ops/normalization/norms.ts';
+import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';

@@ -1,6 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { rand } from '../ops/create.ts';
-import { add_, mul_ } from '../ops/in-place.ts';
+import { rand } from '../ops/movement/create.ts';
+import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

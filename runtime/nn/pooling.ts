@@ -6,7 +6,7 @@ import {
   type MaxPoolOptions,
   maxPool1d,
   maxPool2d,
-} from '../ops/max-pool.ts';
+} from '../ops/convolution/max-pool.ts';
 import {
   type AvgPoolOptions,
   adaptiveAvgPool1d,
@@ -15,9 +15,9 @@ import {
   avgPool1d,
   avgPool2d,
   avgPool3d,
-} from '../ops/resample.ts';
-import { norm } from '../ops/statistics.ts';
-import { unfold } from '../ops/windows.ts';
+} from '../ops/convolution/resample.ts';
+import { norm } from '../ops/reduce/statistics.ts';
+import { unfold } from '../ops/movement/windows.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';

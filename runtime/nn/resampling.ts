@@ -1,7 +1,7 @@
 /** Other resolutions, and images as columns of windows. */
 
-import { type InterpolateOptions, interpolate } from '../ops/resample.ts';
-import { col2im, im2col, type UnfoldOptions } from '../ops/windows.ts';
+import { type InterpolateOptions, interpolate } from '../ops/convolution/resample.ts';
+import { col2im, im2col, type UnfoldOptions } from '../ops/movement/windows.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 

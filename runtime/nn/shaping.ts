@@ -1,7 +1,7 @@
 /** Modules that only arrange what they are given. */
 
-import { flatten, permute, reshape } from '../ops/movement.ts';
-import { unflatten } from '../ops/views.ts';
+import { flatten, permute, reshape } from '../ops/movement/movement.ts';
+import { unflatten } from '../ops/movement/views.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

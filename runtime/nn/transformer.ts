@@ -1,4 +1,4 @@
-import { add, gelu, relu } from '../ops/pointwise.ts';
+import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { MultiheadAttention } from './attention.ts';

@@ -1,4 +1,4 @@
-import { stack } from '../ops/joining.ts';
+import { stack } from '../ops/movement/joining.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
 import { Attributes } from './attributes.ts';
 import { type Host, hostOf, isHost, numberIn, type Operand, tensorOf, type Value } from './host.ts';

@@ -1,4 +1,4 @@
-import type { OpRecord } from './define-op.ts';
+import type { OpRecord } from './core/define-op.ts';
 
 /** One op of a list: its operands and results by their numbers among those of the list. */
 export interface ListItem {

@@ -1,7 +1,7 @@
 import type { TensorMeta } from '../tensor/meta.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
 import { broadcastStrides, type Shape, sizeOf } from '../tensor/shape.ts';
-import type { Attrs } from './define-op.ts';
+import type { Attrs } from './core/define-op.ts';
 
 /** An operand as rows that lie in equal steps; a step of 0 repeats one row. */
 export interface RowSlice {

@@ -1,5 +1,5 @@
 import type { DType } from '../tensor/dtype.ts';
-import type { OpRecord } from './define-op.ts';
+import type { OpRecord } from './core/define-op.ts';
 import type { RowCut } from './row-cuts.ts';
 
 /** Where a stage finds one of its operands, or puts a result. */

@@ -1,6 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/in-place.ts';
-import { add, div, mul, sqrt } from '../ops/pointwise.ts';
+import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add, div, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
   fraction,

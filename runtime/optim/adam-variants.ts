@@ -1,7 +1,7 @@
 /** Relatives of Adam, by PyTorch's formulas. */
 
-import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place.ts';
-import { abs, add, maximum, mul, sqrt } from '../ops/pointwise.ts';
+import { add_, addcdiv_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { checkMoments, follow, type MomentGroup } from './adam.ts';
 import { noteChanging } from './changing-rates.ts';

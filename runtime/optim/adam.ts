@@ -1,5 +1,5 @@
-import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/in-place.ts';
-import { maximum, sqrt } from '../ops/pointwise.ts';
+import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
   fraction,

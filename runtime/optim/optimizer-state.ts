@@ -1,6 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { copy_ } from '../ops/in-place.ts';
+import { copy_ } from '../ops/pointwise/in-place.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,8 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { zeros } from '../ops/create.ts';
-import { neg } from '../ops/pointwise.ts';
+import { zeros } from '../ops/movement/create.ts';
+import { neg } from '../ops/pointwise/pointwise.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';

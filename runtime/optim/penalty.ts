@@ -1,4 +1,4 @@
-import { add, mul } from '../ops/pointwise.ts';
+import { add, mul } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Rates } from './optimizer.ts';
 

@@ -1,5 +1,5 @@
-import { add_, addcdiv_, addcmul_, mul_ } from '../ops/in-place.ts';
-import { mul, sqrt, sub } from '../ops/pointwise.ts';
+import { add_, addcdiv_, addcmul_, mul_ } from '../ops/pointwise/in-place.ts';
+import { mul, sqrt, sub } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {

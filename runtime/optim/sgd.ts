@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { add_, mul_ } from '../ops/in-place.ts';
-import { add, mul } from '../ops/pointwise.ts';
+import { add_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add, mul } from '../ops/pointwise/pointwise.ts';
 import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {
   nonNegative,

@@ -1,6 +1,6 @@
 /** What a program may have done when one of its checks fails, or a kernel refuses its values. */
 
-import type { OpRecord } from '../ops/define-op.ts';
+import type { OpRecord } from '../ops/core/define-op.ts';
 import type { Plan, Step } from './plan.ts';
 import type { Program, ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';

@@ -1,6 +1,6 @@
 import { InvariantError } from '../errors/invariant.ts';
-import { type OpRecord, opNamed } from '../ops/define-op.ts';
-import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { type OpRecord, opNamed } from '../ops/core/define-op.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import type { DType } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';
 import { listOps } from './list-ops.ts';

@@ -1,7 +1,7 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
-import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
-import { hasChangingAttrs, presentView } from '../ops/symbolic-attrs.ts';
+import { mayOverwrite, type OpRecord, operandUse } from '../ops/core/define-op.ts';
+import { hasChangingAttrs, presentView } from '../ops/core/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
 import { verifyParts } from './fused/verify-parts.ts';

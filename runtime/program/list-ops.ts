@@ -4,8 +4,8 @@
  * nobody reads it any more. Gradients of lists are lists.
  */
 
-import { bind1 } from '../ops/bind.ts';
-import { type Attrs, type Gradient, type OpRecord, saving } from '../ops/define-op.ts';
+import { bind1 } from '../ops/core/bind.ts';
+import { type Attrs, type Gradient, type OpRecord, saving } from '../ops/core/define-op.ts';
 import type { DType } from '../tensor/dtype.ts';
 import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';

@@ -4,7 +4,7 @@
  * what is computed from it is missing, too, and of a sum the other part is left.
  */
 
-import { type OpRecord, operandUse } from '../ops/define-op.ts';
+import { type OpRecord, operandUse } from '../ops/core/define-op.ts';
 import type { ProgramOp, ValueId } from './program.ts';
 
 function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): OpRecord {

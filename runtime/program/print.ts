@@ -1,6 +1,6 @@
 import { formatPosition, type UserPosition } from '../errors/position.ts';
-import type { AttrValue } from '../ops/define-op.ts';
-import { printScalarCall } from '../ops/scalar-functions.ts';
+import type { AttrValue } from '../ops/core/define-op.ts';
+import { printScalarCall } from '../ops/numbers/scalar-functions.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';

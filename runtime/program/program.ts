@@ -1,5 +1,5 @@
 import type { UserPosition } from '../errors/position.ts';
-import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import type { DynamicCall } from './dynamic-call.ts';
 

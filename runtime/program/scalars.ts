@@ -1,10 +1,10 @@
-import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import {
   isSymbolic,
   type ScalarId,
   type ScalarNode,
   type ScalarTable,
-} from '../ops/symbolic-number.ts';
+} from '../ops/numbers/symbolic-number.ts';
 import type { PlannedSubgraph } from './plan.ts';
 import type { ProgramOp } from './program.ts';
 

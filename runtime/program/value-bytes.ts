@@ -1,5 +1,5 @@
 import { alignedBytes } from '../memory/allocator.ts';
-import { isFused } from '../ops/define-op.ts';
+import { isFused } from '../ops/core/define-op.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 

@@ -1,5 +1,5 @@
-import { attrProblem } from '../ops/attr-rules.ts';
-import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import { attrProblem } from '../ops/core/attr-rules.ts';
+import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import type { Fail } from './verify-failure.ts';
 

@@ -1,4 +1,4 @@
-import { presentView } from '../ops/symbolic-attrs.ts';
+import { presentView } from '../ops/core/symbolic-attrs.ts';
 import { sameStrides, type TensorMeta } from '../tensor/meta.ts';
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Program, ProgramOp, ValueTable } from './program.ts';

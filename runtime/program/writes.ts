@@ -1,4 +1,4 @@
-import { writtenByFused } from '../ops/fused-body.ts';
+import { writtenByFused } from '../ops/expr/fused-body.ts';
 import { ValueGroups } from './memory-groups.ts';
 import type { Program, ProgramOp } from './program.ts';
 

@@ -1,6 +1,6 @@
-import type { Attrs, AttrValue } from '../ops/define-op.ts';
-import { isChanging } from '../ops/symbolic-attrs.ts';
-import { isSymbolic } from '../ops/symbolic-number.ts';
+import type { Attrs, AttrValue } from '../ops/core/define-op.ts';
+import { isChanging } from '../ops/core/symbolic-attrs.ts';
+import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 
 /** Attributes of which a run computes some. */
 export interface ChangingAttrs {

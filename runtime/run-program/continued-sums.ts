@@ -1,4 +1,4 @@
-import { opNamed } from '../ops/define-op.ts';
+import { opNamed } from '../ops/core/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';

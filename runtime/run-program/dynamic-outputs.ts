@@ -2,7 +2,7 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { DynamicTensor } from '../memory/dynamic-tensor.ts';
-import { contiguous } from '../ops/movement.ts';
+import { contiguous } from '../ops/movement/movement.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';

@@ -1,6 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { bind1 } from '../ops/bind.ts';
-import { copy } from '../ops/copy.ts';
+import { bind1 } from '../ops/core/bind.ts';
+import { copy } from '../ops/core/copy.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

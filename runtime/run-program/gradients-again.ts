@@ -1,7 +1,7 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { attach, type PassOutput, share, type Target } from '../autograd/node.ts';
 import type { AutogradError } from '../errors/errors.ts';
-import type { ScalarDependencies, ScalarTable } from '../ops/symbolic-number.ts';
+import type { ScalarDependencies, ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import type {
   GradientPart,
   GradientProgram,

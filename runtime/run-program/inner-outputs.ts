@@ -2,9 +2,9 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
-import { bind1 } from '../ops/bind.ts';
-import { copy } from '../ops/copy.ts';
-import { permute } from '../ops/movement.ts';
+import { bind1 } from '../ops/core/bind.ts';
+import { copy } from '../ops/core/copy.ts';
+import { permute } from '../ops/movement/movement.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';

@@ -1,6 +1,6 @@
 import { GradNode, targetOf } from '../autograd/node.ts';
 import { TensorList } from '../memory/tensor-list.ts';
-import { contiguous } from '../ops/movement.ts';
+import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';

@@ -1,7 +1,7 @@
 import type { Launch } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
-import { copy } from '../ops/copy.ts';
+import { copy } from '../ops/core/copy.ts';
 import { isGradientSum, missingOperands, takesMissing } from '../program/missing-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Step } from '../program/plan.ts';

@@ -1,7 +1,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { type Target, targetOf } from '../autograd/node.ts';
 import { DynamicTensor } from '../memory/dynamic-tensor.ts';
-import type { ScalarTable } from '../ops/symbolic-number.ts';
+import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';

@@ -1,6 +1,6 @@
 import type { UserPosition } from '../errors/position.ts';
-import type { Attrs, AttrValue } from '../ops/define-op.ts';
-import { isSymbolic, type ScalarTable } from '../ops/symbolic-number.ts';
+import type { Attrs, AttrValue } from '../ops/core/define-op.ts';
+import { isSymbolic, type ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { fusedName } from '../program/fused/fused-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ProgramOp } from '../program/program.ts';

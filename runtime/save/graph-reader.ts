@@ -6,15 +6,15 @@ import {
   mayOverwrite,
   type OpRecord,
   opTable,
-} from '../ops/define-op.ts';
-import { scalarFunctions } from '../ops/scalar-functions.ts';
-import { symbolicAttrs } from '../ops/symbolic-attrs.ts';
+} from '../ops/core/define-op.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
+import { symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
 import {
   type ScalarId,
   type ScalarNode,
   ScalarTable,
   SymbolicNumber,
-} from '../ops/symbolic-number.ts';
+} from '../ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
 import { exprOf, fusedName } from '../program/fused/fused-op.ts';

@@ -1,4 +1,4 @@
-import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { mapText, type TextPart, textWith } from '../program/number-text.ts';
 import { takeItems } from '../run-program/list-items.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,4 +1,4 @@
-import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { Field, maxScalarArguments } from './field.ts';
 import { encodePrimitive, readNumber } from './primitive.ts';
 

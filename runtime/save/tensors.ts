@@ -1,7 +1,7 @@
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { Holder } from '../memory/holder.ts';
-import { newHolder } from '../ops/eager.ts';
+import { newHolder } from '../ops/core/eager.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../tensor/dtype.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { contiguousMeta } from '../tensor/meta.ts';

@@ -1,9 +1,9 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
-import { bind1, intercepted } from '../ops/bind.ts';
-import { newHolder } from '../ops/eager.ts';
-import { literal } from '../ops/literal.ts';
-import { isNumber, isSymbolic } from '../ops/symbolic-number.ts';
+import { bind1, intercepted } from '../ops/core/bind.ts';
+import { newHolder } from '../ops/core/eager.ts';
+import { literal } from '../ops/core/literal.ts';
+import { isNumber, isSymbolic } from '../ops/numbers/symbolic-number.ts';
 import { type DType, dtypes, type TypedArray } from './dtype.ts';
 import { isHalf } from './half.ts';
 import { contiguousMeta } from './meta.ts';

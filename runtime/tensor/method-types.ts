@@ -4,7 +4,7 @@ import type { BackwardOptions } from '../autograd/backward.ts';
 import type { HookHandle } from '../autograd/hooks.ts';
 import type { GradHook } from '../autograd/node.ts';
 import type { Device } from '../device/device.ts';
-import type { ValuesAndPlaces } from '../ops/order.ts';
+import type { ValuesAndPlaces } from '../ops/reduce/order.ts';
 import type { DType, TypedArrayOf } from './dtype.ts';
 import type { Promoted, RealOf, SumOf, WithNumber } from './dtype-types.ts';
 import type { Methods } from './methods.ts';

@@ -1,7 +1,7 @@
 import { gradEnabled, withGradMode } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
-import { transfer } from '../ops/transfer.ts';
+import { transfer } from '../ops/core/transfer.ts';
 import type { Tensor } from './tensor.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { ShapeError } from '../errors/errors.ts';
-import { select } from '../ops/movement.ts';
+import { select } from '../ops/movement/movement.ts';
 import type { DType } from './dtype.ts';
 import { formatSpec } from './meta.ts';
 import { data, dataSync, readSync } from './read.ts';

@@ -1,13 +1,13 @@
 /** Methods under PyTorch's second names, and those made of a few other ops. */
 
-import * as compositions from '../ops/compositions.ts';
-import * as dataDependent from '../ops/data-dependent.ts';
-import * as inPlace from '../ops/in-place.ts';
-import { transpose } from '../ops/movement.ts';
-import * as pointwise from '../ops/pointwise.ts';
-import * as pointwiseInPlace from '../ops/pointwise-in-place.ts';
-import { type Sizes, sizesOf } from '../ops/positional.ts';
-import * as products from '../ops/products.ts';
+import * as compositions from '../ops/products/compositions.ts';
+import * as dataDependent from '../ops/indexing/data-dependent.ts';
+import * as inPlace from '../ops/pointwise/in-place.ts';
+import { transpose } from '../ops/movement/movement.ts';
+import * as pointwise from '../ops/pointwise/pointwise.ts';
+import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
+import { type Sizes, sizesOf } from '../ops/core/positional.ts';
+import * as products from '../ops/products/products.ts';
 import { dtypes } from './dtype.ts';
 import type { Tensor } from './tensor.ts';
 

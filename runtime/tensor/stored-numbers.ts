@@ -1,6 +1,6 @@
 import { DTypeError } from '../errors/errors.ts';
-import { isBelow, truncated } from '../ops/number-arithmetic.ts';
-import { isNumber } from '../ops/symbolic-number.ts';
+import { isBelow, truncated } from '../ops/numbers/number-arithmetic.ts';
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
 import { decodeHalf, encodeHalf, isHalf } from './half.ts';
 

@@ -1,6 +1,6 @@
 import { deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
-import { cast } from '../ops/cast.ts';
+import { cast } from '../ops/core/cast.ts';
 import { type DType, dtypes } from './dtype.ts';
 import { moveToDevice, moveToDeviceAsync } from './move-to-device.ts';
 import type { Tensor } from './tensor.ts';

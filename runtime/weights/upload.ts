@@ -1,6 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
-import { newHolder } from '../ops/eager.ts';
+import { newHolder } from '../ops/core/eager.ts';
 import { newTypedArray, type TypedArray } from '../tensor/dtype.ts';
 import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../tensor/shape.ts';

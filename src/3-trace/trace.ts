@@ -1,5 +1,5 @@
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';

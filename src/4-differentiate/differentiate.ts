@@ -1,7 +1,7 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
-import { bind1, withInterceptor } from '../../runtime/ops/bind.ts';
-import { copy } from '../../runtime/ops/copy.ts';
+import { bind1, withInterceptor } from '../../runtime/ops/core/bind.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';

@@ -1,7 +1,7 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
-import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { RefusedBackward } from '../../runtime/program/gradients-again.ts';
 import type { ValueId } from '../../runtime/program/program.ts';

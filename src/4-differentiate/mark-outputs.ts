@@ -1,6 +1,6 @@
 import { registerHook } from '../../runtime/autograd/hooks.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { copy } from '../../runtime/ops/copy.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';

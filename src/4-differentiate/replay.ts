@@ -4,8 +4,8 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import { bind } from '../../runtime/ops/bind.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import { bind } from '../../runtime/ops/core/bind.ts';
+import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {

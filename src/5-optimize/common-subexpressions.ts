@@ -1,5 +1,5 @@
-import { sameAttrs } from '../../runtime/ops/prepared-call.ts';
-import { isSymbolic } from '../../runtime/ops/symbolic-number.ts';
+import { sameAttrs } from '../../runtime/ops/core/prepared-call.ts';
+import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';

@@ -1,5 +1,5 @@
-import { copy } from '../../runtime/ops/copy.ts';
-import { operandUse, opNamed } from '../../runtime/ops/define-op.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
+import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { withDerivedViews } from '../../runtime/program/view-metas.ts';
 import {

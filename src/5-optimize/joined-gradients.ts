@@ -1,5 +1,5 @@
-import { opNamed } from '../../runtime/ops/define-op.ts';
-import { hasChangingAttrs } from '../../runtime/ops/symbolic-attrs.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { hasChangingAttrs } from '../../runtime/ops/core/symbolic-attrs.ts';
 import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 

@@ -1,4 +1,4 @@
-import { opNamed } from '../../runtime/ops/define-op.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 

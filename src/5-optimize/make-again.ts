@@ -1,4 +1,4 @@
-import { operandUse, opNamed } from '../../runtime/ops/define-op.ts';
+import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';

@@ -1,4 +1,4 @@
-import { type Attrs, operandUse, opNamed } from '../../runtime/ops/define-op.ts';
+import { type Attrs, operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';

@@ -1,5 +1,5 @@
-import type { Attrs } from '../../runtime/ops/define-op.ts';
-import { E, type Expr } from '../../runtime/ops/expr.ts';
+import type { Attrs } from '../../runtime/ops/core/define-op.ts';
+import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
 /**
  * The expression in fewer nodes, with the same bits for every operand: negative zero, infinities and NaN

@@ -1,4 +1,4 @@
-import type { Expr } from '../../runtime/ops/expr.ts';
+import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { Steps } from '../programs/steps.ts';

@@ -1,5 +1,5 @@
-import { copy } from '../../runtime/ops/copy.ts';
-import { type OpRecord, operandUse } from '../../runtime/ops/define-op.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
+import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 

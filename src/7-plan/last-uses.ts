@@ -1,4 +1,4 @@
-import { operandUse } from '../../runtime/ops/define-op.ts';
+import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /** Index of the last op that reads each value's data. Reading a shape needs no memory. */

@@ -1,5 +1,5 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { mayOverwrite } from '../../runtime/ops/define-op.ts';
+import { mayOverwrite } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';

@@ -1,6 +1,6 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
-import { userName } from '../../runtime/ops/define-op.ts';
+import { userName } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { Slot } from '../../runtime/run-program/scope.ts';
 import { type Watcher, withWatcher } from '../../runtime/run-program/watcher.ts';

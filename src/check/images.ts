@@ -2,9 +2,9 @@ import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
 import { Holder } from '../../runtime/memory/holder.ts';
 import { TensorList } from '../../runtime/memory/tensor-list.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { copy } from '../../runtime/ops/copy.ts';
-import { copy_ } from '../../runtime/ops/in-place.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
+import { copy_ } from '../../runtime/ops/pointwise/in-place.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 

@@ -1,7 +1,7 @@
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { counting } from '../../runtime/memory/stats.ts';
-import { withoutCallTrace } from '../../runtime/ops/call-trace.ts';
+import { withoutCallTrace } from '../../runtime/ops/core/call-trace.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { droppingLines } from '../../runtime/run-program/control/lines.ts';

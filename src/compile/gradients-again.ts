@@ -1,6 +1,6 @@
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { operandUse } from '../../runtime/ops/define-op.ts';
-import { presentView } from '../../runtime/ops/symbolic-attrs.ts';
+import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { presentView } from '../../runtime/ops/core/symbolic-attrs.ts';
 import type {
   GradientPart,
   GradientProgram,

@@ -1,5 +1,5 @@
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
-import type { CallTraceCounts } from '../../runtime/ops/call-trace.ts';
+import type { CallTraceCounts } from '../../runtime/ops/core/call-trace.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';

@@ -1,4 +1,4 @@
-import type { ScalarId, ScalarTable } from '../../runtime/ops/symbolic-number.ts';
+import type { ScalarId, ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Guard } from './guard.ts';
 import type { NumberExpr } from './number-expr.ts';
 import type { Source } from './source.ts';

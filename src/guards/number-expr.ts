@@ -1,4 +1,4 @@
-import { printScalarCall, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
+import { printScalarCall, scalarFunctions } from '../../runtime/ops/numbers/scalar-functions.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import {
   compileReader,

@@ -2,7 +2,7 @@ import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { targetOf } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { type OpRecord, operandUse } from '../../runtime/ops/define-op.ts';
+import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
   condBackwardOp,

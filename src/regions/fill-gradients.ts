@@ -1,6 +1,6 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { GradNode } from '../../runtime/autograd/node.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { fillMissing } from '../../runtime/program/missing-gradients.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -1,8 +1,8 @@
 /** Calls of the tensor API whose shapes only the run knows, as who makes programs knows them. */
 
 import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
-import { withInterceptor } from '../../runtime/ops/bind.ts';
-import { contiguous } from '../../runtime/ops/movement.ts';
+import { withInterceptor } from '../../runtime/ops/core/bind.ts';
+import { contiguous } from '../../runtime/ops/movement/movement.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { DynamicCall, GivenOperand, OperandForm } from '../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../runtime/program/list-ops.ts';

@@ -1,6 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
-import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
+import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { linear } from '../../runtime/ops/matmul.ts';
+import { linear } from '../../runtime/ops/products/matmul.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 

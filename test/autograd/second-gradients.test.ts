@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { defineOp, saving } from '../../runtime/ops/define-op.ts';
-import { E } from '../../runtime/ops/expr.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { defineOp, saving } from '../../runtime/ops/core/define-op.ts';
+import { E } from '../../runtime/ops/expr/expr.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
-import { E, type Expr } from '../../runtime/ops/expr.ts';
-import { F } from '../../runtime/ops/expr-functions.ts';
+import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
+import { F } from '../../runtime/ops/expr/expr-functions.ts';
 import { blank, release, run, sample } from './samples.ts';
 
 const x = E.input(0);

@@ -4,7 +4,7 @@ import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
 import * as pool from '../../runtime/device/cpu/scalar/pool.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/softmax.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import type { KernelName } from '../../runtime/ops/kernel-names.ts';
+import type { KernelName } from '../../runtime/ops/core/kernel-names.ts';
 import { compute, error, noise, release, type Sample, sample } from './samples.ts';
 
 /** Applies a float64 function to every row. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crossEntropy } from '../../runtime/ops/class-losses.ts';
-import { conv2d } from '../../runtime/ops/conv.ts';
-import { ones, rand, randn, zeros } from '../../runtime/ops/create.ts';
-import { arange } from '../../runtime/ops/ranges.ts';
+import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
+import { conv2d } from '../../runtime/ops/convolution/conv.ts';
+import { ones, rand, randn, zeros } from '../../runtime/ops/movement/create.ts';
+import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { type HalfDType, halfFormats, isHalf } from '../../runtime/tensor/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';

@@ -8,7 +8,7 @@ import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { heap } from '../../runtime/device/cpu/heap.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { Holder } from '../../runtime/memory/holder.ts';
-import { type Attrs, type OpRecord, opTable } from '../../runtime/ops/define-op.ts';
+import { type Attrs, type OpRecord, opTable } from '../../runtime/ops/core/define-op.ts';
 import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
 import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { Tensor, tensor } from '../../runtime/index.ts';
-import { cast } from '../../runtime/ops/cast.ts';
+import { cast } from '../../runtime/ops/core/cast.ts';
 import { type DType, dtypes, promote } from '../../runtime/tensor/dtype.ts';
 import { isHalf } from '../../runtime/tensor/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

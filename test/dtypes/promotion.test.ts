@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { zeros } from '../../runtime/ops/create.ts';
-import { maximum, where } from '../../runtime/ops/pointwise.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
+import { maximum, where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { tensor } from '../ops/eager.ts';

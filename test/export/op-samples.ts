@@ -1,8 +1,8 @@
 /** Calls of ops with our kernels' results, and programs of them, for tests of other engines. */
 
 import { noGrad, type Tensor } from '../../runtime/index.ts';
-import { bind } from '../../runtime/ops/bind.ts';
-import { type OpRecord, opNamed, opTable } from '../../runtime/ops/define-op.ts';
+import { bind } from '../../runtime/ops/core/bind.ts';
+import { type OpRecord, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';

@@ -1,7 +1,7 @@
 /** Every diagnostic of the catalogue, provoked by a small function: what it says, where, and what to do. */
 
 import { describe, expect, it } from 'vitest';
-import { stack } from '../../runtime/ops/joining.ts';
+import { stack } from '../../runtime/ops/movement/joining.ts';
 import {
   breakGraph,
   checkpoint,

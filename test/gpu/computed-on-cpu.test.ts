@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { destroyGpu, type GpuOptions, initGpu } from '../../runtime/device/gpu/init.ts';
 import { collectGarbage, macrotask } from '../../runtime/memory/collect-garbage.ts';
 import { events } from '../../runtime/memory/events.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { opNamed } from '../../runtime/ops/define-op.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import {
   adaptiveAvgPool2d,
   adaptiveMaxPool2d,

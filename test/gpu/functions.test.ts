@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import * as ops from '../../runtime/ops/pointwise.ts';
+import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

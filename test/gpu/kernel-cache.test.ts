@@ -5,7 +5,7 @@ import { GpuCore } from '../../runtime/device/gpu/gpu-core.ts';
 import { type CompiledKernel, GpuJsBackend } from '../../runtime/device/gpu/gpujs.ts';
 import { KernelCache } from '../../runtime/device/gpu/kernel-cache.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
-import { E } from '../../runtime/ops/expr.ts';
+import { E } from '../../runtime/ops/expr/expr.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

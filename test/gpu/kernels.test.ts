@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bind, bind1 } from '../../runtime/ops/bind.ts';
-import { crossEntropy, nllLoss } from '../../runtime/ops/class-losses.ts';
-import { conv2d } from '../../runtime/ops/conv.ts';
-import { rand, randn } from '../../runtime/ops/create.ts';
-import { opNamed } from '../../runtime/ops/define-op.ts';
-import { maxPool2d } from '../../runtime/ops/max-pool.ts';
+import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
+import { crossEntropy, nllLoss } from '../../runtime/ops/loss/class-losses.ts';
+import { conv2d } from '../../runtime/ops/convolution/conv.ts';
+import { rand, randn } from '../../runtime/ops/movement/create.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
@@ -206,7 +206,7 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     const { gpuKernels, isHostKernel } = await import(
       '../../runtime/device/gpu/codegen/kernels.ts'
     );
-    const { opTable } = await import('../../runtime/ops/define-op.ts');
+    const { opTable } = await import('../../runtime/ops/core/define-op.ts');
     for (const { kernel } of opTable.values()) {
       if (kernel.kind !== 'named' || isHostKernel(kernel.name)) continue;
       expect(gpuKernels, kernel.name).toHaveProperty(kernel.name);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { where } from '../../runtime/ops/pointwise.ts';
+import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import { opNamed } from '../../runtime/ops/define-op.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { Executable } from '../../runtime/run-program/executor.ts';

@@ -4,7 +4,7 @@ import { BestFitAllocator } from '../../runtime/memory/allocator.ts';
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
 import type { MemoryStats } from '../../runtime/memory/stats.ts';
 import { Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential } from '../../runtime/nn/index.ts';
-import { crossEntropy } from '../../runtime/ops/class-losses.ts';
+import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { Adam, SGD } from '../../runtime/optim/index.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { spread, tensor } from '../ops/eager.ts';

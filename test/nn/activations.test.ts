@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
-import * as loss from '../../runtime/ops/loss.ts';
-import * as pointwise from '../../runtime/ops/pointwise.ts';
+import * as loss from '../../runtime/ops/loss/loss.ts';
+import * as pointwise from '../../runtime/ops/pointwise/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { spread, type Tensor, tensor } from '../ops/eager.ts';
 

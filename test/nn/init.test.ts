@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ArgumentError, ShapeError } from '../../runtime/errors/errors.ts';
 import { init, Linear } from '../../runtime/nn/index.ts';
 import { normalShare } from '../../runtime/nn/normal-distribution.ts';
-import { zeros } from '../../runtime/ops/create.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

@@ -9,7 +9,7 @@ import {
   ReLU,
   Sequential,
 } from '../../runtime/nn/index.ts';
-import { randn, zeros } from '../../runtime/ops/create.ts';
+import { randn, zeros } from '../../runtime/ops/movement/create.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from '../ops/eager.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
-import { randn, zeros } from '../../runtime/ops/create.ts';
+import { randn, zeros } from '../../runtime/ops/movement/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
 

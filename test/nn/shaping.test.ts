@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
-import { arange } from '../../runtime/ops/ranges.ts';
+import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { type Tensor, tensor } from '../ops/eager.ts';
 

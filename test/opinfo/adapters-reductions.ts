@@ -1,7 +1,7 @@
 /** Operators of PyTorch that reduce, scan or order. */
 
 import * as ours from '../../runtime/index.ts';
-import type { Dims, ReduceOptions } from '../../runtime/ops/reduce.ts';
+import type { Dims, ReduceOptions } from '../../runtime/ops/reduce/reduce.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Adapters, type Arguments, adapter, type Result } from './arguments.ts';
 import { inDtype } from './dtypes.ts';

@@ -1,6 +1,6 @@
 /** PyTorch's way to pass arguments: by position or by name. */
 
-import type { Dims } from '../../runtime/ops/reduce.ts';
+import type { Dims } from '../../runtime/ops/reduce/reduce.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 
 export type Result = Tensor | readonly Tensor[];

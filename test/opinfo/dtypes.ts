@@ -1,6 +1,6 @@
 /** PyTorch's dtypes in ours. */
 
-import { cast } from '../../runtime/ops/cast.ts';
+import { cast } from '../../runtime/ops/core/cast.ts';
 import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Arguments } from './arguments.ts';

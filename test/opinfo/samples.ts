@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { permute } from '../../runtime/ops/movement.ts';
+import { permute } from '../../runtime/ops/movement/movement.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { type DType, dtypes, newTypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

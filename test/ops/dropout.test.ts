@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ones, zeros } from '../../runtime/ops/create.ts';
-import { alphaDropout, dropout, featureDropout } from '../../runtime/ops/dropout.ts';
+import { ones, zeros } from '../../runtime/ops/movement/create.ts';
+import { alphaDropout, dropout, featureDropout } from '../../runtime/ops/random/dropout.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated } from './eager.ts';

@@ -1,6 +1,6 @@
 /** A call of every op with a naive reference of its result. */
 
-import { type Attrs, opTable } from '../../runtime/ops/define-op.ts';
+import { type Attrs, opTable } from '../../runtime/ops/core/define-op.ts';
 import { halfFormats } from '../../runtime/tensor/half.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { arrangingReferences } from './forward-arranging.ts';

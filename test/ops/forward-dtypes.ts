@@ -1,6 +1,6 @@
 /** The cases of a forward reference, again in the dtypes that they don't name. */
 
-import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
+import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { numbersOf, storedNumbers } from '../../runtime/tensor/stored-numbers.ts';

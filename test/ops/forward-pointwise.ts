@@ -1,6 +1,6 @@
 /** Naive references of pointwise ops. */
 
-import type { Attrs } from '../../runtime/ops/define-op.ts';
+import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { pointwise, type Reference } from './reference.ts';

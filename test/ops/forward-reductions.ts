@@ -1,6 +1,6 @@
 /** Naive references of reductions and scans. */
 
-import type { Attrs } from '../../runtime/ops/define-op.ts';
+import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { at, indices, type Nd, type Reference, reduction } from './reference.ts';

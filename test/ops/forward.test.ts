@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import { bind, bind1 } from '../../runtime/ops/bind.ts';
-import { zeros } from '../../runtime/ops/create.ts';
-import { opNamed, opTable } from '../../runtime/ops/define-op.ts';
+import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
+import { opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import { allocated, expectClose, type Tensor, type Tolerance } from './eager.ts';

@@ -1,10 +1,10 @@
-import { indexPut } from '../../runtime/ops/advanced-index.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { maskedSelect } from '../../runtime/ops/data-dependent.ts';
-import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
-import { embedding } from '../../runtime/ops/embedding.ts';
-import { cat, stack } from '../../runtime/ops/joining.ts';
-import { pad } from '../../runtime/ops/padding.ts';
+import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { maskedSelect } from '../../runtime/ops/indexing/data-dependent.ts';
+import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { embedding } from '../../runtime/ops/indexing/embedding.ts';
+import { cat, stack } from '../../runtime/ops/movement/joining.ts';
+import { pad } from '../../runtime/ops/movement/padding.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { type Tensor, tensor } from './eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

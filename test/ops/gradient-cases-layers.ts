@@ -1,8 +1,8 @@
 /** Where gradients of layers, losses and special functions are compared with differences. */
 
 import * as ours from '../../runtime/index.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { type Tensor, tensor } from './eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

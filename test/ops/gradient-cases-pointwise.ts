@@ -1,6 +1,6 @@
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
-import * as ops from '../../runtime/ops/pointwise.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
+import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { type Tensor, tensor } from './eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

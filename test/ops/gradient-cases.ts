@@ -1,10 +1,10 @@
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { expandLike, sumTo } from '../../runtime/ops/broadcast.ts';
-import { nllLoss } from '../../runtime/ops/class-losses.ts';
-import { conv2d } from '../../runtime/ops/conv.ts';
-import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
-import { maxPool2d } from '../../runtime/ops/max-pool.ts';
-import { where } from '../../runtime/ops/pointwise.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { expandLike, sumTo } from '../../runtime/ops/core/broadcast.ts';
+import { nllLoss } from '../../runtime/ops/loss/class-losses.ts';
+import { conv2d } from '../../runtime/ops/convolution/conv.ts';
+import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
+import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';

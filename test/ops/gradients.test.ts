@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GradNode } from '../../runtime/autograd/node.ts';
-import { opTable } from '../../runtime/ops/define-op.ts';
+import { opTable } from '../../runtime/ops/core/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { indexPut } from '../../runtime/ops/advanced-index.ts';
-import { maskedSelect } from '../../runtime/ops/data-dependent.ts';
-import { embedding } from '../../runtime/ops/embedding.ts';
-import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/joining.ts';
-import { type PadMode, pad } from '../../runtime/ops/padding.ts';
-import { arange, eye, fullLike, linspace, onesLike, zerosLike } from '../../runtime/ops/ranges.ts';
+import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
+import { maskedSelect } from '../../runtime/ops/indexing/data-dependent.ts';
+import { embedding } from '../../runtime/ops/indexing/embedding.ts';
+import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/movement/joining.ts';
+import { type PadMode, pad } from '../../runtime/ops/movement/padding.ts';
+import { arange, eye, fullLike, linspace, onesLike, zerosLike } from '../../runtime/ops/movement/ranges.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -1,4 +1,4 @@
-import * as ops from '../../runtime/ops/pointwise.ts';
+import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Call, describeRecorded, method } from './recorded-calls.ts';
 

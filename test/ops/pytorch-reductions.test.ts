@@ -1,4 +1,4 @@
-import type { Dims } from '../../runtime/ops/reduce.ts';
+import type { Dims } from '../../runtime/ops/reduce/reduce.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Call, describeRecorded, type Keywords } from './recorded-calls.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rand } from '../../runtime/ops/create.ts';
+import { rand } from '../../runtime/ops/movement/create.ts';
 import {
   bernoulli,
   multinomial,
@@ -7,7 +7,7 @@ import {
   randLike,
   randnLike,
   randperm,
-} from '../../runtime/ops/random.ts';
+} from '../../runtime/ops/random/random.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from './eager.ts';

@@ -1,6 +1,6 @@
 /** Ops written as plainly as can be, on flat arrays: what the kernels must give. */
 
-import type { Attrs } from '../../runtime/ops/define-op.ts';
+import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 
 export interface Nd {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { bincount, crossEntropy, nn, pad, polygamma, zeros } from '../../runtime/index.ts';
-import { cast } from '../../runtime/ops/cast.ts';
+import { cast } from '../../runtime/ops/core/cast.ts';
 import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { type OpRecord, opTable } from '../../runtime/ops/define-op.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { type OpRecord, opTable } from '../../runtime/ops/core/define-op.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

@@ -2,7 +2,7 @@
 
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
-import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';

@@ -1,7 +1,7 @@
 /** Programs with control ops, built by hand. */
 
-import { withInterceptor } from '../../runtime/ops/bind.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import { withInterceptor } from '../../runtime/ops/core/bind.ts';
+import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';

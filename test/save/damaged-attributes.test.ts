@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { load, memory, TostaticError, tensor, tidy } from '../../runtime/index.ts';
-import { attrProblem } from '../../runtime/ops/attr-rules.ts';
-import { opTable } from '../../runtime/ops/define-op.ts';
+import { attrProblem } from '../../runtime/ops/core/attr-rules.ts';
+import { opTable } from '../../runtime/ops/core/define-op.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';

@@ -2,9 +2,9 @@
 
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
-import { bind } from '../../runtime/ops/bind.ts';
-import { zeros } from '../../runtime/ops/create.ts';
-import { type Attrs, type OpRecord, opNamed, opTable } from '../../runtime/ops/define-op.ts';
+import { bind } from '../../runtime/ops/core/bind.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
+import { type Attrs, type OpRecord, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';

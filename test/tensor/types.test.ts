@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { full, rand, zeros } from '../../runtime/ops/create.ts';
+import { full, rand, zeros } from '../../runtime/ops/movement/create.ts';
 import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Promoted } from '../../runtime/tensor/dtype-types.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

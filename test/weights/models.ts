@@ -11,7 +11,7 @@ import {
   tidy,
   zeros,
 } from '../../runtime/index.ts';
-import { cat } from '../../runtime/ops/joining.ts';
+import { cat } from '../../runtime/ops/movement/joining.ts';
 
 export interface GPT2Config {
   readonly vocabulary: number;

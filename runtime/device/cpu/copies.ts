@@ -1,4 +1,4 @@
-import { identity } from '../../ops/expr-type.ts';
+import { identity } from '../../ops/expr/expr-type.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';

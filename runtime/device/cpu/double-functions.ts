@@ -1,4 +1,4 @@
-import type { BinaryFn, DoubleFn, UnaryFn } from '../../ops/expr.ts';
+import type { BinaryFn, DoubleFn, UnaryFn } from '../../ops/expr/expr.ts';
 
 /**
  * The error function, or its complement, in float64; relative errors stay below 1e-14. Names nothing outside of it:

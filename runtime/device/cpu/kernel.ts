@@ -1,5 +1,5 @@
 import { invariant } from '../../errors/invariant.ts';
-import type { Attrs } from '../../ops/define-op.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import type { Launch, Operand } from '../device.ts';

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../ops/define-op.ts';
-import type { Expr } from '../../ops/expr.ts';
-import { textOf } from '../../ops/expr-nodes.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
+import type { Expr } from '../../ops/expr/expr.ts';
+import { textOf } from '../../ops/expr/expr-nodes.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';

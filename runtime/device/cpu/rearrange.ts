@@ -1,6 +1,6 @@
-import { E } from '../../ops/expr.ts';
-import { identity } from '../../ops/expr-type.ts';
-import { remainder } from '../../ops/number-arithmetic.ts';
+import { E } from '../../ops/expr/expr.ts';
+import { identity } from '../../ops/expr/expr-type.ts';
+import { remainder } from '../../ops/numbers/number-arithmetic.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';

@@ -1,7 +1,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import type { Attrs, OpRecord } from '../../ops/define-op.ts';
-import { E } from '../../ops/expr.ts';
+import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
+import { E } from '../../ops/expr/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import {
   contiguousMeta,

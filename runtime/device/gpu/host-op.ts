@@ -2,7 +2,7 @@ import { userPosition, withPositionProvider } from '../../errors/position.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { Holder } from '../../memory/holder.ts';
-import { type Attrs, type OpRecord, operandUse, userName } from '../../ops/define-op.ts';
+import { type Attrs, type OpRecord, operandUse, userName } from '../../ops/core/define-op.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sameShape, sizeOf } from '../../tensor/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';

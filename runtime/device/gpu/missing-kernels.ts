@@ -1,5 +1,5 @@
 import { DeviceError } from '../../errors/errors.ts';
-import { type OpRecord, userName } from '../../ops/define-op.ts';
+import { type OpRecord, userName } from '../../ops/core/define-op.ts';
 import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 

@@ -1,6 +1,6 @@
 import { alignedBytes } from '../../memory/allocator.ts';
-import type { Attrs } from '../../ops/define-op.ts';
-import { E } from '../../ops/expr.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
+import { E } from '../../ops/expr/expr.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';

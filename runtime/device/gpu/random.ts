@@ -1,4 +1,4 @@
-import type { Attrs } from '../../ops/define-op.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
 import { randomBlock, toNormals, toUniform } from '../../random/philox.ts';
 
 /** Numbers `offset`, `offset + 1`, … of the seed's stream: bit for bit those of the CPU device. */

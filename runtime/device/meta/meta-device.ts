@@ -1,6 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
-import type { OpRecord } from '../../ops/define-op.ts';
+import type { OpRecord } from '../../ops/core/define-op.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';

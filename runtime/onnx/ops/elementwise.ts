@@ -1,4 +1,4 @@
-import { where } from '../../ops/comparison.ts';
+import { where } from '../../ops/pointwise/comparison.ts';
 import type { DType } from '../../tensor/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import {

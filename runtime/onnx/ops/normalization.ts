@@ -1,5 +1,5 @@
-import { logSoftmax, softmax } from '../../ops/loss.ts';
-import { batchNorm, groupNorm, instanceNorm, layerNorm } from '../../ops/norms.ts';
+import { logSoftmax, softmax } from '../../ops/loss/loss.ts';
+import { batchNorm, groupNorm, instanceNorm, layerNorm } from '../../ops/normalization/norms.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { fromStart } from '../axes.ts';
 import { tensorOf, type Value } from '../host.ts';

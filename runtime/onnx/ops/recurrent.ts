@@ -1,4 +1,4 @@
-import { stack } from '../../ops/joining.ts';
+import { stack } from '../../ops/movement/joining.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { type Operand, tensorOf, type Value } from '../host.ts';
 import { missing } from '../missing.ts';

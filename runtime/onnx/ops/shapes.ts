@@ -1,8 +1,8 @@
-import { expand } from '../../ops/broadcast.ts';
-import { full } from '../../ops/create.ts';
-import { cat } from '../../ops/joining.ts';
-import { pad } from '../../ops/padding.ts';
-import { arange } from '../../ops/ranges.ts';
+import { expand } from '../../ops/core/broadcast.ts';
+import { full } from '../../ops/movement/create.ts';
+import { cat } from '../../ops/movement/joining.ts';
+import { pad } from '../../ops/movement/padding.ts';
+import { arange } from '../../ops/movement/ranges.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { axesOf, fromStart } from '../axes.ts';
 import { noExternalData } from '../external-data.ts';

@@ -1,13 +1,13 @@
 import { invariant } from '../../errors/invariant.ts';
-import type { Attrs, AttrValue, OpRecord } from '../../ops/define-op.ts';
-import { E, type Expr } from '../../ops/expr.ts';
+import type { Attrs, AttrValue, OpRecord } from '../../ops/core/define-op.ts';
+import { E, type Expr } from '../../ops/expr/expr.ts';
 import {
   type FusedBody,
   type FusedOperand,
   type FusedPart,
   fusedAttr,
-} from '../../ops/fused-body.ts';
-import { isNumber } from '../../ops/symbolic-number.ts';
+} from '../../ops/expr/fused-body.ts';
+import { isNumber } from '../../ops/numbers/symbolic-number.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';

@@ -1,4 +1,4 @@
-import { type Attrs, type AttrValue, operandUse } from '../../ops/define-op.ts';
+import { type Attrs, type AttrValue, operandUse } from '../../ops/core/define-op.ts';
 import { stageAttr } from '../../ops/staged-body.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';

@@ -1,4 +1,4 @@
-import { presentView } from '../../ops/symbolic-attrs.ts';
+import { presentView } from '../../ops/core/symbolic-attrs.ts';
 import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
 import { verifyAttrs } from '../verify-attrs.ts';

@@ -2,7 +2,7 @@ import { heap } from '../../device/cpu/heap.ts';
 import type { Device } from '../../device/device.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
-import type { Attrs } from '../../ops/define-op.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
 import type { Plan, Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../action.ts';

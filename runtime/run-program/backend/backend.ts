@@ -1,6 +1,6 @@
 import type { Device } from '../../device/device.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import type { Attrs } from '../../ops/define-op.ts';
+import type { Attrs } from '../../ops/core/define-op.ts';
 import type { Plan } from '../../program/plan.ts';
 import type { Program, ValueId } from '../../program/program.ts';
 

@@ -3,7 +3,7 @@ import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
 import { events } from '../../memory/events.ts';
 import { Holder } from '../../memory/holder.ts';
 import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
-import { opNamed } from '../../ops/define-op.ts';
+import { opNamed } from '../../ops/core/define-op.ts';
 import { elementSpec } from '../../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';

@@ -1,5 +1,5 @@
 import { Holder } from '../../memory/holder.ts';
-import { scalarFunctions } from '../../ops/scalar-functions.ts';
+import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../action.ts';

@@ -1,6 +1,6 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { bind1 } from '../../ops/bind.ts';
-import { copy } from '../../ops/copy.ts';
+import { bind1 } from '../../ops/core/bind.ts';
+import { copy } from '../../ops/core/copy.ts';
 import { type TextPart, textWith } from '../../program/number-text.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';

@@ -1,6 +1,6 @@
 /** Plans as they run on counting devices, each of them made and bound once. */
 
-import { hasChangingAttrs, presentAttrs } from '../../ops/symbolic-attrs.ts';
+import { hasChangingAttrs, presentAttrs } from '../../ops/core/symbolic-attrs.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';

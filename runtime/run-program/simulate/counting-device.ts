@@ -1,7 +1,7 @@
 import type { Device, Launch } from '../../device/device.ts';
 import { type Allocator, alignedBytes } from '../../memory/allocator.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
-import { type Attrs, isFused, type OpRecord } from '../../ops/define-op.ts';
+import { type Attrs, isFused, type OpRecord } from '../../ops/core/define-op.ts';
 import type { DType, TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { currentSimulation } from './simulation.ts';

@@ -1,10 +1,10 @@
 /** What a walk back has found for a leaf becomes its `.grad`, or a part of it. */
 
 import { enableGrad, noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../runtime/ops/bind.ts';
-import { copy } from '../../../runtime/ops/copy.ts';
-import { add_ } from '../../../runtime/ops/in-place.ts';
-import { add } from '../../../runtime/ops/pointwise.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
+import { copy } from '../../../runtime/ops/core/copy.ts';
+import { add_ } from '../../../runtime/ops/pointwise/in-place.ts';
+import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -1,7 +1,7 @@
 /** Where graphs begin: `requiresGrad_()` and `detach()`. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../runtime/ops/bind.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -1,8 +1,8 @@
 /** Gradients that only some ways of a program bring: null or a tensor, as the run decides. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../runtime/ops/bind.ts';
-import { cast } from '../../../runtime/ops/cast.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
+import { cast } from '../../../runtime/ops/core/cast.ts';
 import { fillMissing, isThere } from '../../../runtime/program/missing-gradients.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -1,7 +1,7 @@
 /** What `backward()` and `grad()` are given beside tensors to walk back from. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../runtime/ops/bind.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

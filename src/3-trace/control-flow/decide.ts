@@ -1,6 +1,6 @@
 /** Reads and decisions that stay in the program. */
 
-import { eq } from '../../../runtime/ops/pointwise.ts';
+import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';

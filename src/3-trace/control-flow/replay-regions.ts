@@ -1,4 +1,4 @@
-import type { OpRecord } from '../../../runtime/ops/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { sameLayout } from '../../../runtime/tensor/meta.ts';

@@ -1,8 +1,8 @@
 /** Calls of the tensor API on tensors whose shape only the run knows, and at numbers that decide one. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { full } from '../../../runtime/ops/create.ts';
-import { contiguous } from '../../../runtime/ops/movement.ts';
+import { full } from '../../../runtime/ops/movement/create.ts';
+import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import {
   dynamicSpec,
   type GivenOperand,

@@ -1,5 +1,5 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { full } from '../../../runtime/ops/create.ts';
+import { full } from '../../../runtime/ops/movement/create.ts';
 import { PlacedOffset, type RandomSource, type RandomState } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 

@@ -1,5 +1,5 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../runtime/ops/bind.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { dimensionOp } from '../../../runtime/program/control-ops.ts';
 import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';

@@ -1,6 +1,6 @@
 /** Tensors of several known shapes as one value whose shape only the run knows. */
 
-import { contiguous } from '../../../runtime/ops/movement.ts';
+import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -2,7 +2,7 @@ import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
-import { withInterceptor } from '../../../runtime/ops/bind.ts';
+import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';

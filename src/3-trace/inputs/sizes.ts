@@ -1,5 +1,5 @@
-import { scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
-import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
+import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import {

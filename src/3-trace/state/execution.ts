@@ -1,5 +1,5 @@
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
-import type { OpRecord } from '../../../runtime/ops/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../../runtime/program/program.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';

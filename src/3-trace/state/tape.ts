@@ -8,7 +8,7 @@ import { withGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import { withInterceptor } from '../../../runtime/ops/bind.ts';
+import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';

@@ -8,8 +8,8 @@ import {
 import type { Device } from '../../../runtime/device/device.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../../runtime/errors/position.ts';
-import { withInterceptor } from '../../../runtime/ops/bind.ts';
-import { guardedOps } from '../../../runtime/ops/guarded-op.ts';
+import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
+import { guardedOps } from '../../../runtime/ops/core/guarded-op.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { withRandomSource } from '../../../runtime/random/seed.ts';

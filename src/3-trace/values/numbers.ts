@@ -1,6 +1,6 @@
 /** Numbers that a run computes anew, as the tracer sees them. */
 
-import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
+import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { guardNumbers, symbolicFrom } from '../inputs/symbolic.ts';

@@ -1,4 +1,4 @@
-import { operandUse } from '../../../runtime/ops/define-op.ts';
+import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { ForwardFacts } from './forward-facts.ts';

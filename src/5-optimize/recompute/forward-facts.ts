@@ -1,4 +1,4 @@
-import { operandUse } from '../../../runtime/ops/define-op.ts';
+import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';

@@ -1,4 +1,4 @@
-import { operandUse } from '../../../runtime/ops/define-op.ts';
+import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
 

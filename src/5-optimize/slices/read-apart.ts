@@ -1,5 +1,5 @@
-import { operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
-import { hasChangingAttrs } from '../../../runtime/ops/symbolic-attrs.ts';
+import { operandUse, opNamed } from '../../../runtime/ops/core/define-op.ts';
+import { hasChangingAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';

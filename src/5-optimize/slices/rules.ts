@@ -1,6 +1,6 @@
-import { productBlock, sumBlock } from '../../../runtime/ops/blocks.ts';
-import type { Attrs, OpRecord } from '../../../runtime/ops/define-op.ts';
-import { opNamed } from '../../../runtime/ops/define-op.ts';
+import { productBlock, sumBlock } from '../../../runtime/ops/core/blocks.ts';
+import type { Attrs, OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../../runtime/ops/core/define-op.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { isContiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { type Shape, sizeOf } from '../../../runtime/tensor/shape.ts';

@@ -1,4 +1,4 @@
-import { mayOverwrite, operandUse } from '../../../runtime/ops/define-op.ts';
+import { mayOverwrite, operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';

@@ -1,4 +1,4 @@
-import type { DoubleFn } from '../../../runtime/ops/expr.ts';
+import type { DoubleFn } from '../../../runtime/ops/expr/expr.ts';
 import type { ArithmeticTarget, TargetValue } from './target.ts';
 
 /** Functions that JavaScript computes in float64, by the primitives that engines have. */

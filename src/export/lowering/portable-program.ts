@@ -2,7 +2,7 @@ import { deviceNamed } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
-import type { ScalarTable } from '../../../runtime/ops/symbolic-number.ts';
+import type { ScalarTable } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program } from '../../../runtime/program/program.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
 import { parseFile } from '../../../runtime/save/container.ts';

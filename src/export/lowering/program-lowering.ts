@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { operandUse } from '../../../runtime/ops/define-op.ts';
+import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { doubleFunction } from './double-functions.ts';
 import type { ArithmeticTarget, TargetValue, UnaryName } from './target.ts';
 

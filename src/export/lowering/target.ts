@@ -1,5 +1,5 @@
-import type { AttrValue, OpRecord } from '../../../runtime/ops/define-op.ts';
-import type { SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import type { AttrValue, OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { DType } from '../../../runtime/tensor/dtype.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';

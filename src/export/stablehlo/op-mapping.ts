@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { isSymbolic } from '../../../runtime/ops/symbolic-number.ts';
+import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Element, OpCall as LoweredCall } from '../lowering/target.ts';
 import type { Emitter, Value } from './emitter.ts';
 

@@ -1,6 +1,6 @@
-import { nodesOf } from '../../../ops/expr-nodes.ts';
-import { isDouble } from '../../../ops/expr-precision.ts';
-import { type FusedBody, fusedAttr } from '../../../ops/fused-body.ts';
+import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
+import { isDouble } from '../../../ops/expr/expr-precision.ts';
+import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { isHalf } from '../../../tensor/half.ts';
 import { panelAAt, panelABytes } from '../scratch.ts';

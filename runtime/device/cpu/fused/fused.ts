@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/define-op.ts';
-import { textOf } from '../../../ops/expr-nodes.ts';
-import { type FusedBody, writtenByFused } from '../../../ops/fused-body.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { textOf } from '../../../ops/expr/expr-nodes.ts';
+import { type FusedBody, writtenByFused } from '../../../ops/expr/fused-body.ts';
 import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';

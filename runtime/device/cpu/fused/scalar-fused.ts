@@ -1,5 +1,5 @@
-import type { Attrs, AttrValue } from '../../../ops/define-op.ts';
-import type { FusedBody } from '../../../ops/fused-body.ts';
+import type { Attrs, AttrValue } from '../../../ops/core/define-op.ts';
+import type { FusedBody } from '../../../ops/expr/fused-body.ts';
 import { newTypedArray } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';

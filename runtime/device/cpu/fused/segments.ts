@@ -1,5 +1,5 @@
-import type { Expr } from '../../../ops/expr.ts';
-import { nodesOf } from '../../../ops/expr-nodes.ts';
+import type { Expr } from '../../../ops/expr/expr.ts';
+import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { isHeavy, type KernelBody } from './split-parts.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { Expr } from '../../../ops/expr.ts';
-import { nodesOf, operandsOf, withOperands } from '../../../ops/expr-nodes.ts';
-import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
-import { arithmetics } from '../../../ops/expr-type.ts';
-import type { FusedBody, FusedOperand } from '../../../ops/fused-body.ts';
+import type { Expr } from '../../../ops/expr/expr.ts';
+import { nodesOf, operandsOf, withOperands } from '../../../ops/expr/expr-nodes.ts';
+import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
+import { arithmetics } from '../../../ops/expr/expr-type.ts';
+import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 
 /** A part as the kernel computes it: its expression in one precision, and the part whose numbers it reads. */

@@ -1,6 +1,6 @@
 import { invariant } from '../../../errors/invariant.ts';
 import { Holder } from '../../../memory/holder.ts';
-import type { Attrs, AttrValue, OpRecord } from '../../../ops/define-op.ts';
+import type { Attrs, AttrValue, OpRecord } from '../../../ops/core/define-op.ts';
 import type { RowSlice } from '../../../ops/row-cuts.ts';
 import {
   type Stage,
@@ -8,7 +8,7 @@ import {
   type StagePlace,
   stageAttr,
 } from '../../../ops/staged-body.ts';
-import { launchAttrs } from '../../../ops/symbolic-attrs.ts';
+import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Shape } from '../../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';

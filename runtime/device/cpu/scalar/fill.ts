@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../ops/define-op.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import {
   randomBlock,
   toDoubleUniform,

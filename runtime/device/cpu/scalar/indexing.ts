@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../errors/errors.ts';
-import type { Attrs } from '../../../ops/define-op.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import { dtypes } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';

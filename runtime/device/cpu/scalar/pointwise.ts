@@ -1,8 +1,8 @@
 import { InvariantError } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/define-op.ts';
-import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
-import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
-import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr-type.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
+import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
+import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr/expr-type.ts';
 import type { DType, TypedArray } from '../../../tensor/dtype.ts';
 import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';

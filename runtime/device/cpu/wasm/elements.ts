@@ -1,4 +1,4 @@
-import type { Expr } from '../../../ops/expr.ts';
+import type { Expr } from '../../../ops/expr/expr.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { isHalf } from '../../../tensor/half.ts';
 import { type Code, i32x4, lane, load, memoryLane, op, store } from './code.ts';

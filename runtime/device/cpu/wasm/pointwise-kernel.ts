@@ -1,6 +1,6 @@
-import type { Expr } from '../../../ops/expr.ts';
-import { nodesOf } from '../../../ops/expr-nodes.ts';
-import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
+import type { Expr } from '../../../ops/expr/expr.ts';
+import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
+import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { argumentsAt } from '../scratch.ts';
 import { i32, load } from './code.ts';

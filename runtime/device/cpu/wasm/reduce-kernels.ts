@@ -1,4 +1,4 @@
-import { sumBlock } from '../../../ops/blocks.ts';
+import { sumBlock } from '../../../ops/core/blocks.ts';
 import {
   acrossLanes,
   type Code,

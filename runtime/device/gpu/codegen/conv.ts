@@ -1,6 +1,6 @@
 /** Convolutions, directly: one thread per element of the result, without any scratch memory. */
 
-import type { Attrs } from '../../../ops/define-op.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { input, output, singleStage } from '../kernel-plan.ts';
 import { divisionCode } from './index-code.ts';

@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../ops/define-op.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
 import { input, output, singleStage } from '../kernel-plan.ts';

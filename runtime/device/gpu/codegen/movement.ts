@@ -1,4 +1,4 @@
-import { E } from '../../../ops/expr.ts';
+import { E } from '../../../ops/expr/expr.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousStrides } from '../../../tensor/shape.ts';
 import { input, output, singleStage } from '../kernel-plan.ts';

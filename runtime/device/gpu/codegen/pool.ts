@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../ops/define-op.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { input, output, type Slot, type Stage } from '../kernel-plan.ts';
 import { coordinates, element } from './conv.ts';

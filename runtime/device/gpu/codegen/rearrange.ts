@@ -1,4 +1,4 @@
-import { remainder } from '../../../ops/number-arithmetic.ts';
+import { remainder } from '../../../ops/numbers/number-arithmetic.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides } from '../../../tensor/shape.ts';
 import { input, output, type Slot, type Stage, singleStage } from '../kernel-plan.ts';

@@ -1,5 +1,5 @@
-import { E, type Expr } from '../../../ops/expr.ts';
-import { nodesOf, operandsOf, withOperands } from '../../../ops/expr-nodes.ts';
+import { E, type Expr } from '../../../ops/expr/expr.ts';
+import { nodesOf, operandsOf, withOperands } from '../../../ops/expr/expr-nodes.ts';
 
 /** Inputs that an expression reads, ascending. */
 export function inputsOf(expr: Expr): readonly number[] {

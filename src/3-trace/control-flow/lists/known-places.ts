@@ -1,9 +1,9 @@
 /** Places of arrays and numbers of elements that a run decides, as arguments of methods. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { clamp } from '../../../../runtime/ops/combining.ts';
-import { where } from '../../../../runtime/ops/comparison.ts';
-import { add, eq, lt, trunc } from '../../../../runtime/ops/pointwise.ts';
+import { clamp } from '../../../../runtime/ops/pointwise/combining.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import { add, eq, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayLength, asArray } from '../../values/arrays.ts';

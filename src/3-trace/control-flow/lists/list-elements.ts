@@ -1,7 +1,7 @@
 /** Elements as the lists of a program hold them, and back. */
 
-import { bind1 } from '../../../../runtime/ops/bind.ts';
-import { contiguous } from '../../../../runtime/ops/movement.ts';
+import { bind1 } from '../../../../runtime/ops/core/bind.ts';
+import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
 import { listOf } from '../../../../runtime/program/list-ops.ts';
 import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';

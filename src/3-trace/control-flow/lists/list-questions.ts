@@ -1,8 +1,8 @@
 /** What only the program knows of a list (is there an element?) is a choice: each way goes on with its answer. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { where } from '../../../../runtime/ops/comparison.ts';
-import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { ChoiceMet, resolved, settled } from '../../variables/choices.ts';

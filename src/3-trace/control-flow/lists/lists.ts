@@ -1,10 +1,10 @@
 /** What code does to arrays whose length only the program knows. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../../runtime/ops/bind.ts';
-import { where } from '../../../../runtime/ops/comparison.ts';
-import { contiguous } from '../../../../runtime/ops/movement.ts';
-import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { bind1 } from '../../../../runtime/ops/core/bind.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
+import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import {
   listAt,
   listConcat,

@@ -1,5 +1,5 @@
 import { invariant } from '../../../../runtime/errors/invariant.ts';
-import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { whileOp } from '../../../../runtime/program/control-ops.ts';
 import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';

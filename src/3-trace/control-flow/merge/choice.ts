@@ -1,8 +1,8 @@
 /** What the program's choices tell, and how one comes about. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { where } from '../../../../runtime/ops/comparison.ts';
-import { eq, logicalOr } from '../../../../runtime/ops/pointwise.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import { eq, logicalOr } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {

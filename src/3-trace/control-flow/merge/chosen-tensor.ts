@@ -1,5 +1,5 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { condOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';

@@ -4,8 +4,8 @@
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../../runtime/ops/bind.ts';
-import { logicalOr } from '../../../../runtime/ops/pointwise.ts';
+import { bind1 } from '../../../../runtime/ops/core/bind.ts';
+import { logicalOr } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { aliasOp } from '../../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';

@@ -1,6 +1,6 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { bind } from '../../../../runtime/ops/bind.ts';
-import { logicalNot } from '../../../../runtime/ops/pointwise.ts';
+import { bind } from '../../../../runtime/ops/core/bind.ts';
+import { logicalNot } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { assertOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';

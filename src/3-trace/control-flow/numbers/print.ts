@@ -1,5 +1,5 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { bind } from '../../../../runtime/ops/bind.ts';
+import { bind } from '../../../../runtime/ops/core/bind.ts';
 import { printOp } from '../../../../runtime/program/control-ops.ts';
 import { mapText } from '../../../../runtime/program/number-text.ts';
 import type { PrintPart } from '../../../../runtime/run-program/control/print.ts';

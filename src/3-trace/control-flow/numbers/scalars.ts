@@ -3,12 +3,12 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
-import { bind1 } from '../../../../runtime/ops/bind.ts';
-import { cast } from '../../../../runtime/ops/cast.ts';
-import { full } from '../../../../runtime/ops/create.ts';
-import { reshape } from '../../../../runtime/ops/movement.ts';
-import * as ops from '../../../../runtime/ops/pointwise.ts';
-import { hostScalarNames, scalarFunctions } from '../../../../runtime/ops/scalar-functions.ts';
+import { bind1 } from '../../../../runtime/ops/core/bind.ts';
+import { cast } from '../../../../runtime/ops/core/cast.ts';
+import { full } from '../../../../runtime/ops/movement/create.ts';
+import { reshape } from '../../../../runtime/ops/movement/movement.ts';
+import * as ops from '../../../../runtime/ops/pointwise/pointwise.ts';
+import { hostScalarNames, scalarFunctions } from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../../runtime/tensor/dtype.ts';
 import { single } from '../../../../runtime/tensor/read.ts';

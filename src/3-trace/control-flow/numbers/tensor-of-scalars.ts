@@ -1,11 +1,11 @@
 /** Tensors made of numbers that the program computes: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { expand } from '../../../../runtime/ops/broadcast.ts';
-import { cast } from '../../../../runtime/ops/cast.ts';
-import { full } from '../../../../runtime/ops/create.ts';
-import { stack } from '../../../../runtime/ops/joining.ts';
-import { clone, reshape } from '../../../../runtime/ops/movement.ts';
+import { expand } from '../../../../runtime/ops/core/broadcast.ts';
+import { cast } from '../../../../runtime/ops/core/cast.ts';
+import { full } from '../../../../runtime/ops/movement/create.ts';
+import { stack } from '../../../../runtime/ops/movement/joining.ts';
+import { clone, reshape } from '../../../../runtime/ops/movement/movement.ts';
 import { tensor } from '../../../../runtime/tensor/create.ts';
 import { type DType, dtypes } from '../../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';

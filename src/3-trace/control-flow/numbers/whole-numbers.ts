@@ -4,8 +4,8 @@
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { cast } from '../../../../runtime/ops/cast.ts';
-import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { cast } from '../../../../runtime/ops/core/cast.ts';
+import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { type DType, dtypes } from '../../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';

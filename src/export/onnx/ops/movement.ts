@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../../runtime/ops/define-op.ts';
-import { isSymbolic } from '../../../../runtime/ops/symbolic-number.ts';
+import type { Attrs } from '../../../../runtime/ops/core/define-op.ts';
+import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
 import { addDims, fixedDims, isFixed, multiplyDims, subtractDims } from '../dims.ts';

@@ -3,7 +3,7 @@ import { type Dims, sizeOfDims } from '../dims.ts';
 import type { Emitter, Value } from '../emitter.ts';
 import { fixedList, numberAttr, type OpCall, type OpMapping, sizesAttr } from '../op-mapping.ts';
 
-/** How a tensor falls into groups; see `runtime/ops/standardize.ts`. */
+/** How a tensor falls into groups; see `runtime/ops/normalization/standardize.ts`. */
 interface Groups {
   readonly view: Dims;
   readonly over: readonly number[];

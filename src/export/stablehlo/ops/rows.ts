@@ -94,7 +94,7 @@ const crossEntropyGrad: OpMapping = ({ to, inputs }) => {
   return to.binary('subtract', labelled, to.select(counts, part, zero));
 };
 
-/** How a tensor falls into groups; see `runtime/ops/standardize.ts`. */
+/** How a tensor falls into groups; see `runtime/ops/normalization/standardize.ts`. */
 interface Groups {
   readonly view: readonly number[];
   readonly over: readonly number[];

@@ -1,0 +1,186 @@
+/** The largest value of each window. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+
+import { bind, bind1 } from '../core/bind.ts';
+import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { gather } from '../indexing/gather.ts';
+import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
+import { perEntry } from '../row-cuts.ts';
+import { pooledSize, windowSizes } from './window-sizes.ts';
+
+type Pair = readonly [number, number];
+
+const maxPool2dGradOp = defineOp({
+  name: 'maxPool2dGrad',
+  operands: { dy: 'data', indices: 'data', x: 'shape' },
+  dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'maxPool2dGrad' },
+  rows: perEntry(),
+  // Indices count within one plane.
+  vjp: {
+    dy: saving({ indices: 'value' }, ({ indices }, g) => {
+      const chosen = gather(flatten(g, 2), 2, flatten(indices, 2));
+      return reshape(chosen, indices.shape);
+    }),
+  },
+});
+
+function inferPooled([x]: readonly TensorMeta[], { size }: Attrs) {
+  const shape = [...x!.shape.slice(0, 2), ...(size as readonly number[])];
+  return [
+    { dtype: x!.dtype, shape },
+    { dtype: 'int32' as const, shape },
+  ];
+}
+
+const vjp = {
+  x: saving({ out1: 'value', x: 'shape' }, ({ out1, x }, dy) =>
+    bind1(maxPool2dGradOp, [dy, out1, x as Tensor]),
+  ),
+} as const;
+
+/** The kernel steps through each window by the attributes. Throws ArgumentError for what is no window. */
+function expectWindows({ kernel, stride, padding, dilation, size }: Attrs): void {
+  const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
+    Array.isArray(list) &&
+    list.length === 2 &&
+    list.every((own) => Number.isSafeInteger(own) && own >= from && own < 2 ** 31);
+  const sizes = [
+    [kernel, 1],
+    [stride, 1],
+    [padding, 0],
+    [dilation, 1],
+    [size, 0],
+  ] as const;
+  if (sizes.every(fits)) return;
+  throw new ArgumentError({
+    what: 'maxPool2d: not sizes of windows',
+    given: JSON.stringify({ kernel, stride, padding, dilation, size }),
+    expected: 'pairs of integers: padding from 0 on, the others from 1 on',
+    remedy: 'check the options',
+  });
+}
+
+const maxPool2dOp = defineOp({
+  name: 'maxPool2d',
+  operands: { x: 'data' },
+  attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
+  infer: (inputs, attrs) => {
+    expectWindows(attrs);
+    return inferPooled(inputs, attrs);
+  },
+  kernel: { kind: 'named', name: 'maxPool2d' },
+  rows: perEntry(),
+  vjp,
+});
+
+const adaptiveMaxPool2dOp = defineOp({
+  name: 'adaptiveMaxPool2d',
+  operands: { x: 'data' },
+  attrs: { size: 'pair' },
+  infer: inferPooled,
+  kernel: { kind: 'named', name: 'adaptiveMaxPool2d' },
+  vjp,
+});
+
+/** Answers `[values, int32 places in the plane]`. */
+interface Pooling<Size, Options> {
+  (x: Tensor, size: Size, options?: Options): Tensor;
+  (x: Tensor, size: Size, options: Options & { readonly returnIndices: true }): [Tensor, Tensor];
+}
+
+interface Found {
+  readonly returnIndices?: boolean;
+}
+
+/** Runs the op on [n, c, h, w] made of `x`, whose last `count` dimensions are pooled. */
+function pooled(
+  op: typeof maxPool2dOp,
+  x: Tensor,
+  count: number,
+  attrs: Attrs,
+  returnIndices: boolean,
+): Tensor | [Tensor, Tensor] {
+  if (x.rank === 4 && count === 2) return results(bind(op, [x], attrs), returnIndices);
+  return tidy(() => {
+    const batched = x.rank === count + 1 ? unsqueeze(x, 0) : x;
+    const plane = count === 1 ? unsqueeze(batched, 2) : batched;
+    const found = bind(op, [plane], attrs);
+    const size = attrs.size as readonly number[];
+    const shape = [...x.shape.slice(0, -count), ...size.slice(2 - count)];
+    return results(
+      found.map((own) => reshape(own, shape)),
+      returnIndices,
+    );
+  });
+}
+
+function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Tensor, Tensor] {
+  if (both) return [out!, indices!];
+  // Backward keeps the indices itself; without gradients nobody needs them.
+  indices!.dispose();
+  return out!;
+}
+
+export interface MaxPoolOptions<Size = number | Pair> extends Found {
+  /** The window's size when left out. */
+  readonly stride?: Size;
+  /** Never the largest, whatever the values. */
+  readonly padding?: Size;
+  readonly dilation?: Size;
+  /** Lets the last window hang over the end. */
+  readonly ceilMode?: boolean;
+}
+
+function maxPool<Size>(name: string, count: 1 | 2): Pooling<Size, MaxPoolOptions<Size>> {
+  const pool = (x: Tensor, kernel: Size, options: MaxPoolOptions<Size> = {}) => {
+    const sizes = windowSizes(name, x, count, {
+      kernel,
+      stride: options.stride ?? kernel,
+      padding: options.padding ?? 0,
+      dilation: options.dilation ?? 1,
+      ceilMode: options.ceilMode ?? false,
+    });
+    const trivial = { kernel: 1, stride: 1, padding: 0, dilation: 1, out: 1 };
+    const [rows, columns] = count === 1 ? [trivial, sizes[0]!] : (sizes as [never, never]);
+    const attrs = {
+      kernel: [rows.kernel, columns.kernel],
+      stride: [rows.stride, columns.stride],
+      padding: [rows.padding, columns.padding],
+      dilation: [rows.dilation, columns.dilation],
+      size: [rows.out, columns.out],
+    };
+    return pooled(maxPool2dOp, x, count, attrs, options.returnIndices ?? false);
+  };
+  return pool as Pooling<Size, MaxPoolOptions<Size>>;
+}
+
+/** Largest value of each window of […, c, length]; the first one counts among equals. */
+export const maxPool1d = maxPool<number>('maxPool1d', 1);
+/** Largest value of each window of […, c, h, w]; the first one counts among equals. */
+export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
+
+function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {
+  const pool = (x: Tensor, size: Size, { returnIndices = false }: Found = {}) => {
+    const sizes = pooledSize(name, x, count, size);
+    const attrs = { size: count === 1 ? [1, ...sizes] : sizes };
+    return pooled(adaptiveMaxPool2dOp, x, count, attrs, returnIndices);
+  };
+  return pool as Pooling<Size, Found>;
+}
+
+/** The largest of as many equal parts of the last dimension as the result has entries. */
+export const adaptiveMaxPool1d = adaptiveMaxPool<number | readonly [number]>(
+  'adaptiveMaxPool1d',
+  1,
+);
+/** The same over the last two dimensions; null keeps a size. */
+export const adaptiveMaxPool2d = adaptiveMaxPool<number | readonly [number | null, number | null]>(
+  'adaptiveMaxPool2d',
+  2,
+);

@@ -1,0 +1,108 @@
+/** Sizes of windows that slide over the last dimensions of a tensor. */
+
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+
+/** One dimension. */
+export interface WindowSizes {
+  readonly kernel: number;
+  readonly stride: number;
+  readonly padding: number;
+  readonly dilation: number;
+  /** Number of windows. */
+  readonly out: number;
+}
+
+interface Given {
+  readonly kernel: unknown;
+  readonly stride: unknown;
+  readonly padding: unknown;
+  readonly dilation: unknown;
+  readonly ceilMode: boolean;
+}
+
+function expanded(value: unknown, count: number): readonly number[] {
+  const list = [value].flat() as number[];
+  return list.length === 1 ? new Array<number>(count).fill(list[0]!) : list;
+}
+
+function expectNumbers(
+  name: string,
+  what: string,
+  list: readonly number[],
+  count: number,
+  from: number,
+) {
+  if (list.length === count && list.every((own) => Number.isInteger(own) && own >= from)) return;
+  throw new ArgumentError({
+    what: `${name}: not a ${what}`,
+    given: `[${list.join(',')}]`,
+    expected: `an integer from ${from} on${count > 1 ? `, or ${count} of them` : ''}`,
+    remedy: `check ${what}`,
+  });
+}
+
+/** How many windows fit; with `ceilMode` the last one may hang over, but must start inside. */
+function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean): number {
+  const { kernel, stride, padding, dilation } = own;
+  const room = size + 2 * padding - dilation * (kernel - 1) - 1;
+  const count = Math.floor((room + (ceilMode ? stride - 1 : 0)) / stride) + 1;
+  return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
+}
+
+/** The windows over the last `count` dimensions of [channels, …] or [n, channels, …]. */
+export function windowSizes(name: string, x: Tensor, count: number, given: Given): WindowSizes[] {
+  const kernel = expanded(given.kernel, count);
+  const stride = expanded(given.stride, count);
+  const padding = expanded(given.padding, count);
+  const dilation = expanded(given.dilation, count);
+  expectNumbers(name, 'window', kernel, count, 1);
+  expectNumbers(name, 'stride', stride, count, 1);
+  expectNumbers(name, 'padding', padding, count, 0);
+  expectNumbers(name, 'dilation', dilation, count, 1);
+  expectSpatial(name, x, count);
+  const sizes = kernel.map((own, i) => {
+    const window = {
+      kernel: own,
+      stride: stride[i]!,
+      padding: padding[i]!,
+      dilation: dilation[i]!,
+    };
+    return { ...window, out: windows(x.shape[x.rank - count + i]!, window, given.ceilMode) };
+  });
+  // A window that lies in the border alone would have no value.
+  if (sizes.every(({ out }) => out >= 1) && padding.every((own, i) => 2 * own <= kernel[i]!)) {
+    return sizes;
+  }
+  throw new ShapeError({
+    what: `${name}: the window doesn't fit`,
+    given: `${formatSpec(x)} with window ${kernel.join('×')}, padding ${padding.join('×')}`,
+    expected: 'a tensor at least as large as the window, padding at most half the window',
+    remedy: 'use a smaller window or less padding, or pool less often',
+  });
+}
+
+function expectSpatial(name: string, x: Tensor, count: number): void {
+  const fits = x.rank === count + 1 || x.rank === count + 2;
+  // An empty batch is fine, an empty plane has no windows.
+  if (fits && !x.shape.slice(x.rank - count).includes(0)) return;
+  throw new ShapeError({
+    what: `${name}: not the right dimensions`,
+    given: formatSpec(x),
+    expected: `[channels, …] or [n, channels, …] with ${count} more dimension(s) that have entries`,
+    remedy: 'unsqueeze() or reshape the tensor',
+  });
+}
+
+/** The sizes of an adaptive pooling's result; null keeps a size. */
+export function pooledSize(name: string, x: Tensor, count: number, size: unknown): number[] {
+  expectSpatial(name, x, count);
+  const given = (Array.isArray(size) ? size : new Array<unknown>(count).fill(size)) as readonly (
+    | number
+    | null
+  )[];
+  const sizes = given.map((own, i) => own ?? x.shape[x.rank - count + i]!);
+  expectNumbers(name, 'size', sizes, count, 0);
+  return sizes;
+}

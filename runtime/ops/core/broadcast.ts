@@ -1,0 +1,75 @@
+/** Broadcasting and its undoing: the gradients of each other. */
+
+import { ShapeError } from '../../errors/errors.ts';
+import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import {
+  broadcastShapes,
+  broadcastStrides,
+  formatShape,
+  type Shape,
+  sameShape,
+} from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { defineOp, saving } from './define-op.ts';
+
+function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
+  if (!sameShape(broadcastShapes(x.shape, shape, op), shape)) {
+    throw new ShapeError({
+      what: `${op}: the tensor can't be expanded to the shape`,
+      given: `${formatSpec(x)} to ${formatShape(shape)}`,
+      expected: 'each dimension equal, or 1 in the tensor, counted from the last',
+      remedy: 'reshape or unsqueeze the tensor first',
+    });
+  }
+  const strides = broadcastStrides(x.shape, x.strides, shape);
+  return { dtype: x.dtype, shape, strides, offset: x.offset, device: x.device };
+}
+
+const expandOp = defineOp({
+  name: 'expand',
+  operands: { x: 'data' },
+  attrs: { shape: 'sizes' },
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { shape }) => expandedTo(x!, shape as Shape, 'expand'),
+  },
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
+});
+
+const expandLikeOp = defineOp({
+  name: 'expandLike',
+  operands: { x: 'data', like: 'shape' },
+  infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
+  kernel: { kind: 'view', view: ([x, like]) => expandedTo(x!, like!.shape, 'expandLike') },
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
+});
+
+const sumToOp = defineOp({
+  name: 'sumTo',
+  operands: { x: 'data', like: 'shape' },
+  dtypes: { x: 'number', like: 'ignored' },
+  infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
+  kernel: { kind: 'named', name: 'sumTo' },
+  layout: 'any',
+  followsStrides: true,
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
+});
+
+/** Repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a dimension's size. */
+export function expand(x: Tensor, shape: Shape): Tensor {
+  const lead = shape.length - x.rank;
+  const wanted = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
+  return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });
+}
+
+/** `expand` to the shape of a tensor of which only the meta is read. */
+export function expandLike(x: Tensor, like: TensorMeta): Tensor {
+  return sameShape(x.shape, like.shape) ? x : bind1(expandLikeOp, [x, like as Tensor]);
+}
+
+/** Sums over what broadcasting repeated, so that the result has the shape of `like`. */
+export function sumTo(x: Tensor, like: TensorMeta): Tensor {
+  return sameShape(x.shape, like.shape) ? x : bind1(sumToOp, [x, like as Tensor]);
+}

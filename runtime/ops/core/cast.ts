@@ -1,0 +1,89 @@
+import type { DType } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { E } from '../expr/expr.ts';
+
+const x = E.input(0);
+
+/** A gradient has the dtype of the value that it is of. */
+const backToSource = saving({ x: 'shape' }, ({ x }, dy): Tensor => cast(dy, x.dtype));
+
+const casts: { readonly [D in DType]: OpRecord } = {
+  float32: defineOp({
+    name: 'toFloat32',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float32', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  float64: defineOp({
+    name: 'toFloat64',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float64', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  // Rounded when they are stored.
+  float16: defineOp({
+    name: 'toFloat16',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float16', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  bfloat16: defineOp({
+    name: 'toBfloat16',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'bfloat16', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  // Truncated, then the lowest 8 bits.
+  uint8: defineOp({
+    name: 'toUint8',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'uint8', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.toInt(x) },
+  }),
+  // Truncates towards zero, as PyTorch does.
+  int32: defineOp({
+    name: 'toInt32',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'int32', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.toInt(x) },
+  }),
+  bool: defineOp({
+    name: 'toBool',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'bool', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.ne(x, E.const(0)) },
+  }),
+};
+
+/** Calls `body` with the tensors in the dtype; the copies that this takes don't outlive it. */
+export function casting(
+  tensors: readonly Tensor[],
+  dtype: DType,
+  body: (operands: readonly Tensor[]) => Tensor,
+): Tensor {
+  if (allOf(dtype, tensors)) return body(tensors);
+  return tidy(() => body(tensors.map((operand) => cast(operand, dtype))));
+}
+
+function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
+  for (let i = 0; i < tensors.length; i++) if (tensors[i]!.dtype !== dtype) return false;
+  return true;
+}
+
+/** `body` on truth values counted as int32; what it leaves counts as true where it is not 0. */
+export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+  if (x.dtype !== 'bool') return body(x);
+  return tidy(() => cast(body(cast(x, 'int32')), 'bool'));
+}
+
+/** The tensor itself when it has the dtype already. */
+export function cast(a: Tensor, dtype: DType): Tensor {
+  return a.dtype === dtype ? a : bind1(casts[dtype], [a]);
+}

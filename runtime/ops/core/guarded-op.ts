@@ -1,0 +1,110 @@
+import type { Device } from '../../device/device.ts';
+import { DeviceError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { type OpRecord, userName } from './define-op.ts';
+
+/** An op as `deviceGuard` wants it performed. */
+export interface GuardedOp {
+  readonly op: OpRecord;
+  readonly inputs: readonly Tensor[];
+  /** Copies of operands, to be disposed when the op was performed. */
+  readonly moved: readonly Tensor[];
+}
+
+const onCpuRecords = new WeakMap<OpRecord, OpRecord>();
+
+/** The op tagged with the CPU; all else about it, its gradient too, is the same. */
+function onCpu(op: OpRecord): OpRecord {
+  let tagged = onCpuRecords.get(op);
+  if (!tagged) {
+    tagged = { ...op, kernel: { kind: 'onCpu', op } };
+    onCpuRecords.set(op, tagged);
+  }
+  return tagged;
+}
+
+type Transfer = (x: Tensor, device: Device) => Tensor;
+
+let transfer: Transfer | null = null;
+
+/** Said by the transfer op, which is bound as any op is. */
+export function moveOperandsBy(own: Transfer): void {
+  transfer = own;
+}
+
+let performed = 0;
+let moves = true;
+
+/**
+ * Inside `body` no guard moves operands: those of a gradient's ops are where the op was computed, and so are the
+ * gradients then.
+ */
+export function withoutMoves<T>(body: () => T): T {
+  const outer = moves;
+  moves = false;
+  try {
+    return body();
+  } finally {
+    moves = outer;
+  }
+}
+
+/** How many ops a guard has moved so far: whether it made a difference. */
+export function guardedOps(): number {
+  return performed;
+}
+
+/**
+ * What `deviceGuard(device)` makes of an op. Operands move to the guard's device, unless one is where data can't be
+ * read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go to the
+ * GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write in
+ * place whose target would have to move.
+ */
+export function guardedOp(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  device: Device,
+): GuardedOp | null {
+  if (isAt(inputs, device)) return null;
+  const { kind } = op.kernel;
+  if (kind === 'view' || kind === 'control' || kind === 'onCpu' || kind === 'transfer') return null;
+  const place = placeOf(inputs, device);
+  // A guard of `meta` says where tensors are made; other devices go on computing with their own.
+  if (device.kind === 'meta' && !inputs.some((x) => x.device === device)) return null;
+  const isOnCpu = place.kind === 'gpu' && device.kind === 'cpu';
+  if (isAt(inputs, place) ? !isOnCpu : !moves) return null;
+  if (op.inPlace && inputs[0]!.device !== place) throw unwritable(op, inputs[0]!, device, place);
+  performed++;
+  const copies = new Map<Tensor, Tensor>();
+  const operands = inputs.map((x) => {
+    if (x.device === place) return x;
+    invariant(transfer, 'the transfer op is loaded');
+    const copy = copies.get(x) ?? transfer(x, place);
+    copies.set(x, copy);
+    return copy;
+  });
+  return { op: isOnCpu ? onCpu(op) : op, inputs: operands, moved: [...copies.values()] };
+}
+
+function isAt(inputs: readonly Tensor[], device: Device): boolean {
+  for (let i = 0; i < inputs.length; i++) if (inputs[i]!.device !== device) return false;
+  return true;
+}
+
+/** Where the operands meet: the guard's device, unless data can't be read from where one of them is. */
+function placeOf(inputs: readonly Tensor[], device: Device): Device {
+  const held = (kind: Device['kind']) => inputs.find((x) => x.device.kind === kind)?.device;
+  return held('meta') ?? (device.kind === 'cpu' ? held('gpu') : undefined) ?? device;
+}
+
+function unwritable(op: OpRecord, target: Tensor, device: Device, place: Device): DeviceError {
+  const name = target.device.name === 'cpu' ? 'the CPU' : target.device.name;
+  return new DeviceError({
+    what: `${userName(op)}: deviceGuard('${device.name}') can't write to a tensor on ${name}`,
+    given: `a ${formatSpec(target)} tensor on ${name}, written with what is on ${place.name}`,
+    expected: `a target on ${place.name}`,
+    remedy: `move the target first: x.to('${place.name}'), or write outside of the guard`,
+  });
+}

@@ -1,0 +1,15 @@
+import type { DType } from '../../tensor/dtype.ts';
+import { type Shape, sizeOf } from '../../tensor/shape.ts';
+import { defineOp } from './define-op.ts';
+
+/** A tensor whose elements stand in the program, as they are stored. */
+export const literal = defineOp({
+  name: 'literal',
+  operands: {},
+  attrs: { shape: 'sizes', dtype: 'dtype', values: 'numbers' },
+  fits: (_inputs, { shape, values }) =>
+    (values as readonly number[]).length === sizeOf(shape as Shape) || 'a value for each element',
+  infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
+  kernel: { kind: 'named', name: 'literal' },
+  numbers: ['values'],
+});

@@ -1,0 +1,99 @@
+import { DTypeError } from '../../errors/errors.ts';
+import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
+import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { broadcastShapes } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { casting } from './cast.ts';
+import { type Attrs, expectTensor, type OpRecord } from './define-op.ts';
+import type { Expr } from '../expr/expr.ts';
+import { isInteger } from '../numbers/number-arithmetic.ts';
+
+/**
+ * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,
+ * float64;
+ * a number joins an integer tensor as an integer when it is one, else both become float32; functions of
+ * real numbers (exp, div, pow with a fraction …) make float32 of everything; comparisons answer bool.
+ */
+
+export function inferBinary(name: string, output?: DType) {
+  return ([a, b]: readonly TensorMeta[]) => {
+    if (a!.dtype !== b!.dtype) {
+      throw new DTypeError({
+        what: `${name}: operands of different dtypes`,
+        given: `${formatSpec(a!)} and ${formatSpec(b!)}`,
+        expected: 'equal dtypes',
+        remedy: "cast one of them: x.to('float32')",
+      });
+    }
+    return { dtype: output ?? a!.dtype, shape: broadcastShapes(a!.shape, b!.shape, name) };
+  };
+}
+
+export function inferFloat(name: string) {
+  return ([a]: readonly TensorMeta[]) => {
+    if (!dtypes[a!.dtype].floating) {
+      throw new DTypeError({
+        what: `${name}: not a floating-point tensor`,
+        given: formatSpec(a!),
+        expected: 'float32',
+        remedy: "cast it: x.to('float32')",
+      });
+    }
+    return { dtype: a!.dtype, shape: a!.shape };
+  };
+}
+
+/** Subtraction has no meaning for truth values. */
+export function refuseBool(name: string, x: TensorMeta): void {
+  if (x.dtype !== 'bool') return;
+  throw new DTypeError({
+    what: `${name}: truth values have no differences`,
+    given: formatSpec(x),
+    expected: 'float32 or int32',
+    remedy: 'compare with eq() or ne(), or cast first',
+  });
+}
+
+export const inferSame = ([a]: readonly TensorMeta[]) => ({ dtype: a!.dtype, shape: a!.shape });
+export const inferBool = ([a]: readonly TensorMeta[]) => ({
+  dtype: 'bool' as const,
+  shape: a!.shape,
+});
+
+export const pointwise = (expr: Expr) => ({ kind: 'pointwise', expr }) as const;
+
+export type Operand = Tensor | number;
+
+/** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32 < float64). */
+export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, b);
+  // Without a closure for the usual case.
+  if (a.dtype === b.dtype) return bind1(op, [a, b]);
+  return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
+}
+
+export function bindFloat(op: OpRecord, a: Tensor, attrs: Attrs = {}): Tensor {
+  if (dtypes[a.dtype].floating) return bind1(op, [a], attrs);
+  return casting([a], floating(a.dtype), (operands) => bind1(op, operands, attrs));
+}
+
+export function bindNumber(op: OpRecord, a: Tensor, value: number): Tensor {
+  if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
+  return casting([a], joinedBy(a.dtype, value), (operands) => bind1(op, operands, { value }));
+}
+
+export function floating(dtype: DType): DType {
+  return dtypes[dtype].floating ? dtype : 'float32';
+}
+
+/** A number joins an integer tensor as an integer when it is one. */
+export function joinedBy(dtype: DType, number: number): DType {
+  if (dtypes[dtype].floating) return dtype;
+  return isInteger(number) ? counted(dtype) : 'float32';
+}
+
+/** Truth values become integers; every other dtype stays. */
+export function counted(dtype: DType): DType {
+  return dtype === 'bool' ? 'int32' : dtype;
+}

@@ -1,0 +1,34 @@
+import type { Device } from '../../device/device.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { type OpRecord, saving } from './define-op.ts';
+import { moveOperandsBy } from './guarded-op.ts';
+
+const records = new WeakMap<Device, OpRecord>();
+
+/** A contiguous copy on another device, through which gradients flow; x itself where it is there already. */
+export function transfer(x: Tensor, device: Device): Tensor {
+  return x.device === device ? x : bind1(transferTo(device), [x], { device: device.name });
+}
+
+moveOperandsBy(transfer);
+
+/** (x, any strides) → a contiguous copy on `device`; its gradient goes back to where x is. One record per device. */
+function transferTo(device: Device): OpRecord {
+  let record = records.get(device);
+  if (!record) {
+    record = {
+      name: 'to',
+      operands: [{ name: 'x', use: 'data' }],
+      variadic: false,
+      infer: ([x]) => [{ dtype: x!.dtype, shape: x!.shape }],
+      kernel: { kind: 'transfer' },
+      layout: 'any',
+      inPlace: false,
+      target: device,
+      vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => transfer(dy, x.device)) },
+    };
+    records.set(device, record);
+  }
+  return record;
+}

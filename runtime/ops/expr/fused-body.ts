@@ -1,0 +1,37 @@
+import type { DType } from '../../tensor/dtype.ts';
+import type { Shape } from '../../tensor/shape.ts';
+import type { Expr } from './expr.ts';
+
+/** What a part of a fused op reads: an operand of the fused op, or the result of an earlier part. */
+export type FusedOperand = { readonly operand: number } | { readonly part: number };
+
+/** One of the pointwise ops that a fused op does, element by element. */
+export interface FusedPart {
+  readonly expr: Expr;
+  readonly operands: readonly FusedOperand[];
+  /** What the result is rounded to before another part reads it, as if it had been stored. */
+  readonly dtype: DType;
+}
+
+/**
+ * What a fused op computes, as data: pointwise ops over elements of one shape, operands before what reads them.
+ * The number `value` of part 2 is the fused op's attribute `2.value`.
+ */
+export interface FusedBody {
+  readonly shape: Shape;
+  readonly parts: readonly FusedPart[];
+  /** Per result of the fused op: the part that computes it. */
+  readonly results: readonly number[];
+  /** Operands that are written in place, and the part whose result each of them gets. */
+  readonly writes: readonly { readonly operand: number; readonly part: number }[];
+}
+
+/** Name of a fused op's attribute. */
+export function fusedAttr(part: number, name: string): string {
+  return `${part}.${name}`;
+}
+
+/** Numbers of the operands that are written in place. */
+export function writtenByFused({ writes }: FusedBody): readonly number[] {
+  return writes.map(({ operand }) => operand);
+}

@@ -1,0 +1,95 @@
+/** Ops whose result has a shape that depends on the data: they read it, so they end a graph. */
+
+import { deviceGuard } from '../../device/current.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { tensor } from '../../tensor/create.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { expand } from '../core/broadcast.ts';
+import { cast } from '../core/cast.ts';
+import { indexed } from './indexing.ts';
+import { narrow, reshape } from '../movement/movement.ts';
+
+/** Thrown while a program is built: the shape can't be known before the program has run. */
+export class ShapeDependsOnData extends ArgumentError {
+  readonly op: string;
+  constructor(op: string, x: Tensor) {
+    super({
+      what: `${op}: the shape of the result depends on the data`,
+      given: `${formatSpec(x)} while a program is being built`,
+      expected: 'a tensor with data',
+      remedy: 'leave it to the graph break, or use where() with a mask',
+    });
+    this.op = op;
+  }
+}
+
+/** Row-major coordinates of all elements that are not 0: int32 [rank, count]. */
+function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
+  if (x.traced) throw new ShapeDependsOnData(op, x);
+  const values = x.device.downloadSync(x, withHolder(op, x), op);
+  let count = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
+  const data = new Int32Array(x.rank * count);
+  let found = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === 0) continue;
+    let rest = i;
+    for (let d = x.rank - 1; d >= 0; d--) {
+      const size = x.shape[d]!;
+      data[d * count + found] = rest % size;
+      rest = Math.floor(rest / size);
+    }
+    found++;
+  }
+  return { data, count };
+}
+
+function withHolder(op: string, x: Tensor): Tensor {
+  x.holderFor(op);
+  return x;
+}
+
+function coordinateTensor(op: string, x: Tensor): Tensor {
+  const { data, count } = coordinates(op, x);
+  return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
+}
+
+/** Where a tensor is not 0: int32 [count, dimensions], in row-major order. Reads the data. */
+export function nonzero(x: Tensor): Tensor {
+  return tidy(() => {
+    const { data, count } = coordinates('nonzero', x);
+    const rows = new Int32Array(data.length);
+    for (let i = 0; i < count; i++) {
+      for (let d = 0; d < x.rank; d++) rows[i * x.rank + d] = data[d * count + i]!;
+    }
+    return deviceGuard(x.device, () => tensor(rows, { shape: [count, x.rank] }));
+  });
+}
+
+/** The same as one int32 vector per dimension: what indexing with a mask chooses. */
+export function nonzeroColumns(op: string, x: Tensor): Tensor[] {
+  return tidy(() => {
+    const table = coordinateTensor(op, x);
+    const [count] = table.shape.slice(1) as [number];
+    return x.shape.map((_, d) => reshape(narrow(table, 0, d, 1), [count]));
+  });
+}
+
+/** The elements where the mask is true, in row-major order; both broadcast. Reads the mask. */
+export function maskedSelect(x: Tensor, mask: Tensor): Tensor {
+  return tidy(() => {
+    const shape: Shape = broadcastShapes(x.shape, mask.shape, 'maskedSelect');
+    const test = expand(cast(mask, 'bool'), shape);
+    const source = expand(x, shape);
+    // A scalar has no dimension to choose along.
+    if (shape.length === 0) {
+      const places = coordinateTensor('maskedSelect', reshape(test, [1]));
+      return indexed(reshape(source, [1]), places, { dim: 0, wraps: false });
+    }
+    const places = coordinateTensor('maskedSelect', test);
+    return indexed(source, places, { dim: 0, wraps: false });
+  });
+}

@@ -1,0 +1,162 @@
+/** An index for every element: gather, and its opposite, scatter. */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { casting, counting } from '../core/cast.ts';
+import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
+import { narrow, reshape } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const gatherOp: OpRecord = defineOp({
+  name: 'gather',
+  operands: { x: 'data', index: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { index: 'int32' },
+  infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
+  kernel: { kind: 'named', name: 'gather' },
+  mayRefuse: true,
+  layout: 'any',
+  vjp: {
+    x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
+      gatherFrom(dy, index, x, attrs.dim as number),
+    ),
+  },
+});
+
+const gatherGradOp: OpRecord = defineOp({
+  name: 'gatherGrad',
+  operands: { dy: 'data', index: 'data', x: 'shape' },
+  attrs: { dim: 'dim' },
+  dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'gatherGrad' },
+  layout: 'any',
+  vjp: {
+    dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(gatherOp, [g, index], attrs)),
+  },
+});
+
+/** The gradient of `x` when dy is the gradient of its elements at `index` along `dim`. */
+export function gatherFrom(dy: Tensor, index: Tensor, x: TensorMeta, dim: number): Tensor {
+  return bind1(gatherGradOp, [dy, index, x as Tensor], { dim });
+}
+
+const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
+
+const scatterOp: OpRecord = defineOp({
+  name: 'scatter',
+  operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { index: 'int32' },
+  infer: inferFirst,
+  kernel: { kind: 'named', name: 'scatter' },
+  mayRefuse: true,
+  layout: 'any',
+  vjp: {
+    x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
+      const zero = expand(fullLike(dy, 0, { shape: [] }), index.shape);
+      return bind1(scatterOp, [dy, index, zero], attrs);
+    }),
+    source: saving({ index: 'value' }, ({ index }, dy, attrs) =>
+      bind1(gatherOp, [dy, index], attrs),
+    ),
+  },
+});
+
+const scatterAddOp: OpRecord = defineOp({
+  name: 'scatterAdd',
+  operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { x: 'number', index: 'int32' },
+  infer: inferFirst,
+  kernel: { kind: 'named', name: 'scatterAdd' },
+  mayRefuse: true,
+  layout: 'any',
+  vjp: {
+    x: saving({}, (_saved, dy) => dy),
+    source: saving({ index: 'value' }, ({ index }, dy, attrs) =>
+      bind1(gatherOp, [dy, index], attrs),
+    ),
+  },
+});
+
+export function expectWithin(op: string, x: Tensor, index: Tensor, dim: number): void {
+  const fits = index.shape.every((size, d) => d === dim || size <= x.shape[d]!);
+  if (index.size === 0 || (index.rank === x.rank && fits)) return;
+  const expected = `as many dimensions, and no size over the tensor's but in dimension ${dim}`;
+  throw mismatch(op, [x, index], expected);
+}
+
+/** out[i][j] = x[index[i][j]][j] for `dim` 0: an entry of the dimension for every place of `index`. */
+export function gather(x: Tensor, dim: number, index: Tensor): Tensor {
+  const at = normalizeDim(dim, x.rank, 'gather');
+  expectIndices('gather', index);
+  return tidy(() => {
+    const [source, places] = [atLeast1d(x), atLeast1d(indices(index))];
+    expectWithin('gather', source, places, at);
+    const out = bind1(gatherOp, [source, places], { dim: at });
+    return index.rank === 0 ? reshape(out, []) : out;
+  });
+}
+
+function scattered(
+  op: OpRecord,
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor | number,
+): Tensor {
+  const at = normalizeDim(dim, x.rank, op.name);
+  expectIndices(op.name, index);
+  return tidy(() => {
+    const [target, places] = [atLeast1d(x), atLeast1d(indices(index))];
+    expectWithin(op.name, target, places, at);
+    const given = isNumber(source)
+      ? expand(fullLike(x, source, { shape: [] }), places.shape)
+      : partOf(op.name, atLeast1d(source), places);
+    const into = (own: Tensor): Tensor =>
+      casting([given], own.dtype, ([values]) => {
+        const out = bind1(op, [own, places, values!], { dim: at });
+        return x.rank === 0 ? reshape(out, []) : out;
+      });
+    return op === scatterAddOp ? counting(target, into) : into(target);
+  });
+}
+
+/** Only the part of the source that the index speaks of is read. */
+export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
+  if (source.rank !== index.rank || index.shape.some((size, d) => size > source.shape[d]!)) {
+    throw mismatch(op, [source, index], 'a source at least as large as the index');
+  }
+  return index.shape.reduce(
+    (own, size, d) => (own.shape[d] === size ? own : narrow(own, d, 0, size)),
+    source,
+  );
+}
+
+/** A copy of `x` in which out[index[i][j]][j] = source[i][j] for `dim` 0; of equal places the last wins. */
+export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | number): Tensor {
+  return scattered(scatterOp, x, dim, index, source);
+}
+
+/** The same, added to what is there; of truth values, whether any is true. */
+export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  return scattered(scatterAddOp, x, dim, index, source);
+}
+
+/** `gather` after broadcasting: the sizes of `x` and `chosen` may differ by 1s. Flat without `dim`. */
+export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
+  return tidy(() => {
+    if (dim === undefined) return gather(reshape(x, [-1]), 0, reshape(chosen, [-1]));
+    const at = normalizeDim(dim, x.rank, 'takeAlongDim');
+    const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
+    const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
+    return gather(expand(x, shapeFor(x)), at, expand(chosen, shapeFor(chosen)));
+  });
+}

@@ -1,0 +1,34 @@
+/** What all ops that take index tensors ask of them. */
+
+import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { cast } from '../core/cast.ts';
+import { reshape } from '../movement/movement.ts';
+
+export function expectIndices(op: string, index: TensorMeta): void {
+  if (index.dtype === 'int32' || sizeOf(index.shape) === 0) return;
+  throw new DTypeError({
+    what: `${op}: indices must be integers`,
+    given: formatSpec(index),
+    expected: 'int32',
+    remedy: "cast them: index.to('int32')",
+  });
+}
+
+export function mismatch(op: string, metas: readonly TensorMeta[], expected: string): ShapeError {
+  return new ShapeError({
+    what: `${op}: the shapes don't fit together`,
+    given: metas.map(formatSpec).join(', '),
+    expected,
+    remedy: 'check the dimension, and the shapes of the indices',
+  });
+}
+
+/** Indices as kernels read them: none at all may be of any dtype, as in PyTorch. */
+export const indices = (index: Tensor): Tensor =>
+  index.size === 0 && index.dtype !== 'int32' ? cast(index, 'int32') : index;
+
+/** A scalar counts as having one dimension, as in PyTorch. */
+export const atLeast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);

@@ -1,0 +1,177 @@
+/**
+ * An index for every entry: an int32 operand holds `count` index tensors of one shape, for as many
+ * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
+ */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { normalizeDim, type Shape, sizeOf } from '../../tensor/shape.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { casting, counting } from '../core/cast.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
+import { reshape } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
+
+const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
+
+/** [...before, ...the indices' shape, ...after]. */
+export function indexedShape(x: TensorMeta, index: TensorMeta, dim: number): Shape {
+  const [count, ...chosen] = index.shape;
+  return [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + count!)];
+}
+
+const indexOp: OpRecord = defineOp({
+  name: 'index',
+  operands: { x: 'data', index: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
+  dtypes: { index: 'int32' },
+  infer: ([x, index], { dim }) => ({
+    dtype: x!.dtype,
+    shape: indexedShape(x!, index!, dim as number),
+  }),
+  kernel: { kind: 'named', name: 'index' },
+  mayRefuse: true,
+  vjp: {
+    x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
+      bind1(indexGradOp, [dy, index, x as Tensor], attrs),
+    ),
+  },
+});
+
+const indexGradOp: OpRecord = defineOp({
+  name: 'indexGrad',
+  operands: { dy: 'data', index: 'data', x: 'shape' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
+  dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'indexGrad' },
+  vjp: {
+    dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(indexOp, [g, index], attrs)),
+  },
+});
+
+const indexPutOp: OpRecord = defineOp({
+  name: 'indexPut',
+  operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
+  dtypes: { index: 'int32' },
+  infer: inferFirst,
+  kernel: { kind: 'named', name: 'indexPut' },
+  mayRefuse: true,
+  vjp: {
+    x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
+      const shape = indexedShape(dy, index, attrs.dim as number);
+      const zero = fullLike(dy, 0, { shape });
+      return bind1(indexPutOp, [dy, index, zero], attrs);
+    }),
+    source: saving({ index: 'value' }, ({ index }, dy, attrs) =>
+      bind1(indexOp, [dy, index], attrs),
+    ),
+  },
+});
+
+const indexAddOp: OpRecord = defineOp({
+  name: 'indexAdd',
+  operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
+  dtypes: { x: 'number', index: 'int32' },
+  infer: inferFirst,
+  kernel: { kind: 'named', name: 'indexAdd' },
+  mayRefuse: true,
+  vjp: {
+    x: saving({}, (_saved, dy) => dy),
+    source: saving({ index: 'value' }, ({ index }, dy, attrs) =>
+      bind1(indexOp, [dy, index], attrs),
+    ),
+  },
+});
+
+/** x[…, i0, i1, …] with the index tensors stacked in `index`, from dimension `dim` on. */
+export function indexed(x: Tensor, index: Tensor, attrs: Attrs): Tensor {
+  return bind1(indexOp, [x, index], attrs);
+}
+
+/** A copy of `x` with those elements replaced, or added to (of truth values: whether any is true). */
+export function indexReplaced(
+  x: Tensor,
+  index: Tensor,
+  source: Tensor,
+  accumulate: boolean,
+  attrs: Attrs,
+): Tensor {
+  const into = (own: Tensor): Tensor =>
+    casting([source], own.dtype, ([values]) =>
+      bind1(accumulate ? indexAddOp : indexPutOp, [own, index, values!], attrs),
+    );
+  return accumulate ? counting(x, into) : into(x);
+}
+
+function entryIndex(op: string, index: Tensor): Tensor {
+  expectIndices(op, index);
+  if (index.rank > 1) throw mismatch(op, [index], 'indices in one dimension');
+  return reshape(indices(index), [1, index.size]);
+}
+
+/** The entries of dimension `dim` that `index` [k] names, in its order. */
+export function indexSelect(x: Tensor, dim: number, index: Tensor): Tensor {
+  const at = normalizeDim(dim, x.rank, 'indexSelect');
+  return tidy(() => {
+    const out = indexed(atLeast1d(x), entryIndex('indexSelect', index), { dim: at, wraps: false });
+    return x.rank === 0 ? reshape(out, []) : out;
+  });
+}
+
+function entriesReplaced(
+  op: string,
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+): Tensor {
+  const at = normalizeDim(dim, x.rank, op);
+  return tidy(() => {
+    const [target, values, places] = [atLeast1d(x), atLeast1d(source), entryIndex(op, index)];
+    const shape = indexedShape(target, places, at);
+    if (values.rank !== target.rank || shape.some((size, d) => size !== values.shape[d])) {
+      throw mismatch(op, [target, index, source], `a source of shape [${shape.join(',')}]`);
+    }
+    const attrs = { dim: at, wraps: false };
+    const out = indexReplaced(target, places, values, op === 'indexAdd', attrs);
+    return x.rank === 0 ? reshape(out, []) : out;
+  });
+}
+
+/** A copy of `x` with alpha times the entries of `source` added to those that `index` [k] names. */
+export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, alpha = 1): Tensor {
+  return tidy(() =>
+    entriesReplaced('indexAdd', x, dim, index, alpha === 1 ? source : mul(source, alpha)),
+  );
+}
+
+/** A copy of `x` with the entries of `source` in place of those that `index` [k] names. */
+export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  return entriesReplaced('indexCopy', x, dim, index, source);
+}
+
+/** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
+export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
+  return tidy(() => {
+    const at = normalizeDim(dim, x.rank, 'indexFill');
+    const shape = indexedShape(atLeast1d(x), entryIndex('indexFill', index), at);
+    const source = value instanceof Tensor ? expand(value, shape) : fullLike(x, value, { shape });
+    return indexCopy(x, dim, index, source);
+  });
+}
+
+/** Elements of the flat tensor: out has the shape of `index`. */
+export function take(x: Tensor, index: Tensor): Tensor {
+  expectIndices('take', index);
+  return tidy(() => {
+    const places = reshape(indices(index), [1, ...index.shape]);
+    return indexed(reshape(x, [sizeOf(x.shape)]), places, { dim: 0, wraps: true });
+  });
+}

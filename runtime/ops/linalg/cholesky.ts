@@ -1,0 +1,56 @@
+/** Cholesky's factor of positive definite matrices. */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { solveTriangular } from './linear-systems.ts';
+import { matmul } from '../products/matmul.ts';
+import { transpose } from '../movement/movement.ts';
+import { diagEmbed } from '../movement/place.ts';
+import { bindFloat } from '../core/promotion.ts';
+import { inferSquare } from './square-matrices.ts';
+import { tril } from '../movement/triangles.ts';
+import { diagonal } from '../movement/views.ts';
+
+const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
+
+/** The lower triangle, with half of the diagonal. */
+function lowerHalf(x: Tensor): Tensor {
+  return sub(tril(x), mul(diagEmbed(diagonal(x, 0, -2, -1)), 0.5));
+}
+
+const choleskyOp = defineOp({
+  name: 'cholesky',
+  operands: { x: 'data' },
+  infer: inferSquare('cholesky'),
+  kernel: { kind: 'named', name: 'cholesky' },
+  mayRefuse: true,
+  vjp: {
+    // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made
+    // symmetric: the two triangles of x are one and the same variable.
+    x: saving({ out: 'value' }, ({ out }, dy) => {
+      const inner = lowerHalf(matmul(mT(out), tril(dy)));
+      const left = solveTriangular(mT(out), inner, { upper: true });
+      const both = solveTriangular(out, left, { upper: false, left: false });
+      return mul(add(both, mT(both)), 0.5);
+    }),
+  },
+});
+
+export interface CholeskyOptions {
+  /** Answers Lᵀ. */
+  readonly upper?: boolean;
+}
+
+/**
+ * The lower triangular L of L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n], of which the
+ * lower triangle is read; computed in float64, integers make float32. ArgumentError for any other matrix.
+ */
+export function cholesky(x: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
+  expectTensor(choleskyOp, x);
+  return tidy(() => {
+    const lower = bindFloat(choleskyOp, x);
+    return upper ? mT(lower) : lower;
+  });
+}

@@ -1,0 +1,87 @@
+/** Determinants of square matrices, and their logarithms. */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { bind, bind1 } from '../core/bind.ts';
+import { cast } from '../core/cast.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { log } from '../pointwise/functions.ts';
+import { inverse } from './linear-systems.ts';
+import { matmul } from '../products/matmul.ts';
+import { transpose, unsqueeze } from '../movement/movement.ts';
+import { bindFloat, floating } from '../core/promotion.ts';
+import { sum } from '../reduce/reduce.ts';
+import { inferPerMatrix, inferSquare } from './square-matrices.ts';
+
+const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
+/** A number per matrix, beside matrices. */
+const perMatrix = (x: Tensor): Tensor => unsqueeze(unsqueeze(x, -1), -1);
+
+const cofactorsOp: OpRecord = defineOp({
+  name: 'cofactors',
+  operands: { x: 'data' },
+  infer: inferSquare('cofactors'),
+  kernel: { kind: 'named', name: 'cofactors' },
+  vjp: {
+    // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is refused.
+    x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
+      const flipped = mT(inverse(x));
+      const along = sum(mul(dy, out), [-2, -1], { keepDim: true });
+      return sub(mul(along, flipped), matmul(matmul(flipped, mT(dy)), out));
+    }),
+  },
+});
+
+const detOp = defineOp({
+  name: 'det',
+  operands: { x: 'data' },
+  infer: inferPerMatrix('det'),
+  kernel: { kind: 'named', name: 'det' },
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))),
+  },
+});
+
+/**
+ * The determinants of square matrices [.., n, n] → [..]; computed in float64, integers make float32. Singular
+ * matrices have gradients too, but no gradients of gradients (ArgumentError).
+ */
+export function det(x: Tensor): Tensor {
+  expectTensor(detOp, x);
+  return bindFloat(detOp, x);
+}
+
+/** Answers the logarithm, which has a gradient, and the sign. */
+const logAbsDetOp = defineOp({
+  name: 'logAbsDet',
+  operands: { x: 'data' },
+  infer: ([x]) => {
+    const one = inferPerMatrix('slogdet')([x!]);
+    return [one, one];
+  },
+  kernel: { kind: 'named', name: 'logAbsDet' },
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))),
+  },
+});
+
+/**
+ * `[sign, ln |determinant|]` of square matrices, each [..]: also where the determinant itself is too large or
+ * too small for the dtype. 0 and −∞ of a singular matrix, which has no gradient (ArgumentError).
+ */
+export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
+  expectTensor(logAbsDetOp, x);
+  return tidy(() => {
+    const [logarithm, sign] = bind(logAbsDetOp, [cast(x, floating(x.dtype))]);
+    return [sign!, logarithm!];
+  });
+}
+
+/** ln of the determinant: NaN where that is negative, −∞ where it is 0. */
+export function logdet(x: Tensor): Tensor {
+  return tidy(() => {
+    const [sign, logarithm] = slogdet(x);
+    return add(logarithm, log(sign));
+  });
+}

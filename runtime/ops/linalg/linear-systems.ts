@@ -1,0 +1,176 @@
+/** Inverses, and solutions of systems of linear equations. */
+
+import { ShapeError } from '../../errors/errors.ts';
+import { promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { broadcastShapes, sameShape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { neg } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { matmul } from '../products/matmul.ts';
+import { squeeze, transpose, unsqueeze } from '../movement/movement.ts';
+import { bindFloat, floating } from '../core/promotion.ts';
+import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
+import { tril, triu } from '../movement/triangles.ts';
+
+const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
+
+const inverseOp = defineOp({
+  name: 'inverse',
+  operands: { x: 'data' },
+  infer: inferSquare('inverse'),
+  kernel: { kind: 'named', name: 'inverse' },
+  mayRefuse: true,
+  vjp: {
+    // d(x⁻¹) = −x⁻¹ · dx · x⁻¹
+    x: saving({ out: 'value' }, ({ out }, dy) => neg(matmul(matmul(mT(out), dy), mT(out)))),
+  },
+});
+
+/**
+ * The inverses of square matrices [.., n, n]; computed in float64, integers make float32. Of no matrix that
+ * is singular: ArgumentError.
+ */
+export function inverse(x: Tensor): Tensor {
+  expectTensor(inverseOp, x);
+  return bindFloat(inverseOp, x);
+}
+
+const solveOp: OpRecord = defineOp({
+  name: 'solve',
+  operands: { a: 'data', b: 'data' },
+  dtypes: { a: 'floating' },
+  infer: inferSystem('solve'),
+  kernel: { kind: 'named', name: 'solve' },
+  mayRefuse: true,
+  vjp: {
+    a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy) =>
+      neg(matmul(bind1(solveOp, [mT(a), dy]), mT(out))),
+    ),
+    b: saving({ a: 'value' }, ({ a }, dy) => bind1(solveOp, [mT(a), dy])),
+  },
+});
+
+const solveTriangularOp: OpRecord = defineOp({
+  name: 'solveTriangular',
+  operands: { a: 'data', b: 'data' },
+  attrs: { upper: 'boolean', unitriangular: 'boolean' },
+  dtypes: { a: 'floating' },
+  infer: inferSystem('solveTriangular'),
+  kernel: { kind: 'named', name: 'solveTriangular' },
+  mayRefuse: true,
+  vjp: {
+    a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy, attrs) =>
+      readPart(neg(matmul(transposedSystem(a, dy, attrs), mT(out))), attrs),
+    ),
+    b: saving({ a: 'value' }, ({ a }, dy, attrs) => transposedSystem(a, dy, attrs)),
+  },
+});
+
+function transposedSystem(a: Tensor, dy: Tensor, attrs: Attrs): Tensor {
+  return bind1(solveTriangularOp, [mT(a), dy], { ...attrs, upper: !attrs.upper });
+}
+
+/** The part of a matrix that the op reads: elsewhere its gradient is 0. */
+function readPart(gradient: Tensor, { upper, unitriangular }: Attrs): Tensor {
+  const inside = unitriangular ? 1 : 0;
+  return upper ? triu(gradient, inside) : tril(gradient, -inside);
+}
+
+/** The operands in one floating-point dtype, leading dimensions expanded. */
+function bindSystem(op: OpRecord, a: Tensor, b: Tensor, attrs: Attrs = {}): Tensor {
+  return casting([a, b], floating(promote(a.dtype, b.dtype)), ([left, right]) => {
+    const lead = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2), op.name);
+    const all = (x: Tensor) => {
+      const shape = [...lead, ...x.shape.slice(-2)];
+      return sameShape(shape, x.shape) ? x : expand(x, shape);
+    };
+    return bind1(op, [all(left!), all(right!)], attrs);
+  });
+}
+
+export interface SolveOptions {
+  /** Of x·a = b if false. */
+  readonly left?: boolean;
+}
+
+/** Also one right side per matrix, without the last dimension. */
+function isVector(a: Tensor, b: Tensor): boolean {
+  if (b.rank === 1) return true;
+  return a.rank - 1 === b.rank && sameShape(a.shape.slice(0, -1), b.shape);
+}
+
+/** x·a = b has rows for sides: which of the dimensions would they be? */
+function refuseVector(a: Tensor, b: Tensor): never {
+  throw new ShapeError({
+    what: 'solve: vectors from the right',
+    given: `${formatSpec(a)} and ${formatSpec(b)}, left: false`,
+    expected: '[…, n, n] and […, k, n]',
+    remedy: 'unsqueeze(-2) the vectors, or transpose the matrices (a.mT) and leave `left` out',
+  });
+}
+
+/**
+ * The x of a·x = b, for square matrices a [.., n, n] and b [.., n, k], [n] or [.., n]; leading dimensions
+ * broadcast. Computed in float64. ArgumentError if a matrix is singular.
+ */
+export function solve(a: Tensor, b: Tensor, { left = true }: SolveOptions = {}): Tensor {
+  expectTensor(solveOp, a);
+  expectTensor(solveOp, b);
+  return tidy(() => {
+    if (isVector(a, b)) {
+      if (!left) refuseVector(a, b);
+      return squeeze(solve(a, unsqueeze(b, -1)), -1);
+    }
+    if (!left) return mT(solve(mT(a), mT(b)));
+    expectSystem('solve', a, b);
+    return bindSystem(solveOp, a, b);
+  });
+}
+
+export interface TriangularOptions extends SolveOptions {
+  /** Which triangle of the matrix is read. */
+  readonly upper: boolean;
+  /** 1 on the diagonal, whatever stands there. */
+  readonly unitriangular?: boolean;
+}
+
+/**
+ * The x of a·x = b, for triangular matrices a [.., n, n] and b [.., n, k]; leading dimensions broadcast.
+ * Computed in float64. ArgumentError if there is a 0 on the diagonal that is read.
+ */
+export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions): Tensor {
+  const { upper, left = true, unitriangular = false } = options;
+  expectTensor(solveTriangularOp, a);
+  expectTensor(solveTriangularOp, b);
+  return tidy(() => {
+    if (!left) return mT(solveTriangular(mT(a), mT(b), { upper: !upper, unitriangular }));
+    expectSystem('solveTriangular', a, b);
+    return bindSystem(solveTriangularOp, a, b, { upper: Boolean(upper), unitriangular });
+  });
+}
+
+export interface TriangularSolveOptions {
+  readonly upper?: boolean;
+  /** Of aᵀ·x = b; `upper` says which triangle of a is read. */
+  readonly transpose?: boolean;
+  readonly unitriangular?: boolean;
+}
+
+/** The same as a method of the right sides: only the solution is answered, not also the matrix. */
+export function triangularSolve(
+  b: Tensor,
+  a: Tensor,
+  { upper = true, transpose: flipped = false, unitriangular = false }: TriangularSolveOptions = {},
+): Tensor {
+  expectTensor(solveTriangularOp, a);
+  return tidy(() =>
+    flipped
+      ? solveTriangular(mT(a), b, { upper: !upper, unitriangular })
+      : solveTriangular(a, b, { upper, unitriangular }),
+  );
+}

@@ -1,0 +1,164 @@
+/** Losses on signs, angles and order: what lies beyond a margin costs nothing. */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, minimum, mul, neg, sub } from '../pointwise/arithmetic.ts';
+import { clampMin } from '../pointwise/combining.ts';
+import { dropWhere, eq, keepWhere, ne } from '../pointwise/comparison.ts';
+import { pairwiseDistance } from '../products/distances.ts';
+import { div } from '../pointwise/division.ts';
+import { oneHot } from '../indexing/embedding.ts';
+import { gather } from '../indexing/gather.ts';
+import { indexSelect } from '../indexing/indexing.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
+import { equals, negated } from '../numbers/number-arithmetic.ts';
+import { pow, sqrt } from '../pointwise/powers.ts';
+import { mean, sum } from '../reduce/reduce.ts';
+import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
+import { aboveMargin } from './regression-losses.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { logSigmoid } from '../pointwise/smooth-activations.ts';
+
+export interface MarginOptions extends LossOptions {
+  readonly margin?: number;
+}
+
+/** ln(1 + e^(−target · x)), target ±1. */
+export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => softMarginLoss(a, b, options));
+  return tidy(() => reduced('softMarginLoss', neg(logSigmoid(mul(x, target))), options));
+}
+
+/** max(0, −target · (a − b) + margin): with target 1, a should be the larger one. */
+export function marginRankingLoss(
+  a: Tensor,
+  b: Tensor,
+  target: Tensor,
+  { margin = 0, ...options }: MarginOptions = {},
+): Tensor {
+  if (anyHalf(a, b, target))
+    return roundedOnce([a, b, target], (x, y, t) =>
+      marginRankingLoss(x, y, t, { margin, ...options }),
+    );
+  return tidy(() => {
+    const losses = aboveMargin(mul(target, sub(a, b)), margin);
+    return reduced('marginRankingLoss', losses, options);
+  });
+}
+
+/** x where target is 1, max(0, margin − x) where it is −1. */
+export function hingeEmbeddingLoss(
+  x: Tensor,
+  target: Tensor,
+  { margin = 1, ...options }: MarginOptions = {},
+): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => hingeEmbeddingLoss(a, b, { margin, ...options }));
+  return tidy(() => {
+    const apart = keepWhere(aboveMargin(x, margin), ne(target, 1));
+    const together = keepWhere(x, ne(target, -1));
+    return reduced('hingeEmbeddingLoss', add(apart, together), options);
+  });
+}
+
+/** 1 − cos of the angle where target is 1, max(0, cos − margin) where it is −1; vectors in the last dimension. */
+export function cosineEmbeddingLoss(
+  a: Tensor,
+  b: Tensor,
+  target: Tensor,
+  { margin = 0, ...options }: MarginOptions = {},
+): Tensor {
+  if (anyHalf(a, b, target))
+    return roundedOnce([a, b, target], (x, y, t) =>
+      cosineEmbeddingLoss(x, y, t, { margin, ...options }),
+    );
+  return tidy(() => {
+    const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
+    const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
+    const cosine = div(product(a, b), sqrt(lengths));
+    const alike = keepWhere(add(neg(cosine), 1), eq(target, 1));
+    const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(target, -1));
+    return reduced('cosineEmbeddingLoss', add(alike, different), options);
+  });
+}
+
+export interface TripletOptions extends MarginOptions {
+  readonly p?: number;
+  readonly eps?: number;
+  /** Takes the distance of the other two where it is smaller. */
+  readonly swap?: boolean;
+}
+
+/** max(0, distance to the positive − distance to the negative + margin); vectors in the last dimension. */
+export function tripletMarginLoss(
+  anchor: Tensor,
+  positive: Tensor,
+  negative: Tensor,
+  { margin = 1, p = 2, eps = 1e-6, swap = false, ...options }: TripletOptions = {},
+): Tensor {
+  if (anyHalf(anchor, positive, negative))
+    return roundedOnce([anchor, positive, negative], (a, b, c) =>
+      tripletMarginLoss(a, b, c, { margin, p, eps, swap, ...options }),
+    );
+  return tidy(() => {
+    const distance = (x: Tensor, y: Tensor) => pairwiseDistance(x, y, { p, eps });
+    const near = distance(anchor, positive);
+    const direct = distance(anchor, negative);
+    const far = swap ? minimum(direct, distance(positive, negative)) : direct;
+    return reduced('tripletMarginLoss', clampMin(add(sub(near, far), margin), 0), options);
+  });
+}
+
+export interface MultiMarginOptions extends MarginOptions {
+  /** 1 or 2: the power of what is beyond the margin. */
+  readonly p?: number;
+  /** Factor of each class. */
+  readonly weight?: Tensor | null;
+}
+
+/** Mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
+export function multiMarginLoss(
+  x: Tensor,
+  target: Tensor,
+  { p = 1, margin = 1, weight = null, ...options }: MultiMarginOptions = {},
+): Tensor {
+  if (anyHalf(x, weight))
+    return roundedOnce([x, weight], (own, w) =>
+      multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
+    );
+  return tidy(() => {
+    const rows = x.rank < 2 ? reshape(x, [1, x.size]) : x;
+    const labels = reshape(target, [rows.shape[0]!]);
+    const classes = rows.shape[1]!;
+    const own = gather(rows, 1, unsqueeze(labels, 1));
+    const beyond = clampMin(add(sub(rows, own), margin), 0);
+    const powered = equals(p, 1) ? beyond : pow(beyond, p);
+    const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
+    const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));
+    const losses = mul(sum(others, 1), 1 / classes);
+    return reduced('multiMarginLoss', target.rank === 0 ? reshape(losses, []) : losses, options);
+  });
+}
+
+export interface WeightOptions extends LossOptions {
+  /** Factor of each class. */
+  readonly weight?: Tensor | null;
+}
+
+/** One soft decision per class, target 0 or 1: the mean over the last dimension. */
+export function multilabelSoftMarginLoss(
+  x: Tensor,
+  target: Tensor,
+  { weight = null, ...options }: WeightOptions = {},
+): Tensor {
+  if (anyHalf(x, target, weight))
+    return roundedOnce([x, target, weight], (a, b, w) =>
+      multilabelSoftMarginLoss(a, b, { weight: w, ...options }),
+    );
+  return tidy(() => {
+    const absent = mul(add(neg(target), 1), logSigmoid(neg(x)));
+    const losses = neg(add(mul(target, logSigmoid(x)), absent));
+    const scaled = weight ? mul(losses, weight) : losses;
+    return reduced('multilabelSoftMarginLoss', mean(scaled, -1), options);
+  });
+}

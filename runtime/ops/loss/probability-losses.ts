@@ -1,0 +1,154 @@
+/** Losses on probabilities: binary cross entropy and divergences. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { sigmoid } from '../pointwise/activations.ts';
+import { add, mul, neg, sub } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { clampMin, xlogy } from '../pointwise/combining.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { div } from '../pointwise/division.ts';
+import { E } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { exp, log, log1p } from '../pointwise/functions.ts';
+import { floating, inferBinary, pointwise } from '../core/promotion.ts';
+import { sum } from '../reduce/reduce.ts';
+import { type LossOptions, type Reduction, reduced } from '../reduce/reduction-options.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { logSigmoid } from '../pointwise/smooth-activations.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const one = E.const(1);
+/** Logarithms count as at least −100, so that a sure mistake costs no infinity. */
+const least = E.const(-100);
+
+const binaryCrossEntropyOp = defineOp({
+  name: 'binaryCrossEntropy',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('binaryCrossEntropy'),
+  kernel: pointwise(
+    E.neg(
+      E.add(
+        E.mul(y, E.max(E.log(x), least)),
+        E.mul(E.sub(one, y), E.max(F.log1p(E.neg(x)), least)),
+      ),
+    ),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
+      const spread = clampMin(mul(x, add(neg(x), 1)), 1e-12);
+      return sumTo(mul(dy, div(sub(x, y), spread)), x);
+    }),
+    y: saving({ x: 'value', y: 'shape' }, ({ x, y }, dy) => {
+      const slope = sub(clampMin(log1p(neg(x)), -100), clampMin(log(x), -100));
+      return sumTo(mul(dy, slope), y);
+    }),
+  },
+});
+
+const logitCrossEntropyOp = defineOp({
+  name: 'binaryCrossEntropyWithLogits',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('binaryCrossEntropyWithLogits'),
+  kernel: pointwise(
+    E.add(E.sub(E.max(x, E.const(0)), E.mul(x, y)), F.log1p(E.exp(E.neg(E.abs(x))))),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, sub(sigmoid(x), y)), x)),
+    y: saving({ x: 'value', y: 'shape' }, ({ x, y }, dy) => sumTo(neg(mul(dy, x)), y)),
+  },
+});
+
+function floats(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, b);
+  const dtype = floating(promote(a.dtype, b.dtype));
+  return casting([a, b], dtype, (operands) => bind1(op, operands));
+}
+
+export interface BinaryOptions extends LossOptions {
+  /** Factor of each loss; broadcasts. */
+  readonly weight?: Tensor | null;
+}
+
+/** −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. */
+export function binaryCrossEntropy(
+  x: Tensor,
+  target: Tensor,
+  { weight = null, ...options }: BinaryOptions = {},
+): Tensor {
+  if (anyHalf(x, target, weight))
+    return roundedOnce([x, target, weight], (a, b, w) =>
+      binaryCrossEntropy(a, b, { weight: w, ...options }),
+    );
+  return tidy(() => {
+    const losses = floats(binaryCrossEntropyOp, x, target);
+    return reduced('binaryCrossEntropy', weight ? mul(losses, weight) : losses, options);
+  });
+}
+
+export interface LogitOptions extends BinaryOptions {
+  /** Factor of what target 1 costs; broadcasts. */
+  readonly posWeight?: Tensor | null;
+}
+
+/** The same of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
+export function binaryCrossEntropyWithLogits(
+  x: Tensor,
+  target: Tensor,
+  { weight = null, posWeight = null, ...options }: LogitOptions = {},
+): Tensor {
+  if (anyHalf(x, target, weight, posWeight))
+    return roundedOnce([x, target, weight, posWeight], (a, b, w, p) =>
+      binaryCrossEntropyWithLogits(a, b, { weight: w, posWeight: p, ...options }),
+    );
+  return tidy(() => {
+    const losses = posWeight
+      ? weighedLogits(x, target, posWeight)
+      : floats(logitCrossEntropyOp, x, target);
+    const scaled = weight ? mul(losses, weight) : losses;
+    return reduced('binaryCrossEntropyWithLogits', scaled, options);
+  });
+}
+
+function weighedLogits(x: Tensor, target: Tensor, posWeight: Tensor): Tensor {
+  const factor = add(mul(add(posWeight, -1), target), 1);
+  return sub(mul(add(neg(target), 1), x), mul(factor, logSigmoid(x)));
+}
+
+export interface KlDivOptions {
+  /** 'batchmean' divides the sum by the first dimension. 'mean' when left out. */
+  readonly reduction?: Reduction | 'batchmean';
+  /** Whether the target holds logarithms too. */
+  readonly logTarget?: boolean;
+}
+
+/** target · (ln target − x), with x the logarithms of probabilities. */
+export function klDiv(
+  x: Tensor,
+  target: Tensor,
+  { reduction = 'mean', logTarget = false }: KlDivOptions = {},
+): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
+  if (reduction === 'batchmean' && (x.rank === 0 || x.shape[0] === 0)) {
+    throw new ArgumentError({
+      what: 'klDiv: no batch to take the mean over',
+      given: formatSpec(x),
+      expected: "a first dimension with entries, or another reduction than 'batchmean'",
+      remedy: "use 'sum'",
+    });
+  }
+  return tidy(() => {
+    const losses = logTarget
+      ? mul(exp(target), sub(target, x))
+      : sub(xlogy(target, target), mul(target, x));
+    if (reduction === 'batchmean') return div(sum(losses), x.shape[0]!);
+    return reduced('klDiv', losses, { reduction });
+  });
+}

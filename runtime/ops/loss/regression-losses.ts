@@ -1,0 +1,167 @@
+/** Losses on distances between numbers. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ShapeError } from '../../errors/errors.ts';
+import { promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { clamp, clampMin } from '../pointwise/combining.ts';
+import { gt, keepWhere } from '../pointwise/comparison.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { div } from '../pointwise/division.ts';
+import { E } from '../expr/expr.ts';
+import { exp, log } from '../pointwise/functions.ts';
+import { clone, unsqueeze } from '../movement/movement.ts';
+import { equals } from '../numbers/number-arithmetic.ts';
+import { clamp_ } from '../pointwise/pointwise-in-place.ts';
+import { floating, inferBinary, pointwise } from '../core/promotion.ts';
+import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+
+function floats(op: OpRecord, x: Tensor, y: Tensor, attrs = {}): Tensor {
+  expectTensor(op, y);
+  const dtype = floating(promote(x.dtype, y.dtype));
+  return casting([x, y], dtype, (operands) => bind1(op, operands, attrs));
+}
+
+const gap = E.sub(E.input(0), E.input(1));
+
+/** |x − target| */
+export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => l1Loss(a, b, options));
+  return tidy(() => reduced('l1Loss', abs(sub(x, target)), options));
+}
+
+const beta = E.attr('beta');
+const size = E.abs(gap);
+const slope = (x: Tensor, y: Tensor, beta: number) => clamp(div(sub(x, y), beta), -1, 1);
+
+const smoothL1Op: OpRecord = defineOp({
+  name: 'smoothL1',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('smoothL1Loss'),
+  kernel: pointwise(
+    E.select(
+      E.lt(size, beta),
+      E.div(E.mul(E.const(0.5), E.mul(size, size)), beta),
+      E.sub(size, E.mul(E.const(0.5), beta)),
+    ),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy, { beta }) =>
+      sumTo(mul(dy, slope(x, y, beta as number)), x),
+    ),
+    y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy, { beta }) =>
+      sumTo(mul(dy, slope(y, x, beta as number)), y),
+    ),
+  },
+});
+
+/** Squares below `beta`, distances beyond: half the square over beta, then |x − target| − beta/2. */
+export function smoothL1Loss(
+  x: Tensor,
+  target: Tensor,
+  { beta = 1, ...options }: LossOptions & { readonly beta?: number } = {},
+): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => smoothL1Loss(a, b, { beta, ...options }));
+  if (equals(beta, 0)) return l1Loss(x, target, options);
+  return tidy(() => reduced('smoothL1Loss', floats(smoothL1Op, x, target, { beta }), options));
+}
+
+/** Half the square below `delta`, delta · (|x − target| − delta/2) beyond. */
+export function huberLoss(
+  x: Tensor,
+  target: Tensor,
+  { delta = 1, ...options }: LossOptions & { readonly delta?: number } = {},
+): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => huberLoss(a, b, { delta, ...options }));
+  return tidy(() => {
+    const losses = mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
+    return reduced('huberLoss', losses, options);
+  });
+}
+
+export interface PoissonNllOptions extends LossOptions {
+  /** Whether x is the logarithm of the rate. True when left out. */
+  readonly logInput?: boolean;
+  /** Adds Stirling's approximation of ln target!. */
+  readonly full?: boolean;
+  /** Added to a rate before its logarithm. */
+  readonly eps?: number;
+}
+
+/** Minus the logarithm of Poisson's probability of `target`, up to a constant. */
+export function poissonNllLoss(
+  x: Tensor,
+  target: Tensor,
+  { logInput = true, full = false, eps = 1e-8, ...options }: PoissonNllOptions = {},
+): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) =>
+      poissonNllLoss(a, b, { logInput, full, eps, ...options }),
+    );
+  return tidy(() => {
+    const losses = logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(x, eps))));
+    return reduced('poissonNllLoss', full ? add(losses, stirling(target)) : losses, options);
+  });
+}
+
+function stirling(target: Tensor): Tensor {
+  const half = mul(log(mul(target, 2 * Math.PI)), 0.5);
+  return keepWhere(add(sub(mul(target, log(target)), target), half), gt(target, 1));
+}
+
+export interface GaussianNllOptions extends LossOptions {
+  /** Adds the constant. */
+  readonly full?: boolean;
+  /** The least that a variance counts as. */
+  readonly eps?: number;
+}
+
+/** Minus the logarithm of the normal density with mean x; `variance` like x, or one per row. */
+export function gaussianNllLoss(
+  x: Tensor,
+  target: Tensor,
+  variance: Tensor,
+  { full = false, eps = 1e-6, ...options }: GaussianNllOptions = {},
+): Tensor {
+  if (anyHalf(x, target, variance))
+    return roundedOnce([x, target, variance], (a, b, c) =>
+      gaussianNllLoss(a, b, c, { full, eps, ...options }),
+    );
+  return tidy(() => {
+    const own = clone(fittingVariance(x, variance));
+    // Small variances are raised, but their gradient is that of what they were, as in PyTorch.
+    noGrad(() => clamp_(own, eps));
+    const gap = sub(x, target);
+    const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
+    const constant = 0.5 * Math.log(2 * Math.PI);
+    return reduced('gaussianNllLoss', full ? add(losses, constant) : losses, options);
+  });
+}
+
+function fittingVariance(x: Tensor, variance: Tensor): Tensor {
+  const sameShape = (shape: readonly number[]) =>
+    shape.length === variance.rank && shape.every((own, d) => own === variance.shape[d]);
+  if (sameShape(x.shape)) return variance;
+  const rows = x.shape.slice(0, -1);
+  if (x.rank > 0 && sameShape(rows)) return unsqueeze(variance, -1);
+  if (x.rank > 0 && sameShape([...rows, 1])) return variance;
+  throw new ShapeError({
+    what: "gaussianNllLoss: the variance doesn't fit",
+    given: `variance ${formatSpec(variance)} for ${formatSpec(x)}`,
+    expected: 'the shape of x, without its last dimension or with 1 there',
+    remedy: 'expand() the variance',
+  });
+}
+
+/** How far products of scores and signs are from a margin; kept for losses on signs. */
+export const aboveMargin = (scores: Tensor, margin: number): Tensor =>
+  clampMin(add(neg(scores), margin), 0);

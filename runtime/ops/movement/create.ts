@@ -1,0 +1,150 @@
+import { ArgumentError, DTypeError } from '../../errors/errors.ts';
+import { nextOffset } from '../../random/seed.ts';
+import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { type HalfDType, isHalf } from '../../tensor/half.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
+import { dtypeNames, expectHeld } from '../../tensor/stored-numbers.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { cast } from '../core/cast.ts';
+import { defineOp, type OpRecord } from '../core/define-op.ts';
+import { div, floor } from '../pointwise/division.ts';
+
+export const fullOp = defineOp({
+  name: 'full',
+  operands: {},
+  attrs: { shape: 'sizes', dtype: 'dtype', value: 'number' },
+  infer: (_inputs, { shape, dtype }) => ({
+    dtype: dtype as DType,
+    shape: shape as Shape,
+  }),
+  kernel: { kind: 'named', name: 'fill' },
+});
+
+function randomOp(name: 'uniform' | 'normal') {
+  return defineOp({
+    name,
+    operands: {},
+    attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'size' },
+    // Beyond, counters don't count: two numbers would be drawn for one.
+    fits: (_inputs, { shape, offset }) =>
+      Number(offset) + sizeOf(shape as Shape) <= Number.MAX_SAFE_INTEGER ||
+      'an offset whose stream ends below 2 ** 53',
+    infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
+    kernel: { kind: 'named', name },
+  });
+}
+
+const uniformOp = randomOp('uniform');
+const normalOp = randomOp('normal');
+
+function checkShape(shape: Shape, what: string): Shape {
+  if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;
+  throw new ArgumentError({
+    what: `${what}: not a shape`,
+    given: Array.isArray(shape) ? formatShape(shape) : String(shape),
+    expected: 'non-negative integers',
+    remedy: 'pass the sizes as an array: zeros([2, 3])',
+  });
+}
+
+export interface CreateOptions<D extends DType = DType> {
+  /** float32 when left out. */
+  readonly dtype?: D;
+}
+
+/** For plain JavaScript, where nobody checks the name. Throws DTypeError. */
+function expectDType(dtype: string, use: string): void {
+  if (dtype in dtypes) return;
+  throw new DTypeError({
+    what: `${use}: no such dtype`,
+    given: `'${dtype}'`,
+    expected: dtypeNames,
+    remedy: 'check the name',
+  });
+}
+
+function filled<D extends DType>(
+  name: string,
+  shape: Shape,
+  value: number,
+  options: CreateOptions<D> = {},
+): Tensor<D> {
+  const dtype: DType = options.dtype ?? 'float32';
+  checkShape(shape, name);
+  expectDType(dtype, name);
+  expectHeld(value, dtype, name);
+  return bind1(fullOp, [], { shape, value, dtype }) as Tensor<D>;
+}
+
+export function full<D extends DType = 'float32'>(
+  shape: Shape,
+  value: number,
+  options?: CreateOptions<D>,
+): Tensor<D> {
+  return filled('full', shape, value, options);
+}
+
+export const zeros = <D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> => filled('zeros', shape, 0, options);
+/** `zeros`: no tensor shows what was in its memory before. */
+export const empty = zeros;
+export const ones = <D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> => filled('ones', shape, 1, options);
+
+/** Uniform in [0, 1): multiples of 2^−24, in float64 of 2^−53. */
+export function rand<D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> {
+  return random<D>('rand', uniformOp, shape, options);
+}
+
+/** Standard normal. */
+export function randn<D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> {
+  return random<D>('randn', normalOp, shape, options);
+}
+
+/** Digits of a half's fraction, the leading one included. */
+const halfDigits = { float16: 11, bfloat16: 8 } as const;
+
+/** Uniform numbers lose digits, and are not rounded: that could make a 1 of them. */
+function randomHalf(op: OpRecord, shape: Shape, dtype: HalfDType): Tensor {
+  return tidy(() => {
+    const single = bind1(op, [], { shape, dtype: 'float32', ...nextOffset(shape) });
+    const scale = 2 ** halfDigits[dtype];
+    return cast(op === normalOp ? single : div(floor(mul(single, scale)), scale), dtype);
+  });
+}
+
+function random<D extends DType>(
+  name: string,
+  op: OpRecord,
+  shape: Shape,
+  options: CreateOptions<D> = {},
+): Tensor<D> {
+  const dtype: DType = options.dtype ?? 'float32';
+  checkShape(shape, name);
+  expectDType(dtype, name);
+  if (!dtypes[dtype].floating) {
+    throw new DTypeError({
+      what: `${name}: random numbers between integers`,
+      given: dtype,
+      expected: 'a floating-point dtype',
+      remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
+    });
+  }
+  const drawn = isHalf(dtype)
+    ? randomHalf(op, shape, dtype)
+    : bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
+  return drawn as Tensor<D>;
+}

@@ -1,0 +1,209 @@
+/** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
+
+import { provideRegions } from '../../autograd/rebased-node.ts';
+import { deviceGuard } from '../../device/current.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import {
+  contiguousStrides,
+  extentOf,
+  formatShape,
+  normalizeDim,
+  type Shape,
+  sizeOf,
+} from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { full } from './create.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { contiguous } from './movement.ts';
+import { plus } from '../numbers/number-arithmetic.ts';
+import { isSymbolic } from '../numbers/symbolic-number.ts';
+
+/** Where a view lies in a contiguous tensor: strides and first element, in elements. */
+export interface Region {
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** Elements with these strides lie inside of so many. A place that each run computes is held against it then. */
+function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number): boolean {
+  if (strides.length !== shape.length) return false;
+  if (sizeOf(shape) === 0 || isSymbolic(offset)) return true;
+  return offset + extentOf(shape, strides) <= elements;
+}
+
+const asStridedOp = defineOp({
+  name: 'asStrided',
+  operands: { x: 'data' },
+  attrs: { shape: 'sizes', strides: 'sizes', offset: 'size' },
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { shape, strides, offset }) => {
+      invariant(isContiguousMeta(x!), 'asStrided of a strided tensor');
+      return {
+        dtype: x!.dtype,
+        shape: shape as Shape,
+        strides: strides as readonly number[],
+        offset: plus(x!.offset, offset as number),
+        device: x!.device,
+      };
+    },
+  },
+  numbers: ['offset'],
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, attrs) => placed(dy, x.shape, regionOf(attrs), 0)),
+  },
+});
+
+const placeOp = defineOp({
+  name: 'place',
+  operands: { x: 'data' },
+  attrs: { shape: 'sizes', strides: 'sizes', offset: 'size', value: 'number' },
+  fits: ([x], { shape, strides, offset }) =>
+    isPlaced(x!.shape, strides as Shape, offset as number, sizeOf(shape as Shape)) ||
+    'a region of the result',
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: { kind: 'named', name: 'place' },
+  numbers: ['offset', 'value'],
+  layout: 'any',
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, { strides, offset }) =>
+      bind1(asStridedOp, [contiguous(dy)], {
+        shape: x.shape,
+        strides: strides!,
+        offset: offset!,
+      }),
+    ),
+  },
+});
+
+const placeIntoOp: OpRecord = defineOp({
+  name: 'placeInto',
+  operands: { x: 'data', source: 'data' },
+  attrs: { strides: 'sizes', offset: 'size' },
+  fits: ([x, source], { strides, offset }) =>
+    isPlaced(source!.shape, strides as Shape, offset as number, sizeOf(x!.shape)) ||
+    'a region of the operand',
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'placeInto' },
+  numbers: ['offset'],
+  layout: 'any',
+  vjp: {
+    x: saving({ source: 'shape' }, ({ source }, dy, attrs) =>
+      partReplaced(dy, null, { ...regionOf(attrs), shape: source.shape }),
+    ),
+    source: saving({ source: 'shape' }, ({ source }, dy, { strides, offset }) =>
+      bind1(asStridedOp, [contiguous(dy)], {
+        shape: source.shape,
+        strides: strides!,
+        offset: offset!,
+      }),
+    ),
+  },
+});
+
+interface Part extends Region {
+  readonly shape: Shape;
+}
+
+/** A copy of the tensor with another part, or with zeros there. */
+function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }: Part): Tensor {
+  const source =
+    part ??
+    expand(
+      deviceGuard(x.device, () => full([], 0, { dtype: x.dtype })),
+      shape,
+    );
+  return bind1(placeIntoOp, [x, source], { strides, offset });
+}
+
+/** A view of the part of a contiguous tensor's memory; of another tensor it shows a copy. */
+export const asStrided = (x: Tensor, { shape, strides, offset }: Part): Tensor =>
+  bind1(asStridedOp, [contiguous(x)], { shape, strides, offset });
+
+provideRegions({
+  part: asStrided,
+  replaced: partReplaced,
+});
+
+function regionOf({ strides, offset }: Attrs): Region {
+  return { strides: strides as readonly number[], offset: offset as number };
+}
+
+/** A tensor of `shape` that is `value` but for the region, which holds `x`. No two of its elements coincide. */
+export function placed(
+  x: Tensor,
+  shape: Shape,
+  { strides, offset }: Region,
+  value: number,
+): Tensor {
+  return bind1(placeOp, [x], { shape, strides, offset, value });
+}
+
+/** Adds `before` and `after` entries of `value` to each dimension; negative ones cut entries off. */
+export function padConstant(
+  x: Tensor,
+  before: readonly number[],
+  after: readonly number[],
+  value: number,
+): Tensor {
+  const shape = x.shape.map((size, d) => size + before[d]! + after[d]!);
+  const strides = contiguousStrides(shape);
+  const offset = strides.reduce((sum, stride, d) => sum + stride * before[d]!, 0);
+  return placed(x, shape, { strides, offset }, value);
+}
+
+/** Strides and first element of the diagonal `diagonal` over two dimensions, and its length. */
+export function diagonalRegion(
+  { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
+  diagonal: number,
+  dim1: number,
+  dim2: number,
+): Region & { readonly length: number } {
+  const [rows, columns] = [shape[dim1]!, shape[dim2]!];
+  const length = Math.max(
+    0,
+    diagonal >= 0 ? Math.min(rows, columns - diagonal) : Math.min(rows + diagonal, columns),
+  );
+  const others = strides.filter((_, d) => d !== dim1 && d !== dim2);
+  const start = diagonal >= 0 ? diagonal * strides[dim2]! : -diagonal * strides[dim1]!;
+  return {
+    strides: [...others, strides[dim1]! + strides[dim2]!],
+    offset: length === 0 ? 0 : start,
+    length,
+  };
+}
+
+/** Zeros but for a diagonal of two new dimensions, the last ones by default, which holds the last dimension of `x`. */
+export function diagEmbed(x: Tensor, diagonal = 0, dim1 = -2, dim2 = -1): Tensor {
+  if (x.rank === 0 || !Number.isInteger(diagonal)) {
+    throw new ArgumentError({
+      what: 'diagEmbed: no diagonal to fill',
+      given: `${formatSpec(x)}, diagonal ${diagonal}`,
+      expected: 'at least one dimension, and an integer for the diagonal',
+      remedy: `reshape the tensor to ${formatShape([1])} first`,
+    });
+  }
+  const rank = x.rank + 1;
+  const a = normalizeDim(dim1, rank, 'diagEmbed');
+  const b = normalizeDim(dim2, rank, 'diagEmbed');
+  if (a === b) {
+    throw new ArgumentError({
+      what: 'diagEmbed: a diagonal needs two dimensions',
+      given: `dimensions ${dim1} and ${dim2}`,
+      expected: 'two different ones',
+      remedy: 'leave them out for the last two',
+    });
+  }
+  const side = x.shape.at(-1)! + Math.abs(diagonal);
+  const others = x.shape.slice(0, -1);
+  const shape = Array.from({ length: rank }, (_, d) =>
+    d === a || d === b ? side : others[d - (d > a ? 1 : 0) - (d > b ? 1 : 0)]!,
+  );
+  const meta = { shape, strides: contiguousStrides(shape) };
+  return placed(x, shape, diagonalRegion(meta, diagonal, a, b), 0);
+}

@@ -1,0 +1,169 @@
+/** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
+
+import { currentDevice, deviceGuard } from '../../device/current.ts';
+import type { Device } from '../../device/device.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import type { DType } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { contiguousStrides, type Shape } from '../../tensor/shape.ts';
+import { expectHeld } from '../../tensor/stored-numbers.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { cast } from '../core/cast.ts';
+import { full } from './create.ts';
+import { defineOp } from '../core/define-op.ts';
+import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
+import { placed } from './place.ts';
+import { expectNumber } from '../core/positional.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const arangeOp = defineOp({
+  name: 'arange',
+  operands: {},
+  attrs: { count: 'size', start: 'number', step: 'number', dtype: 'dtype' },
+  infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
+  kernel: { kind: 'named', name: 'arange' },
+  numbers: ['start', 'step'],
+});
+
+export interface RangeOptions {
+  readonly dtype?: DType;
+  /** The current device when left out. */
+  readonly device?: Device;
+}
+
+function range(count: number, start: number, step: number, options: RangeOptions): Tensor {
+  const dtype = options.dtype ?? 'float32';
+  return deviceGuard(options.device ?? currentDevice(), () => {
+    if (dtype !== 'bool') return bind1(arangeOp, [], { count, start, step, dtype });
+    return tidy(() => cast(range(count, start, step, { dtype: 'float32' }), 'bool'));
+  });
+}
+
+/**
+ * Numbers from `start` (0 by default) up to, but without, `end`: `arange(3)`, `arange(2, 8, 2)`,
+ * `arange(3, { dtype: 'float32' })`. By default int32 if start, end and step are whole, else float32. Throws
+ * ArgumentError for bounds that the steps never reach, and DTypeError for whole bounds outside int32.
+ */
+export function arange(end: number, options?: RangeOptions): Tensor;
+export function arange(start: number, end: number | null, options?: RangeOptions): Tensor;
+export function arange(
+  start: number,
+  end?: number | null,
+  step?: number,
+  options?: RangeOptions,
+): Tensor;
+export function arange(first: number, ...rest: readonly (RangeArgument | undefined)[]): Tensor {
+  const { numbers, options } = withoutOptions(rest);
+  const [end, step = 1] = numbers;
+  const [from, to] = end === undefined || end === null ? [0, first] : [first, end];
+  expectNumber('arange', 'start', from);
+  expectNumber('arange', 'end', to);
+  expectNumber('arange', 'step', step);
+  const by = step as number;
+  const count = Math.ceil(quotient(difference(to, from), by));
+  if (equals(by, 0) || !Number.isFinite(count) || count < 0) {
+    throw new ArgumentError({
+      what: 'arange: the steps never arrive',
+      given: `from ${from} to ${to} by ${by}`,
+      expected: 'finite bounds, and a step that leads from the first to the second',
+      remedy: 'check the sign of the step',
+    });
+  }
+  if (options.dtype) return range(count, from, by, options);
+  const isWhole = isInteger(from) && isInteger(to) && isInteger(by);
+  const dtype: DType = isWhole ? 'int32' : 'float32';
+  for (const bound of [from, to]) expectHeld(bound, dtype, 'arange');
+  return range(count, from, by, { ...options, dtype });
+}
+
+type RangeArgument = number | null | RangeOptions;
+
+const optionNames: ReadonlySet<string> = new Set<keyof RangeOptions>(['dtype', 'device']);
+
+/** An object with other keys stands in the place of a number. */
+const isOptions = (given: unknown): boolean =>
+  typeof given === 'object' &&
+  given !== null &&
+  !isNumber(given) &&
+  Object.keys(given).every((name) => optionNames.has(name));
+
+/** The numbers by position, and the options, which may follow any of them. */
+function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
+  readonly numbers: readonly (number | null | undefined)[];
+  readonly options: RangeOptions;
+} {
+  const at = given.findIndex(isOptions);
+  const numbers = (at < 0 ? given : given.slice(0, at)) as (number | null | undefined)[];
+  return { numbers, options: at < 0 ? {} : (given[at] as RangeOptions) };
+}
+
+/** `steps` numbers from `start` to `end`, both included, at equal distances. */
+export function linspace(
+  start: number,
+  end: number,
+  steps: number,
+  options: RangeOptions = {},
+): Tensor {
+  expectNumber('linspace', 'start', start);
+  expectNumber('linspace', 'end', end);
+  if (!Number.isInteger(steps) || steps < 0) {
+    throw new ArgumentError({
+      what: 'linspace: not a number of steps',
+      given: String(steps),
+      expected: 'an integer from 0 on',
+      remedy: 'pass how many numbers to make',
+    });
+  }
+  return range(steps, start, steps > 1 ? quotient(minus(end, start), steps - 1) : 0, options);
+}
+
+/** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */
+export function eye(n: number, m: number = n, options: RangeOptions = {}): Tensor {
+  if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
+    throw new ArgumentError({
+      what: 'eye: not a shape',
+      given: `${n} × ${m}`,
+      expected: 'integers from 0 on',
+      remedy: 'pass the number of rows, and of columns if it differs',
+    });
+  }
+  const dtype = options.dtype ?? 'float32';
+  return deviceGuard(options.device ?? currentDevice(), () =>
+    tidy(() => {
+      const one = expand(full([], 1, { dtype }), [Math.min(n, m)]);
+      const [row = 0, column = 0] = contiguousStrides([n, m]);
+      return placed(one, [n, m], { strides: [row + column], offset: 0 }, 0);
+    }),
+  );
+}
+
+export interface LikeOptions {
+  readonly dtype?: DType;
+  /** Another shape on the same device. */
+  readonly shape?: Shape;
+}
+
+export type NewOptions = Pick<LikeOptions, 'dtype'>;
+
+/** Filled with a number: shape, dtype and device of `x`. */
+export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
+  expectNumber('fullLike', 'value', value);
+  const { shape = x.shape, dtype = x.dtype } = options;
+  return deviceGuard(x.device, () => full(shape, value, { dtype }));
+}
+
+export const zerosLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 0, options);
+export const onesLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 1, options);
+/** `zerosLike`: no tensor shows what was in its memory before. */
+export const emptyLike = zerosLike;
+
+/** Of another shape, with the dtype (or another one) and on the device of `x`. */
+export const newFull = (x: Tensor, shape: Shape, value: number, options: NewOptions = {}): Tensor =>
+  fullLike(x, value, { ...options, shape });
+export const newZeros = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
+  newFull(x, shape, 0, options);
+export const newOnes = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
+  newFull(x, shape, 1, options);
+export const newEmpty = newZeros;

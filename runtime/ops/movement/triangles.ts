@@ -1,0 +1,49 @@
+/** Parts of matrices above or below a diagonal. */
+
+import { ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { reshape } from './movement.ts';
+import { plus } from '../numbers/number-arithmetic.ts';
+import { ge, le, type Operand, where } from '../pointwise/pointwise.ts';
+import { expectNumber } from '../core/positional.ts';
+import { arange, fullLike } from './ranges.ts';
+import { sum } from '../reduce/reduce.ts';
+import { diagonal } from './views.ts';
+
+type Compare = (a: Tensor, b: Operand) => Tensor;
+
+function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tensor {
+  expectNumber(name, 'offset', offset);
+  if (x.rank < 2) {
+    throw new ShapeError({
+      what: `${name}: no matrix`,
+      given: formatSpec(x),
+      expected: 'at least two dimensions',
+      remedy: 'unsqueeze() the tensor first',
+    });
+  }
+  const [rows, columns] = x.shape.slice(-2) as [number, number];
+  return tidy(() => {
+    const like = { dtype: 'int32', device: x.device } as const;
+    const row = reshape(arange(offset, plus(offset, rows), 1, like), [rows, 1]);
+    const column = arange(0, columns, 1, like);
+    return where(kept(row, column), x, fullLike(x, 0, { shape: [] }));
+  });
+}
+
+/** The elements on and below a diagonal of the last two dimensions; 0 elsewhere. */
+export function tril(x: Tensor, offset = 0): Tensor {
+  return triangle('tril', x, offset, ge);
+}
+
+/** The elements on and above a diagonal of the last two dimensions; 0 elsewhere. */
+export function triu(x: Tensor, offset = 0): Tensor {
+  return triangle('triu', x, offset, le);
+}
+
+/** The sum of a matrix's main diagonal. */
+export function trace(x: Tensor): Tensor {
+  return tidy(() => sum(diagonal(x)));
+}

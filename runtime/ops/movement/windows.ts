@@ -1,0 +1,222 @@
+/** Windows that slide over a dimension. */
+
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { normalizeDim, sameShape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
+import { contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
+import { padConstant } from './place.ts';
+import { fullLike } from './ranges.ts';
+import { replaced } from './views.ts';
+
+const unfoldOp: OpRecord = defineOp({
+  name: 'unfold',
+  operands: { x: 'data' },
+  attrs: { dim: 'dim', size: 'size', step: 'count', count: 'size', dilation: 'count' },
+  infer: ([x], { dim, size, count }) => ({
+    dtype: x!.dtype,
+    shape: [...replaced(x!.shape, dim as number, count as number), size as number],
+  }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { dim, size, step, count, dilation }) => {
+      const at = dim as number;
+      const { dtype, shape, strides, offset, device } = x!;
+      return {
+        dtype,
+        shape: [...replaced(shape, at, count as number), size as number],
+        strides: [
+          ...replaced(strides, at, strides[at]! * (step as number)),
+          strides[at]! * (dilation as number),
+        ],
+        offset,
+        device,
+      };
+    },
+  },
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, { dim, step, dilation }) =>
+      bind1(unfoldGradOp, [dy, x as Tensor], { dim: dim!, step: step!, dilation: dilation! }),
+    ),
+  },
+});
+
+/** dy is [.., windows, .., size], and the last window ends in the operand. */
+const fitsWindows: Fits = ([dy, x], { dim, step, dilation }) => {
+  const at = dim as number;
+  const [count, size] = [dy!.shape[at] ?? 0, dy!.shape.at(-1) ?? 0];
+  const isAlike = sameShape(dy!.shape, [...replaced(x!.shape, at, count), size]);
+  const end = (count - 1) * (step as number) + (size - 1) * (dilation as number);
+  return (isAlike && (count * size === 0 || end < x!.shape[at]!)) || 'windows of the operand';
+};
+
+const unfoldGradOp: OpRecord = defineOp({
+  name: 'unfoldGrad',
+  operands: { dy: 'data', x: 'shape' },
+  attrs: { dim: 'dim', step: 'count', dilation: 'count' },
+  fits: fitsWindows,
+  dtypes: { dy: 'number', x: 'ignored' },
+  infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'unfoldGrad' },
+  vjp: {
+    dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, step, dilation }) => {
+      const size = dy.shape.at(-1)!;
+      return bind1(unfoldOp, [g], {
+        dim: dim!,
+        step: step!,
+        dilation: dilation!,
+        size,
+        count: dy.shape[dim as number]!,
+      });
+    }),
+  },
+});
+
+/** Windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
+export function unfold(x: Tensor, dim: number, size: number, step: number): Tensor {
+  const at = normalizeDim(dim, x.rank, 'unfold');
+  const entries = x.shape[at] ?? 1;
+  const whole = [size, step].every(Number.isInteger);
+  if (!whole || size < 0 || size > entries || step < 1) {
+    throw new ArgumentError({
+      what: 'unfold: no such windows',
+      given: `size ${size}, step ${step} in dimension ${at} of ${formatSpec(x)}`,
+      expected: `a size from 0 to ${entries}, and a step from 1 on`,
+      remedy: 'pad() the dimension, or use smaller windows',
+    });
+  }
+  // A scalar counts as one entry, in one window.
+  if (x.rank === 0) return reshape(x, [size]);
+  const count = Math.floor((entries - size) / step) + 1;
+  return bind1(unfoldOp, [x], { dim: at, size, step, dilation: 1, count });
+}
+
+type Pair = readonly [number, number];
+
+export interface UnfoldOptions {
+  readonly dilation?: number | Pair;
+  /** Zeros around the image. */
+  readonly padding?: number | Pair;
+  readonly stride?: number | Pair;
+}
+
+interface Windows {
+  readonly kernel: Pair;
+  readonly dilation: Pair;
+  readonly padding: Pair;
+  readonly stride: Pair;
+  /** Number of windows in each direction. */
+  readonly count: Pair;
+}
+
+const pairOf = (value: number | Pair): Pair =>
+  Array.isArray(value) ? (value as unknown as Pair) : [value as number, value as number];
+
+function windowsOver(
+  name: string,
+  size: Pair,
+  kernelSize: number | Pair,
+  options: UnfoldOptions,
+): Windows {
+  const kernel = pairOf(kernelSize);
+  const dilation = pairOf(options.dilation ?? 1);
+  const padding = pairOf(options.padding ?? 0);
+  const stride = pairOf(options.stride ?? 1);
+  const count = [0, 1].map(
+    (i) =>
+      Math.floor((size[i]! + 2 * padding[i]! - dilation[i]! * (kernel[i]! - 1) - 1) / stride[i]!) +
+      1,
+  ) as unknown as Pair;
+  const whole = [...kernel, ...dilation, ...stride, ...count];
+  if (whole.every((own) => Number.isInteger(own) && own >= 1) && padding.every((own) => own >= 0)) {
+    return { kernel, dilation, padding, stride, count };
+  }
+  throw new ArgumentError({
+    what: `${name}: no such windows`,
+    given: `kernel ${kernel.join('×')}, dilation ${dilation.join('×')}, padding ${padding.join('×')}, stride ${stride.join('×')} over ${size.join('×')}`,
+    expected: 'integers, padding from 0 and the others from 1 on, and at least one window',
+    remedy: 'use a smaller kernel or more padding',
+  });
+}
+
+function expectImages(name: string, x: Tensor, rank: number, expected: string): void {
+  if (x.rank === rank || x.rank === rank - 1) return;
+  throw new ShapeError({
+    what: `${name}: not a batch of images`,
+    given: formatSpec(x),
+    expected,
+    remedy: 'reshape the tensor',
+  });
+}
+
+/**
+ * The windows of a convolution as columns: [n,c,h,w] → [n, c · kh · kw, windows]; PyTorch's
+ * `nn.functional.unfold`. Without the batch dimension, too.
+ */
+export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions = {}): Tensor {
+  expectImages('im2col', x, 4, '[n, c, h, w] or [c, h, w]');
+  return tidy(() => {
+    if (x.rank === 3) return select(im2col(unsqueeze(x, 0), kernel, options), 0, 0);
+    const [n, c, h, w] = x.shape as [number, number, number, number];
+    const own = windowsOver('im2col', [h, w], kernel, options);
+    const border = [0, 0, ...own.padding];
+    const padded = border.some((size) => size > 0) ? padConstant(x, border, border, 0) : x;
+    const along = (image: Tensor, dim: 0 | 1): Tensor =>
+      bind1(unfoldOp, [image], {
+        dim: dim + 2,
+        size: own.kernel[dim],
+        step: own.stride[dim],
+        dilation: own.dilation[dim],
+        count: own.count[dim],
+      });
+    // [n, c, oh, ow, kh, kw]
+    const windows = along(along(padded, 0), 1);
+    const columns = c * own.kernel[0] * own.kernel[1];
+    return reshape(permute(windows, [0, 1, 4, 5, 2, 3]), [n, columns, own.count[0] * own.count[1]]);
+  });
+}
+
+/**
+ * Adds columns up where their windows lie: [n, c · kh · kw, windows] → [n, c, ...size]; the adjoint of
+ * im2col, and PyTorch's `nn.functional.fold`.
+ */
+export function col2im(
+  x: Tensor,
+  size: number | Pair,
+  kernel: number | Pair,
+  options: UnfoldOptions = {},
+): Tensor {
+  expectImages('col2im', x, 3, '[n, c · kh · kw, windows] or without n');
+  const [h, w] = pairOf(size);
+  const own = windowsOver('col2im', [h, w], kernel, options);
+  const [kh, kw] = own.kernel;
+  const [oh, ow] = own.count;
+  const [rows, windows] = x.shape.slice(-2) as [number, number];
+  if (rows % (kh * kw) !== 0 || windows !== oh * ow) {
+    throw new ShapeError({
+      what: "col2im: the columns don't fit the windows",
+      given: `${formatSpec(x)} for ${oh}×${ow} windows of ${kh}×${kw}`,
+      expected: `[n, c · ${kh * kw}, ${oh * ow}]`,
+      remedy: 'pass the options that im2col got',
+    });
+  }
+  return tidy(() => {
+    if (x.rank === 2) return select(col2im(unsqueeze(x, 0), size, kernel, options), 0, 0);
+    const [n] = x.shape as [number];
+    const c = rows / (kh * kw);
+    const [ph, pw] = own.padding;
+    const windowed = permute(reshape(x, [n, c, kh, kw, oh, ow]), [0, 1, 4, 5, 2, 3]);
+    const add = (dy: Tensor, dim: 0 | 1, shape: readonly number[]): Tensor => {
+      const like = expand(fullLike(dy, 0, { shape: [] }), shape);
+      const attrs = { dim: dim + 2, step: own.stride[dim], dilation: own.dilation[dim] };
+      return bind1(unfoldGradOp, [dy, like], attrs);
+    };
+    const columns = add(windowed, 1, [n, c, oh, w + 2 * pw, kh]);
+    const image = add(columns, 0, [n, c, h + 2 * ph, w + 2 * pw]);
+    return contiguous(narrow(narrow(image, 2, ph, h), 3, pw, w));
+  });
+}

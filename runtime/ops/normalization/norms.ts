@@ -1,0 +1,297 @@
+/** Batch, layer, group, instance and RMS norm as functions. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
+import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { div } from '../pointwise/division.ts';
+import { rsqrt } from '../pointwise/functions.ts';
+import { add_, mul_ } from '../pointwise/in-place.ts';
+import { reshape } from '../movement/movement.ts';
+import { minus } from '../numbers/number-arithmetic.ts';
+import { padConstant } from '../movement/place.ts';
+import { expectNumber } from '../core/positional.ts';
+import { pow } from '../pointwise/powers.ts';
+import { floating } from '../core/promotion.ts';
+import { mean } from '../reduce/reduce.ts';
+import { roundedOnce } from '../core/rounded-once.ts';
+import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
+import { unfold } from '../movement/windows.ts';
+
+interface Affine {
+  /** Multiplies the normalized values; one element per channel. */
+  readonly weight?: Tensor | null;
+  /** Added after it. */
+  readonly bias?: Tensor | null;
+}
+
+function expectTrailing(name: string, x: Tensor, shape: Shape): void {
+  const start = x.rank - shape.length;
+  if (shape.length > 0 && start >= 0 && sameShape(x.shape.slice(start), shape)) return;
+  throw new ShapeError({
+    what: `${name}: the layer normalizes ${formatShape(shape)}, and the input doesn't end with that`,
+    given: `input ${formatSpec(x)}`,
+    expected: `[..., ${shape.join(', ')}]`,
+    remedy: 'check the number of features, or transpose the tensor',
+  });
+}
+
+function overLast(
+  name: string,
+  x: Tensor,
+  shape: number | Shape,
+  [weight, bias]: readonly (Tensor | null)[],
+  eps: number,
+  centered: boolean,
+): Tensor {
+  const own = [shape].flat() as number[];
+  expectNumber(name, 'eps', eps);
+  expectTrailing(name, x, own);
+  const length = sizeOf(own);
+  const rows = sizeOf(x.shape.slice(0, x.rank - own.length));
+  const grouping = { view: [rows, length], over: [1], weightShape: [length], eps, centered };
+  return normalized(
+    x,
+    floating(x.dtype),
+    (values) => standardize(name, values, weight ?? null, bias ?? null, grouping).out,
+  );
+}
+
+/**
+ * Mean 0 and variance 1 over the last dimensions, whose sizes are `shape`; then times `weight`, plus
+ * `bias`, both of that shape.
+ */
+export function layerNorm(
+  x: Tensor,
+  shape: number | Shape,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  eps = 1e-5,
+): Tensor {
+  return overLast('layerNorm', x, shape, [weight, bias], eps, true);
+}
+
+/** Divided by the root of the mean square over the last dimensions; `eps` is that of float32 when left out. */
+export function rmsNorm(
+  x: Tensor,
+  shape: number | Shape,
+  weight: Tensor | null = null,
+  eps: number | null = null,
+): Tensor {
+  return overLast('rmsNorm', x, shape, [weight, null], eps ?? 2 ** -23, false);
+}
+
+/** The input as it is normalized: integers in float32. */
+const normalizedSpec = ({ dtype, shape }: Tensor): TensorSpec => ({
+  dtype: floating(dtype),
+  shape,
+});
+
+function expectChannels(name: string, x: Tensor): number {
+  if (x.rank >= 2) return x.shape[1]!;
+  throw new ShapeError({
+    what: `${name}: no dimension of channels`,
+    given: formatSpec(x),
+    expected: '[n, channels, …]',
+    remedy: 'unsqueeze(0) adds a batch of one',
+  });
+}
+
+/** Mean 0 and variance 1 over each of `groups` equal parts of the channels of [n, channels, …]. */
+export function groupNorm(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  eps = 1e-5,
+): Tensor {
+  expectNumber('groupNorm', 'eps', eps);
+  const channels = expectChannels('groupNorm', x);
+  if (!Number.isInteger(groups) || groups < 1 || channels % groups !== 0) {
+    throw new ArgumentError({
+      what: "groupNorm: the channels don't fall into groups",
+      given: `${channels} channels in ${groups} groups`,
+      expected: 'a number of groups that divides the channels',
+      remedy: 'check the number of groups',
+    });
+  }
+  return normalized(
+    x,
+    floating(x.dtype),
+    (own) => standardize('groupNorm', own, weight, bias, inGroups(own, groups, eps)).out,
+  );
+}
+
+function inGroups(x: Tensor, groups: number, eps: number) {
+  const [n, channels] = x.shape as [number, number];
+  const perGroup = channels / groups;
+  return {
+    view: [n, groups, perGroup, sizeOf(x.shape.slice(2))],
+    over: [2, 3],
+    weightShape: [groups, perGroup, 1],
+    eps,
+    centered: true,
+  };
+}
+
+export interface BatchNormOptions extends Affine {
+  /** Normalizes by the batch and moves the running values; else by the running values. False when left out. */
+  readonly training?: boolean;
+  /** Share of the batch in the new running values. 0.1 when left out. */
+  readonly momentum?: number;
+  readonly eps?: number;
+}
+
+/** running = (1 − momentum) · running + momentum · of the batch; the variance unbiased. */
+function follow(
+  { runningMean, runningVar }: { runningMean: Tensor | null; runningVar: Tensor | null },
+  { mean: center, variance }: Pick<Standardized, 'mean' | 'variance'>,
+  count: number,
+  momentum: number,
+): void {
+  // Nothing to follow.
+  if (count === 0) return;
+  noGrad(() => {
+    if (runningMean) add_(mul_(runningMean, minus(1, momentum)), center, momentum);
+    if (!runningVar) return;
+    const unbiased = mul(variance, count / Math.max(count - 1, 1));
+    add_(mul_(runningVar, minus(1, momentum)), unbiased, momentum);
+  });
+}
+
+/** By given values per channel: one product and one sum. */
+function byRunning(
+  x: Tensor,
+  center: Tensor,
+  variance: Tensor,
+  { weight = null, bias = null }: Affine,
+  eps: number,
+): Tensor {
+  const perChannel = (own: Tensor) => reshape(own, [own.size, ...x.shape.slice(2).map(() => 1)]);
+  const scale = rsqrt(add(variance, eps));
+  const slope = weight ? mul(scale, weight) : scale;
+  const centered = x.rank === 1 ? sub(x, center) : sub(x, perChannel(center));
+  const scaled = mul(centered, x.rank === 1 ? slope : perChannel(slope));
+  if (!bias) return scaled;
+  return add(scaled, x.rank === 1 ? bias : perChannel(bias));
+}
+
+/**
+ * Mean 0 and variance 1 per channel of [n, channels, …], over batch and positions; then times `weight`,
+ * plus `bias`. In training `runningMean` and `runningVar` follow in place.
+ */
+export function batchNorm(
+  x: Tensor,
+  runningMean: Tensor | null,
+  runningVar: Tensor | null,
+  options: BatchNormOptions = {},
+): Tensor {
+  const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
+  if (!training) {
+    if (runningMean && runningVar) {
+      expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar, weight, bias });
+      return tidy(() =>
+        roundedOnce(
+          [x, runningMean, runningVar],
+          (own, center, variance) => byRunning(own, center, variance, { weight, bias }, eps),
+          floating(x.dtype),
+        ),
+      );
+    }
+    throw new ArgumentError({
+      what: 'batchNorm: nothing to normalize by',
+      given: 'no running mean and variance, and training is off',
+      expected: 'both running values, or training: true',
+      remedy: 'pass training: true to normalize by the batch',
+    });
+  }
+  expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar });
+  const channels = expectChannels('batchNorm', x);
+  const count = channels === 0 ? 0 : x.size / channels;
+  if (count === 1) {
+    throw new ShapeError({
+      what: 'batchNorm: one value per channel has no variance',
+      given: formatSpec(x),
+      expected: 'more than one value per channel in training',
+      remedy: 'use a larger batch, or training: false',
+    });
+  }
+  return normalized(x, floating(x.dtype), (own) => {
+    const view = [own.shape[0]!, channels, sizeOf(own.shape.slice(2))];
+    const grouping = { view, over: [0, 2], weightShape: [channels, 1], eps, centered: true };
+    const result = standardize('batchNorm', own, weight, bias, grouping);
+    follow({ runningMean, runningVar }, result, count, momentum);
+    return result.out;
+  });
+}
+
+export interface InstanceNormOptions extends Affine {
+  readonly runningMean?: Tensor | null;
+  readonly runningVar?: Tensor | null;
+  /** Normalizes by each instance; else by the running values. True when left out. */
+  readonly useInputStats?: boolean;
+  readonly momentum?: number;
+  readonly eps?: number;
+}
+
+/** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
+export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
+/** The same with the running values by position, as `batchNorm` takes them. */
+export function instanceNorm(
+  x: Tensor,
+  runningMean: Tensor | null,
+  runningVar: Tensor | null,
+  options?: Omit<InstanceNormOptions, 'runningMean' | 'runningVar'> | null,
+): Tensor;
+export function instanceNorm(
+  x: Tensor,
+  first?: InstanceNormOptions | Tensor | null,
+  second: Tensor | null = null,
+  rest: InstanceNormOptions | null = null,
+): Tensor {
+  const byPosition = first instanceof Tensor || second !== null || rest !== null;
+  if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
+  const runningMean = first instanceof Tensor ? first : null;
+  return perInstance(x, { ...rest, runningMean, runningVar: second });
+}
+
+function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
+  const { runningMean = null, runningVar = null, useInputStats = true } = options;
+  const { weight = null, bias = null, momentum = 0.1, eps = 1e-5 } = options;
+  if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });
+  expectNormDTypes('instanceNorm', normalizedSpec(x), { runningMean, runningVar });
+  const channels = expectChannels('instanceNorm', x);
+  return normalized(x, floating(x.dtype), (own) => {
+    const result = standardize('instanceNorm', own, weight, bias, inGroups(own, channels, eps));
+    const perChannel = (values: Tensor) => mean(reshape(values, [x.shape[0]!, channels]), 0);
+    if (runningMean || runningVar) {
+      const found = noGrad(() => ({
+        mean: perChannel(result.mean),
+        variance: perChannel(result.variance),
+      }));
+      follow({ runningMean, runningVar }, found, sizeOf(x.shape.slice(2)), momentum);
+    }
+    return result.out;
+  });
+}
+
+/** Each channel of [n, channels, …] divided by a power of the mean square of its neighbours. */
+export function localResponseNorm(
+  x: Tensor,
+  size: number,
+  alpha = 1e-4,
+  beta = 0.75,
+  k = 1,
+): Tensor {
+  expectChannels('localResponseNorm', x);
+  return tidy(() => {
+    const around = (count: number) => x.shape.map((_, d) => (d === 1 ? count : 0));
+    const half = Math.floor(size / 2);
+    const squares = padConstant(mul(x, x), around(half), around(Math.floor((size - 1) / 2)), 0);
+    const nearby = mean(unfold(squares, 1, size, 1), -1);
+    return div(x, pow(add(mul(nearby, alpha), k), beta));
+  });
+}

@@ -1,0 +1,356 @@
+/**
+ * (x − mean) / √(variance + eps) over groups of elements, times weights plus biases: the one kernel of
+ * batch, layer, group, instance and RMS norm. Backward keeps the input and two numbers per group.
+ */
+
+import { gradEnabled } from '../../autograd/grad-mode.ts';
+import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta, type TensorSpec } from '../../tensor/meta.ts';
+import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { bind, bind1 } from '../core/bind.ts';
+import { cast, casting } from '../core/cast.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { rsqrt } from '../pointwise/functions.ts';
+import { contiguous, reshape, select } from '../movement/movement.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { reciprocal } from '../pointwise/powers.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { mean, sum } from '../reduce/reduce.ts';
+import { roundedOnce, wide } from '../core/rounded-once.ts';
+import type { RowCut, RowRule, RowSlice } from '../row-cuts.ts';
+
+/** How a tensor falls into groups. */
+export interface Grouping {
+  /** The tensor's elements in dimensions of which some are reduced. */
+  readonly view: Shape;
+  /** The dimensions of `view` that one mean is taken over: the last ones, or the first and the last. */
+  readonly over: readonly number[];
+  /** Weights as they broadcast to `view`. */
+  readonly weightShape: Shape;
+  readonly eps: number;
+  /** False leaves the mean out: the root of the mean square alone divides. */
+  readonly centered: boolean;
+}
+
+const groupingRules = {
+  view: 'sizes',
+  over: 'sizes',
+  weightShape: 'sizes',
+  eps: 'number',
+  centered: 'boolean',
+} as const;
+
+const attrsOf = (grouping: Grouping): Attrs => ({ ...grouping });
+const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Grouping;
+
+function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
+  const { view, over } = groupingOf(attrs);
+  const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+  // Statistics of halves stay in float32: backward and running values read them.
+  return [
+    { dtype: x!.dtype, shape: x!.shape },
+    { dtype: wide(x!.dtype), shape: [groups, 2] },
+  ];
+}
+
+interface Grouped {
+  readonly x: TensorMeta;
+  readonly stats?: TensorMeta;
+  readonly weight?: TensorMeta;
+}
+
+/** Groups cover the operand, whose kernel walks it by them; statistics and weights are those of the groups. */
+function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | string {
+  const { view, over, weightShape } = groupingOf(attrs);
+  const areDims = new Set(over).size === over.length && over.every((dim) => dim < view.length);
+  const lead = view.length - weightShape.length;
+  const isWeighed =
+    lead >= 0 && weightShape.every((size, d) => size === 1 || size === view[lead + d]);
+  const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+  const fits =
+    sizeOf(view) === sizeOf(x.shape) &&
+    areDims &&
+    isWeighed &&
+    (!stats || sizeOf(stats.shape) === 2 * groups) &&
+    (!weight || sizeOf(weight.shape) === sizeOf(weightShape));
+  return fits || 'groups that cover the operand, with their statistics and weights';
+}
+
+/** Groups one after the other, where they lie so and their weights repeat: operands and results by their names. */
+function groupRows(sliced: readonly boolean[]): RowRule {
+  return (inputs, outputs, attrs) => {
+    const grouping = groupingOf(attrs);
+    const { view, over, weightShape } = grouping;
+    if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
+    const weighed = weightShape.findIndex((size) => size !== 1);
+    const firstWeighed = weighed < 0 ? view.length : view.length - weightShape.length + weighed;
+    const cuts: RowCut[] = [];
+    for (let lead = Math.min(over[0] ?? 0, firstWeighed); lead >= 1; lead--) {
+      const count = sizeOf(view.slice(0, lead));
+      if (count < 2) continue;
+      const slice = ({ shape }: TensorMeta): RowSlice => {
+        const size = sizeOf(shape) / count;
+        return { step: size, shape: [size], strides: [1] };
+      };
+      const inside = view.slice(lead);
+      const trimmed = weightShape.slice(Math.max(0, weightShape.length - inside.length));
+      cuts.push({
+        count,
+        inputs: inputs.map((meta, i) => (sliced[i] ? slice(meta) : null)),
+        outputs: outputs.map(slice),
+        attrs: (rows) => ({
+          ...attrs,
+          view: [rows, ...inside],
+          over: over.map((dim) => dim - lead + 1),
+          weightShape: trimmed,
+        }),
+        least: 1,
+      });
+    }
+    return cuts;
+  };
+}
+
+const gradOp: OpRecord = defineOp({
+  name: 'standardizeGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data' },
+  attrs: groupingRules,
+  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
+  dtypes: { dy: 'floating', stats: 'wide' },
+  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'standardizeGrad' },
+  rows: groupRows([true, true, true]),
+  numbers: ['eps'],
+  overwrites: ['dy', 'x'],
+});
+
+const affineGradOp: OpRecord = defineOp({
+  name: 'standardizeAffineGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
+  attrs: groupingRules,
+  fits: ([, x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
+  dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
+  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'standardizeGrad' },
+  rows: groupRows([true, true, true, false]),
+  numbers: ['eps'],
+  overwrites: ['dy', 'x'],
+});
+
+const weightGradOp: OpRecord = defineOp({
+  name: 'standardizeWeightGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  attrs: groupingRules,
+  fits: ([, x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
+  dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
+  infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
+  kernel: { kind: 'named', name: 'standardizeWeightGrad' },
+  numbers: ['eps'],
+});
+
+/**
+ * In place: the gradient of layer normalization's weights, which goes on from the rows before. Its bits
+ * are those of one sum over all rows. Written by the compiler only.
+ */
+defineOp({
+  name: 'addStandardizeWeightGrad_',
+  operands: { dw: 'data', dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  attrs: groupingRules,
+  fits: ([, , x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
+  dtypes: {
+    dw: 'float32',
+    dy: 'float32',
+    x: 'float32',
+    stats: 'float32',
+    weight: 'ignored',
+  },
+  infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
+  kernel: { kind: 'named', name: 'addStandardizeWeightGrad' },
+  numbers: ['eps'],
+  inPlace: true,
+});
+
+const standardizeOp = defineOp({
+  name: 'standardize',
+  operands: { x: 'data' },
+  attrs: groupingRules,
+  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
+  dtypes: { x: 'floating' },
+  infer: inferStandardized,
+  kernel: { kind: 'named', name: 'standardize' },
+  rows: groupRows([true]),
+  numbers: ['eps'],
+  vjp: {
+    x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
+      gradEnabled()
+        ? recordedGradient(dy, x, null, groupingOf(attrs))
+        : bind1(gradOp, [dy, x, out1], attrs),
+    ),
+  },
+});
+
+const affineOp = defineOp({
+  name: 'standardizeAffine',
+  operands: { x: 'data', weight: 'data', bias: 'data' },
+  attrs: groupingRules,
+  fits: ([x, weight], attrs) => fitsGrouping({ x: x!, weight: weight! }, attrs),
+  dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
+  infer: inferStandardized,
+  kernel: { kind: 'named', name: 'standardize' },
+  rows: groupRows([true, false, false]),
+  numbers: ['eps'],
+  vjp: {
+    x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>
+      gradEnabled()
+        ? recordedGradient(dy, x, weight, groupingOf(attrs))
+        : bind1(affineGradOp, [dy, x, out1, weight], attrs),
+    ),
+    weight: saving(
+      { x: 'value', out1: 'value', weight: 'shape' },
+      ({ x, out1, weight }, dy, attrs) => {
+        if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
+        const grouping = groupingOf(attrs);
+        return roundedOnce(
+          [dy, x],
+          (g, own) => perWeight(mul(reshape(g, grouping.view), plain(own, grouping).out), grouping),
+          weight.dtype,
+        );
+      },
+    ),
+    bias: saving({ bias: 'shape' }, ({ bias }, dy, attrs) => {
+      const grouping = groupingOf(attrs);
+      const own = cast(reshape(dy, grouping.view), bias.dtype);
+      return perWeight(own, grouping);
+    }),
+  },
+});
+
+/** What belongs to one weight, summed. */
+function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
+  const lead = view.length - weightShape.length;
+  const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);
+  return reshape(sum(x, dims), [sizeOf(weightShape)]);
+}
+
+const keep = { keepDim: true } as const;
+
+/** The same made of other ops, in the shape of `view`. */
+function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
+  const own = reshape(x, view);
+  const center = mean(own, over, keep);
+  const distance = centered ? sub(own, center) : own;
+  const variance = mean(mul(distance, distance), over, keep);
+  const scale = rsqrt(add(variance, eps));
+  return { out: mul(distance, scale), scale, center, variance };
+}
+
+/** The gradient in ops that can be differentiated again. */
+function recordedGradient(
+  dy: Tensor,
+  x: Tensor,
+  weight: Tensor | null,
+  grouping: Grouping,
+): Tensor {
+  return roundedOnce([dy, x, weight], (g, own, by) => gradientOfOps(g, own, by, grouping), x.dtype);
+}
+
+function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: Grouping): Tensor {
+  const { out, scale } = plain(x, grouping);
+  const given = reshape(dy, grouping.view);
+  const own = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
+  const along = mul(out, mean(mul(own, out), grouping.over, keep));
+  const shift = grouping.centered ? sub(own, mean(own, grouping.over, keep)) : own;
+  return reshape(mul(scale, sub(shift, along)), x.shape);
+}
+
+export interface Standardized {
+  readonly out: Tensor;
+  /** Per group, without gradient history. */
+  readonly mean: Tensor;
+  readonly variance: Tensor;
+}
+
+/** Weight and bias have one element per weight of the grouping, in one dimension or more. */
+export function standardize(
+  name: string,
+  x: Tensor,
+  weight: Tensor | null,
+  bias: Tensor | null,
+  grouping: Grouping,
+): Standardized {
+  for (const own of [weight, bias]) if (own) expectWeights(name, own, grouping);
+  expectNormDTypes(name, x, { weight, bias });
+  const count = sizeOf(grouping.weightShape);
+  // A missing one of the two: ones, or zeros.
+  const filled = (own: Tensor | null, value: number) =>
+    own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
+  const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
+  // There is no such kernel for GPUs.
+  if (x.device.kind === 'gpu') return ofOps(x, affine, grouping);
+  const inputs = [contiguous(x), ...affine];
+  const [out, stats] = bind(
+    affine.length > 0 ? affineOp : standardizeOp,
+    inputs,
+    attrsOf(grouping),
+  );
+  const scale = select(stats!, 1, 1);
+  const variance = add(reciprocal(mul(scale, scale)), negated(grouping.eps));
+  return { out: out!, mean: select(stats!, 1, 0), variance };
+}
+
+function ofOps(x: Tensor, affine: readonly Tensor[], grouping: Grouping): Standardized {
+  const { out, center, variance } = plain(x, grouping);
+  const [weight, bias] = affine.map((own) => reshape(own, grouping.weightShape));
+  const result = weight && bias ? add(mul(out, weight), bias) : out;
+  return {
+    out: reshape(result, x.shape),
+    mean: reshape(center.detach(), [center.size]),
+    variance: reshape(variance.detach(), [variance.size]),
+  };
+}
+
+function expectWeights(name: string, weight: Tensor, { weightShape }: Grouping): void {
+  const count = sizeOf(weightShape);
+  if (weight.size === count) return;
+  throw new ShapeError({
+    what: `${name}: weight or bias doesn't fit`,
+    given: `${formatSpec(weight)}`,
+    expected: `${count} elements, for ${formatShape(weightShape)}`,
+    remedy: 'check the number of channels, or the normalized shape',
+  });
+}
+
+/**
+ * Throws DTypeError unless weights and running values have the dtype of the normalized tensor, as in
+ * PyTorch; float32 goes with halves too.
+ */
+export function expectNormDTypes(
+  name: string,
+  x: TensorSpec,
+  others: Readonly<Record<string, Tensor | null>>,
+): void {
+  for (const [role, own] of Object.entries(others)) {
+    if (!own || own.dtype === x.dtype || own.dtype === wide(x.dtype)) continue;
+    throw new DTypeError({
+      what: `${name}: the ${role} has another dtype than the input`,
+      given: `input ${formatSpec(x)}, ${role} ${formatSpec(own)}`,
+      expected: `a ${role} in ${[...new Set([x.dtype, wide(x.dtype)])].join(' or ')}`,
+      remedy: `cast the module, module.to('${x.dtype}'), or the input, x.to('${own.dtype}')`,
+    });
+  }
+}
+
+/** `body` on the tensor in a floating-point dtype, with temporaries given back. */
+export function normalized(
+  x: Tensor,
+  dtype: Tensor['dtype'],
+  body: (own: Tensor) => Tensor,
+): Tensor {
+  return tidy(() => casting([x], dtype, ([own]) => body(own!)));
+}

@@ -1,0 +1,115 @@
+/**
+ * Arithmetic and comparisons on the numbers that ops are called with. A symbolic number gives another one;
+ * of a comparison, the program depends on the outcome alone, not on the number.
+ */
+
+import { invariant } from '../../errors/invariant.ts';
+import { knownDifference } from './linear-numbers.ts';
+import { scalarFunctions } from './scalar-functions.ts';
+import { isSymbolic, type SymbolicNumber } from './symbolic-number.ts';
+
+/** −x */
+export function negated(x: number): number {
+  return typeof x === 'number' ? -x : apply('negate', x);
+}
+
+/** x·y */
+export function product(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x * y : apply('*', x, y);
+}
+
+/** x/y */
+export function quotient(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x / y : apply('/', x, y);
+}
+
+/** x + y */
+export function plus(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x + y : apply('+', x, y);
+}
+
+/** x − y */
+export function minus(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x - y : apply('-', x, y);
+}
+
+/** x − y, as a plain number where both follow from one number as whole numbers do: (i + 4) − i is 4. */
+export function difference(x: number, y: number): number {
+  if (isSymbolic(x) && isSymbolic(y)) {
+    const known = knownDifference(x.table, x.id, y.id);
+    if (known !== undefined && isSafeInteger(x) && isSafeInteger(y)) return known;
+  }
+  return minus(x, y);
+}
+
+/** What is left of an integer, from 0 to y − 1 for a positive y, also where x is negative. */
+export const remainder = (x: number, y: number): number => ((x % y) + y) % y;
+
+/** x to the power of y */
+export function power(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x ** y : apply('**', x, y);
+}
+
+/** √x */
+export function root(x: number): number {
+  return typeof x === 'number' ? Math.sqrt(x) : apply('Math.sqrt', x);
+}
+
+/** The largest integer up to x. */
+export function wholeBelow(x: number): number {
+  return typeof x === 'number' ? Math.floor(x) : apply('Math.floor', x);
+}
+
+/** The smallest integer from x on. */
+export function wholeAbove(x: number): number {
+  return typeof x === 'number' ? Math.ceil(x) : apply('Math.ceil', x);
+}
+
+/** x without its fraction. */
+export function truncated(x: number): number {
+  return typeof x === 'number' ? Math.trunc(x) : apply('Math.trunc', x);
+}
+
+/** The natural logarithm. */
+export function logarithm(x: number): number {
+  return typeof x === 'number' ? Math.log(x) : apply('Math.log', x);
+}
+
+export function equals(x: number, y: number): boolean {
+  return typeof x === 'number' && typeof y === 'number' ? x === y : decide('===', x, y);
+}
+
+/** x < y */
+export function isBelow(x: number, y: number): boolean {
+  return typeof x === 'number' && typeof y === 'number' ? x < y : decide('<', x, y);
+}
+
+/** x ≤ y */
+export function isAtMost(x: number, y: number): boolean {
+  return typeof x === 'number' && typeof y === 'number' ? x <= y : decide('<=', x, y);
+}
+
+export function isInteger(x: number): boolean {
+  return typeof x === 'number' ? Number.isInteger(x) : decide('Number.isInteger', x);
+}
+
+function isSafeInteger(x: number): boolean {
+  return typeof x === 'number' ? Number.isSafeInteger(x) : decide('Number.isSafeInteger', x);
+}
+
+function apply(fn: string, ...args: readonly (number | SymbolicNumber)[]): number {
+  return tableOf(args).apply(fn, args) as unknown as number;
+}
+
+function decide(fn: string, ...args: readonly (number | SymbolicNumber)[]): boolean {
+  // What is not a number at all is compared as JavaScript does.
+  const comparable = args.every((arg) => typeof arg === 'number' || isSymbolic(arg));
+  if (comparable) return tableOf(args).decide(fn, args);
+  return scalarFunctions.get(fn)!(...(args as number[])) as boolean;
+}
+
+function tableOf(args: readonly (number | SymbolicNumber)[]): SymbolicNumber['table'] {
+  const symbol = args.find(isSymbolic);
+  invariant(symbol, 'symbolic arithmetic on plain numbers');
+  return symbol.table;
+}

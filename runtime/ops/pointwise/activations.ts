@@ -1,0 +1,72 @@
+/** Activations of networks. Those of real numbers make float32 of integers. */
+
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { E } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+
+const tanhOp = defineOp({
+  name: 'tanh',
+  operands: { x: 'data' },
+  infer: inferFloat('tanh'),
+  kernel: pointwise(E.tanh(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(tanhGradOp, [dy, out])) },
+});
+
+const tanhGradOp: OpRecord = defineOp({
+  name: 'tanhGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.mul(x, E.sub(E.const(1), E.mul(y, y)))),
+  vjp: {
+    dy: saving({ out: 'value' }, ({ out }, g) => bind1(tanhGradOp, [g, out])),
+    out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) => mul(mul(mul(g, dy), -2), out)),
+  },
+});
+
+const sigmoidOp = defineOp({
+  name: 'sigmoid',
+  operands: { x: 'data' },
+  infer: inferFloat('sigmoid'),
+  kernel: pointwise(F.sigmoid(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(sigmoidGradOp, [dy, out])) },
+});
+
+const sigmoidGradOp: OpRecord = defineOp({
+  name: 'sigmoidGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.mul(x, E.mul(y, E.sub(E.const(1), y)))),
+  vjp: {
+    dy: saving({ out: 'value' }, ({ out }, g) => bind1(sigmoidGradOp, [g, out])),
+    out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) =>
+      mul(mul(g, dy), add(mul(out, -2), 1)),
+    ),
+  },
+});
+
+const reluOp = defineOp({
+  name: 'relu',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.max(x, E.const(0))),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(reluGradOp, [dy, out])) },
+});
+
+const reluGradOp: OpRecord = defineOp({
+  name: 'reluGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.gt(y, E.const(0)), x, E.const(0))),
+  vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
+});
+
+export const tanh = (a: Tensor): Tensor => bindFloat(tanhOp, a);
+export const sigmoid = (a: Tensor): Tensor => bindFloat(sigmoidOp, a);
+export const relu = (a: Tensor): Tensor => bind1(reluOp, [a]);

@@ -1,0 +1,183 @@
+/** Bounds and mixtures of tensors. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand, sumTo } from '../core/broadcast.ts';
+import { cast, casting } from '../core/cast.ts';
+import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { div } from './division.ts';
+import { E } from '../expr/expr.ts';
+import { log } from './functions.ts';
+import { isfinite, logicalAnd } from './logic.ts';
+import { clone } from '../movement/movement.ts';
+import {
+  floating,
+  inferBinary,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from '../core/promotion.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const [least, most] = [E.attr('min'), E.attr('max')];
+
+const clampOp = defineOp({
+  name: 'clamp',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.min(E.max(x, least), most)),
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(clampGradOp, [dy, x], attrs)),
+  },
+});
+
+/** On the bounds the gradient passes, as in PyTorch. */
+const clampGradOp: OpRecord = defineOp({
+  name: 'clampGrad',
+  operands: { dy: 'data', x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ge(y, least), E.select(E.le(y, most), x, E.const(0)), E.const(0))),
+  vjp: { dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(clampGradOp, [g, x], attrs)) },
+});
+
+type Bound = Operand | null;
+
+/** Between `min` and `max`, either of which may be left out (null); both numbers, or both tensors. */
+export function clamp(a: Tensor, min: Bound = null, max: Bound = null): Tensor {
+  if (min === null && max === null) {
+    throw new ArgumentError({
+      what: 'clamp: no bound',
+      given: formatSpec(a),
+      expected: 'min, max or both',
+      remedy: 'x.clamp(0) bounds from below, x.clamp(null, 1) from above',
+    });
+  }
+  if (isBound(min) && isBound(max)) return clampByNumbers(a, min, max);
+  return tidy(() => {
+    const raised = min === null ? a : where(lt(a, min), min, a);
+    return max === null ? raised : where(gt(raised, max), max, raised);
+  });
+}
+
+const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
+
+function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tensor {
+  const dtype = [min, max].reduce<DType>(
+    (joined, bound) => (bound === null ? joined : joinedBy(joined, bound)),
+    a.dtype,
+  );
+  const attrs = { min: min ?? -Infinity, max: max ?? Infinity };
+  return casting([a], dtype, (operands) => bind1(clampOp, operands, attrs));
+}
+
+/** `clamp` by its other name. */
+export const clip = clamp;
+
+export const clampMin = (a: Tensor, min: Operand): Tensor => clamp(a, min);
+export const clampMax = (a: Tensor, max: Operand): Tensor => clamp(a, null, max);
+
+/** a + weight · (b − a) */
+export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
+  if (anyHalf(a, b, weight)) return roundedOnce([a, b, weight], (x, y, w) => lerp(x, y, w));
+  return tidy(() => add(a, mul(sub(b, a), weight)));
+}
+
+/** a + value · b · c */
+export function addcmul(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
+  return tidy(() => add(a, scaled(mul(b, c), value)));
+}
+
+/** a + value · b / c */
+export function addcdiv(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
+  return tidy(() => add(a, scaled(div(b, c), value)));
+}
+
+const scaled = (a: Tensor, value: number): Tensor => (value === 1 ? a : mul(a, value));
+
+/** Finite numbers. */
+const largestOf = {
+  float16: 65504,
+  bfloat16: (2 - 2 ** -7) * 2 ** 127,
+  float32: (2 - 2 ** -23) * 2 ** 127,
+  float64: Number.MAX_VALUE,
+} as const;
+
+const nanToNumOp = defineOp({
+  name: 'nanToNum',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(
+    E.select(
+      E.precision(E.gt(x, E.const(largestOf.float32)), E.eq(x, E.const(Infinity))),
+      E.attr('posinf'),
+      E.select(
+        E.precision(E.lt(x, E.const(-largestOf.float32)), E.eq(x, E.const(-Infinity))),
+        E.attr('neginf'),
+        E.select(
+          E.gt(E.add(E.gt(x, E.const(0)), E.le(x, E.const(0))), E.const(0)),
+          x,
+          E.attr('nan'),
+        ),
+      ),
+    ),
+  ),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => keepWhere(dy, isfinite(x))) },
+});
+
+/** Finite numbers for NaN (0) and for infinities (the largest of the dtype), or those given. */
+export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): Tensor {
+  const { dtype } = a;
+  if (!dtypes[dtype].floating) return a;
+  const largest = largestOf[dtype as keyof typeof largestOf];
+  return bind1(nanToNumOp, [a], { nan, posinf: posinf ?? largest, neginf: neginf ?? -largest });
+}
+
+const xlogyOp = defineOp({
+  name: 'xlogy',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('xlogy'),
+  kernel: pointwise(
+    // 0 · ln y is 0 also where ln y is infinite or, below 0, NaN; a NaN of y itself stays.
+    E.select(
+      E.eq(x, E.const(0)),
+      E.select(E.gt(E.add(E.gt(y, E.const(0)), E.le(y, E.const(0))), E.const(0)), E.const(0), y),
+      E.mul(x, E.log(y)),
+    ),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
+      const nothing = logicalAnd(eq(x, 0), le(y, 0));
+      return sumTo(dropWhere(mul(dy, log(y)), nothing), x);
+    }),
+    y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, div(x, y)), y)),
+  },
+});
+
+/** a · ln b, and 0 where a is 0 (unless b is NaN). */
+export function xlogy(a: Tensor, b: Operand): Tensor {
+  return tidy(() => {
+    const other = isNumber(b) ? fullLike(a, b, { shape: [], dtype: 'float32' }) : b;
+    expectTensor(xlogyOp, other);
+    const dtype = floating(isNumber(b) ? a.dtype : promote(a.dtype, b.dtype));
+    return casting([a, other], dtype, (operands) => bind1(xlogyOp, operands));
+  });
+}
+
+/** A tensor filled with a number or a scalar tensor, with the shape, dtype and device of `a`. */
+export function fill(a: Tensor, value: Operand): Tensor {
+  if (!(value instanceof Tensor)) return fullLike(a, value);
+  return tidy(() => clone(expand(cast(value, a.dtype), a.shape)));
+}

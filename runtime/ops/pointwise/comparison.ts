@@ -1,0 +1,174 @@
+import { dtypes, promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { broadcastShapes } from '../../tensor/shape.ts';
+import { expectHeld, isHeld } from '../../tensor/stored-numbers.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { nonzeroColumns } from '../indexing/data-dependent.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { E } from '../expr/expr.ts';
+import { logicalNot } from './logic.ts';
+import {
+  bindPromoted,
+  inferBinary,
+  inferBool,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from '../core/promotion.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const value = E.attr('value');
+
+const compareOps = {
+  eq: comparison('eq'),
+  ne: comparison('ne'),
+  lt: comparison('lt'),
+  le: comparison('le'),
+  gt: comparison('gt'),
+  ge: comparison('ge'),
+} as const;
+
+function comparison(name: 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge') {
+  return {
+    tensor: defineOp({
+      name,
+      operands: { x: 'data', y: 'data' },
+      infer: inferBinary(name, 'bool'),
+      kernel: pointwise(E[name](x, y)),
+    }),
+    scalar: defineOp({
+      name: `${name}Scalar`,
+      operands: { x: 'data' },
+      infer: inferBool,
+      kernel: pointwise(E[name](x, value)),
+    }),
+  };
+}
+
+const whereOp = defineOp({
+  name: 'where',
+  operands: { test: 'data', x: 'data', y: 'data' },
+  infer: ([test, a, b]) => {
+    const { dtype, shape } = inferBinary('where')([a!, b!]);
+    return { dtype, shape: broadcastShapes(test!.shape, shape, 'where') };
+  },
+  kernel: pointwise(E.select(E.ne(x, E.const(0)), y, E.input(2))),
+  vjp: {
+    x: saving({ test: 'value', x: 'shape' }, ({ test, x }, dy) =>
+      sumTo(bind1(keepWhereOp, [dy, test]), x),
+    ),
+    y: saving({ test: 'value', y: 'shape' }, ({ test, y }, dy) =>
+      sumTo(bind1(dropWhereOp, [dy, test]), y),
+    ),
+  },
+});
+
+// 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
+const keepWhereOp: OpRecord = defineOp({
+  name: 'keepWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), x, E.const(0))),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(keepWhereOp, [g, test])) },
+});
+
+const dropWhereOp: OpRecord = defineOp({
+  name: 'dropWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), E.const(0), x)),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(dropWhereOp, [g, test])) },
+});
+
+function compare(name: keyof typeof compareOps) {
+  const { tensor, scalar } = compareOps[name];
+  return (a: Tensor, b: Operand): Tensor =>
+    isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
+}
+
+/** Integers are compared with a whole number exactly, also with one that int32 does not hold. */
+function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
+  if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
+  const joined = joinedBy(a.dtype, value);
+  const dtype = joined === 'int32' && !isHeld(value, 'int32') ? 'float64' : joined;
+  return casting([a], dtype, (operands) => bind1(op, operands, { value }));
+}
+
+export const eq = compare('eq');
+export const ne = compare('ne');
+export const lt = compare('lt');
+export const le = compare('le');
+export const gt = compare('gt');
+export const ge = compare('ge');
+
+/** Zeros where `mask` is true; Infinity there becomes 0, too. */
+export function dropWhere(a: Tensor, mask: Tensor): Tensor {
+  return bind1(dropWhereOp, [a, mask]);
+}
+
+/** Zeros where `mask` is false. */
+export function keepWhere(a: Tensor, mask: Tensor): Tensor {
+  return bind1(keepWhereOp, [a, mask]);
+}
+
+const maskedFillOp = defineOp({
+  name: 'maskedFill',
+  operands: { x: 'data', mask: 'data' },
+  infer: ([a, mask]) => ({
+    dtype: a!.dtype,
+    shape: broadcastShapes(a!.shape, mask!.shape, 'maskedFill'),
+  }),
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), value, x)),
+  vjp: {
+    x: saving({ x: 'shape', mask: 'value' }, ({ x, mask }, dy) => sumTo(dropWhere(dy, mask), x)),
+  },
+});
+
+/**
+ * `value` where `mask` is true, `a` elsewhere, in the dtype of `a`: integers drop the fraction of a number.
+ * Throws DTypeError for a number that the dtype does not hold.
+ */
+export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
+  expectTensor(maskedFillOp, mask);
+  if (!isNumber(value)) {
+    expectTensor(maskedFillOp, value);
+    return casting([value], a.dtype, ([own]) => where(mask, own!, a));
+  }
+  expectHeld(value, a.dtype, 'maskedFill');
+  const held = a.dtype === 'bool' ? Number(+value !== 0) : value;
+  return casting([mask], 'bool', ([test]) => bind1(maskedFillOp, [a, test!], { value: held }));
+}
+
+/** The same, in the dtype that the number gives the tensor. */
+const filledWhere = (a: Tensor, mask: Tensor, value: number): Tensor =>
+  casting([a], joinedBy(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
+
+/** Two numbers: int32 if both are whole, else float32. */
+function chosenNumber(test: Tensor, a: number, b: number): Tensor {
+  expectTensor(whereOp, test);
+  const dtype = joinedBy(joinedBy('bool', a), b);
+  return tidy(() => maskedFill(fullLike(test, b, { dtype }), test, a));
+}
+
+/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast, and may be numbers. */
+export function where(test: Tensor, a: Operand, b: Operand): Tensor;
+/** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
+export function where(test: Tensor): Tensor[];
+export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
+  if (a === undefined || b === undefined) return nonzeroColumns('where', test);
+  if (isNumber(a) && isNumber(b)) return chosenNumber(test, a, b);
+  if (isNumber(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));
+  if (isNumber(a)) return filledWhere(b, test, a);
+  expectTensor(whereOp, a);
+  expectTensor(whereOp, b);
+  return casting([test], 'bool', ([mask]) =>
+    casting([a, b], promote(a.dtype, b.dtype), (choices) => bind1(whereOp, [mask!, ...choices])),
+  );
+}

@@ -1,0 +1,38 @@
+/** PyTorch's second names of pointwise ops. */
+
+import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, mul, neg, sign, sub } from './arithmetic.ts';
+import { eq, ge, gt, le, lt, ne } from './comparison.ts';
+import { div, trunc } from './division.ts';
+import { acos, acosh, asin, asinh, atan, atan2, atanh } from './functions.ts';
+
+export {
+  abs as absolute,
+  acos as arccos,
+  acosh as arccosh,
+  asin as arcsin,
+  asinh as arcsinh,
+  atan as arctan,
+  atan2 as arctan2,
+  atanh as arctanh,
+  div as divide,
+  div as trueDivide,
+  ge as greaterEqual,
+  gt as greater,
+  le as lessEqual,
+  lt as less,
+  mul as multiply,
+  ne as notEqual,
+  neg as negative,
+  sign as sgn,
+  sub as subtract,
+  trunc as fix,
+};
+
+/** True where the value is Infinity. */
+export const isposinf = (x: Tensor): Tensor<'bool'> =>
+  eq(x, Number.POSITIVE_INFINITY) as Tensor<'bool'>;
+
+/** True where the value is −Infinity. */
+export const isneginf = (x: Tensor): Tensor<'bool'> =>
+  eq(x, Number.NEGATIVE_INFINITY) as Tensor<'bool'>;

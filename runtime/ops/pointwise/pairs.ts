@@ -1,0 +1,247 @@
+/** Functions of two tensors that are more than arithmetic. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { dtypes, promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { cast, casting } from '../core/cast.ts';
+import { dropWhere, eq, ge, keepWhere, le, lt } from './comparison.ts';
+import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { div } from './division.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
+import { pow } from './powers.ts';
+import { floating, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { all } from '../reduce/statistics.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const isMissing = (a: Expr): Expr =>
+  E.eq(E.add(E.gt(a, E.const(0)), E.le(a, E.const(0))), E.const(0));
+
+/** An extreme that takes the other operand where one is NaN. */
+function ignoringNaN(
+  name: 'fmax' | 'fmin',
+  choose: typeof E.max,
+  first: (a: Tensor, b: Tensor) => Tensor,
+) {
+  const chosen = (a: Tensor, b: Tensor) => logicalOr(first(a, b), isnan(b));
+  const op = defineOp({
+    name,
+    operands: { x: 'data', y: 'data' },
+    infer: inferBinary(name),
+    kernel: pointwise(E.select(isMissing(y), x, E.select(isMissing(x), y, choose(x, y)))),
+    vjp: {
+      // At a tie the first operand counts as chosen, as in PyTorch.
+      x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) =>
+        sumTo(keepWhere(dy, chosen(x, y)), x),
+      ),
+      y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) =>
+        sumTo(dropWhere(dy, chosen(x, y)), y),
+      ),
+    },
+  });
+  return (a: Tensor, b: Tensor): Tensor => {
+    expectTensor(op, b);
+    return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
+  };
+}
+
+/** The larger of each pair; the other one where one is NaN. */
+export const fmax = ignoringNaN('fmax', E.max, ge);
+/** The smaller of each pair; the other one where one is NaN. */
+export const fmin = ignoringNaN('fmin', E.min, le);
+
+function bindFloats(op: ReturnType<typeof defineOp>, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, b);
+  const dtype = floating(promote(a.dtype, b.dtype));
+  return casting([a, b], dtype, (operands) => bind1(op, operands));
+}
+
+const larger = E.max(E.abs(x), E.abs(y));
+const ratio = E.div(E.min(E.abs(x), E.abs(y)), larger);
+const hypotOp = defineOp({
+  name: 'hypot',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('hypot'),
+  // Scaled by the larger one: squares neither overflow nor vanish.
+  kernel: pointwise(
+    E.select(
+      E.select(E.eq(larger, E.const(0)), E.const(1), E.eq(larger, E.const(Infinity))),
+      larger,
+      E.mul(larger, E.sqrt(E.add(E.const(1), E.mul(ratio, ratio)))),
+    ),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'shape', out: 'value' }, ({ x, out }, dy) =>
+      sumTo(mul(dy, div(x, out)), x),
+    ),
+    y: saving({ y: 'value', x: 'shape', out: 'value' }, ({ y, out }, dy) =>
+      sumTo(mul(dy, div(y, out)), y),
+    ),
+  },
+});
+
+/** √(x² + y²), without overflow on the way. */
+export const hypot = (a: Tensor, b: Tensor): Tensor => bindFloats(hypotOp, a, b);
+
+/** log(eˣ + eʸ) in the base of `power`, without overflow. */
+function logOfSum(name: 'logaddexp' | 'logaddexp2', logOfOnePlus: (gap: Expr) => Expr) {
+  const base = name === 'logaddexp' ? 1 : Math.LN2;
+  // The share of x in the sum: 1 / (1 + e^(y − x)).
+  const share = (a: Tensor, b: Tensor): Tensor => bind1(shareOp, [a, b]);
+  const shareOp = defineOp({
+    name: `${name}Share`,
+    operands: { x: 'data', y: 'data' },
+    infer: inferBinary(name),
+    kernel: pointwise(
+      E.select(E.eq(x, y), E.const(0.5), F.sigmoid(E.mul(E.sub(x, y), E.const(base)))),
+    ),
+    vjp: {
+      x: saving({ x: 'shape', out: 'value' }, ({ x, out }, dy) =>
+        sumTo(mul(mul(mul(dy, out), add(neg(out), 1)), base), x),
+      ),
+      y: saving({ y: 'shape', out: 'value' }, ({ y, out }, dy) =>
+        sumTo(mul(mul(mul(dy, out), add(neg(out), 1)), -base), y),
+      ),
+    },
+  });
+  const op = defineOp({
+    name,
+    operands: { x: 'data', y: 'data' },
+    infer: inferBinary(name),
+    // Equal ones apart: the gap between two infinities is NaN.
+    kernel: pointwise(
+      E.select(
+        E.eq(x, y),
+        E.add(x, E.const(name === 'logaddexp' ? Math.LN2 : 1)),
+        E.add(E.max(x, y), logOfOnePlus(E.neg(E.abs(E.sub(x, y))))),
+      ),
+    ),
+    vjp: {
+      x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, share(x, y)), x)),
+      y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, share(y, x)), y)),
+    },
+  });
+  return (a: Tensor, b: Tensor): Tensor => bindFloats(op, a, b);
+}
+
+/** ln(eˣ + eʸ) */
+export const logaddexp = logOfSum('logaddexp', (gap) => F.log1p(E.exp(gap)));
+/** log₂(2ˣ + 2ʸ) */
+export const logaddexp2 = logOfSum('logaddexp2', (gap) =>
+  E.mul(F.log1p(E.exp2(gap)), E.const(Math.LOG2E)),
+);
+
+const heavisideOp = defineOp({
+  name: 'heaviside',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('heaviside'),
+  kernel: pointwise(
+    E.select(
+      E.eq(x, E.const(0)),
+      y,
+      E.select(E.gt(x, E.const(0)), E.const(1), E.select(isMissing(x), x, E.const(0))),
+    ),
+  ),
+  flat: true,
+});
+
+/** 0 below 0, 1 above, `values` at 0. */
+export const heaviside = (a: Tensor, values: Tensor): Tensor => {
+  expectTensor(heavisideOp, values);
+  return casting([a, values], promote(a.dtype, values.dtype), (own) => bind1(heavisideOp, own));
+};
+
+/** −0 shows its sign only through its inverse. */
+const isNegative = (a: Expr): Expr =>
+  E.select(E.eq(a, E.const(0)), E.lt(E.div(E.const(1), a), E.const(0)), E.lt(a, E.const(0)));
+
+const copysignOp = defineOp({
+  name: 'copysign',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('copysign'),
+  kernel: pointwise(E.select(isNegative(y), E.neg(E.abs(x)), E.abs(x))),
+  vjp: {
+    // dx is 1 where the sign stayed, −1 where it was turned, and 0 at 0.
+    x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
+      const same = eq(x, out);
+      const slope = sub(mul(cast(same, dy.dtype), 2), 1);
+      return sumTo(dropWhere(mul(dy, slope), eq(x, 0)), x);
+    }),
+  },
+});
+
+/** The size of `a` with the sign of `b`. */
+export function copysign(a: Tensor, b: Operand): Tensor {
+  if (!isNumber(b)) return bindFloats(copysignOp, a, b);
+  return tidy(() => bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: 'float32' })));
+}
+
+const signbitOp = defineOp({
+  name: 'signbit',
+  operands: { x: 'data' },
+  infer: inferBool,
+  kernel: pointwise(isNegative(x)),
+});
+
+/** Whether the sign is negative, also that of −0. */
+export const signbit = (a: Tensor): Tensor =>
+  dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
+
+/** What `sub` answers with its operands exchanged: other − alpha · a. */
+export function rsub(a: Tensor, other: Operand, alpha = 1): Tensor {
+  if (alpha !== 1 && anyHalf(a, other)) {
+    return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
+  }
+  return tidy(() => {
+    const scaled = alpha === 1 ? a : mul(a, alpha);
+    return isNumber(other) ? add(neg(scaled), other) : sub(other, scaled);
+  });
+}
+
+/** `pow` in float64, whatever the operands. */
+export function floatPower(base: Operand, exponent: Operand): Tensor {
+  const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
+  return tidy(() => {
+    const result = pow(real(base), real(exponent));
+    return result === base ? add(result, 0) : result;
+  });
+}
+
+export interface ClosenessOptions {
+  /** Relative tolerance. 1e-5 when left out. */
+  readonly rtol?: number;
+  /** Absolute tolerance. 1e-8 when left out. */
+  readonly atol?: number;
+  /** Whether two NaN count as close. */
+  readonly equalNan?: boolean;
+}
+
+/** Where |a − b| ≤ atol + rtol · |b|; infinities are close to themselves alone. */
+export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
+  if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);
+  return noGrad(() =>
+    tidy(() => {
+      const gap = abs(sub(a, b));
+      const bound = add(mul(abs(b), rtol), atol);
+      const finite = logicalNot(eq(gap, Infinity));
+      const close = logicalOr(eq(a, b), logicalAnd(finite, le(gap, bound)));
+      return equalNan ? logicalOr(close, logicalAnd(isnan(a), isnan(b))) : close;
+    }),
+  );
+}
+
+/** Whether all elements are close, as `isclose` says; a bool scalar. */
+export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  return tidy(() => all(isclose(a, b, options)));
+}

@@ -1,0 +1,127 @@
+/** Powers, roots and inverses. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { dtypes, promote } from '../../tensor/dtype.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, neg, sub } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { dropWhere, eq, ge } from './comparison.ts';
+import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { div } from './division.ts';
+import { E } from '../expr/expr.ts';
+import { log } from './functions.ts';
+import { logicalAnd, logicalOr } from './logic.ts';
+import { equals, isBelow, logarithm, minus } from '../numbers/number-arithmetic.ts';
+import {
+  bindFloat,
+  counted,
+  inferBinary,
+  inferFloat,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from '../core/promotion.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const value = E.attr('value');
+
+const powScalarOp = defineOp({
+  name: 'powScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.pow(x, value)),
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, { value }) => {
+      const exponent = value as number;
+      // x⁰ is constant; the formula would make 0·∞ of it where x is 0.
+      if (equals(exponent, 0)) return mul(dy, 0);
+      return mul(dy, mul(pow(x, minus(exponent, 1)), exponent));
+    }),
+  },
+});
+
+const powBaseOp = defineOp({
+  name: 'powBaseScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.pow(value, x)),
+  vjp: {
+    x: saving({ out: 'value' }, ({ out }, dy, { value }) =>
+      equals(value as number, 0) ? mul(dy, 0) : mul(mul(dy, out), logarithm(value as number)),
+    ),
+  },
+});
+
+const powOp = defineOp({
+  name: 'pow',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('pow'),
+  kernel: pointwise(E.pow(x, y)),
+  vjp: {
+    // Constant where the exponent is 0, whatever the formula says.
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
+      const slope = mul(mul(dy, y), pow(x, sub(y, 1)));
+      return sumTo(dropWhere(slope, eq(y, 0)), x);
+    }),
+    y: saving({ x: 'value', y: 'value', out: 'value' }, ({ x, y, out }, dy) => {
+      const constant = logicalOr(eq(y, 0), logicalAnd(eq(x, 0), ge(y, 0)));
+      return sumTo(dropWhere(mul(mul(dy, out), log(x)), constant), y);
+    }),
+  },
+});
+
+/**
+ * One of the two may be a number. Integers to whole powers stay integers, exactly (modulo 2^32); a
+ * negative number as the exponent of integers is refused, as in PyTorch.
+ */
+export function pow(base: Operand, exponent: Operand): Tensor {
+  if (isNumber(exponent)) return powNumber(base as Tensor, exponent);
+  expectTensor(powOp, exponent);
+  if (isNumber(base)) {
+    const dtype = joinedBy(exponent.dtype, base);
+    return casting([exponent], dtype, (operands) => bind1(powBaseOp, operands, { value: base }));
+  }
+  const dtype = counted(promote(base.dtype, exponent.dtype));
+  return casting([base, exponent], dtype, (operands) => bind1(powOp, operands));
+}
+
+function powNumber(base: Tensor, exponent: number): Tensor {
+  const dtype = joinedBy(base.dtype, exponent);
+  if (!dtypes[dtype].floating && isBelow(exponent, 0)) {
+    throw new ArgumentError({
+      what: 'pow: a negative power of integers',
+      given: `${formatSpec(base)} to the power of ${exponent}`,
+      expected: 'an exponent from 0 on, or float32',
+      remedy: "cast first: x.to('float32').pow(…)",
+    });
+  }
+  return casting([base], dtype, (operands) => bind1(powScalarOp, operands, { value: exponent }));
+}
+
+export const square = (a: Tensor): Tensor => pow(a, 2);
+
+const sqrtOp = defineOp({
+  name: 'sqrt',
+  operands: { x: 'data' },
+  infer: inferFloat('sqrt'),
+  kernel: pointwise(E.sqrt(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => div(mul(dy, 0.5), out)) },
+});
+
+const reciprocalOp = defineOp({
+  name: 'reciprocal',
+  operands: { x: 'data' },
+  infer: inferFloat('reciprocal'),
+  kernel: pointwise(E.div(E.const(1), x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => neg(mul(dy, mul(out, out)))) },
+});
+
+export const sqrt = (a: Tensor): Tensor => bindFloat(sqrtOp, a);
+/** 1/x */
+export const reciprocal = (a: Tensor): Tensor => bindFloat(reciprocalOp, a);

@@ -1,0 +1,248 @@
+/** Special functions: inverse error function, gamma and its relatives, sinc, logit. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { cast } from '../core/cast.ts';
+import { clamp } from './combining.ts';
+import { dropWhere, lt, maskedFill, where } from './comparison.ts';
+import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { div } from './division.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { cos, exp, log, log1p, sin } from './functions.ts';
+import { logicalNot } from './logic.ts';
+import { equals, isBelow, isInteger, minus, plus } from '../numbers/number-arithmetic.ts';
+import { bindFloat, floating, inferFloat, pointwise } from '../core/promotion.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+
+const x = E.input(0);
+const c = E.const;
+
+function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {
+  return rest.reduce((sum, own) => E.add(E.mul(sum, z), c(own)), c(first!));
+}
+
+/**
+ * M. Giles, "Approximating the erfinv function" (single precision), then two steps of Newton's method;
+ * beyond ½ on erfc, whose small values keep their digits.
+ */
+function inverseErf(y: Expr): Expr {
+  const w = E.neg(E.log(E.mul(E.sub(c(1), y), E.add(c(1), y))));
+  const near = polynomial(
+    E.sub(w, c(2.5)),
+    [
+      2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 2.1858087e-4, -1.25372503e-3,
+      -4.17768164e-3, 0.246640727, 1.50140941,
+    ],
+  );
+  const far = polynomial(
+    E.sub(E.sqrt(w), c(3)),
+    [
+      -2.00214257e-4, 1.00950558e-4, 1.34934322e-3, -3.67342844e-3, 5.73950773e-3, -7.6224613e-3,
+      9.43887047e-3, 1.00167406, 2.83297682,
+    ],
+  );
+  const size = E.abs(y);
+  const start = E.mul(E.select(E.lt(w, c(5)), near, far), size);
+  const refined = newton(newton(start, size), size);
+  const signed = E.select(E.lt(y, c(0)), E.neg(refined), refined);
+  const inside = E.select(E.eq(y, c(0)), y, signed);
+  const edge = E.div(y, E.sub(c(1), size));
+  // ±1 gives ±∞, what is beyond gives NaN.
+  return E.select(E.lt(size, c(1)), inside, E.select(E.eq(size, c(1)), edge, E.div(c(0), c(0))));
+}
+
+function newton(guess: Expr, size: Expr): Expr {
+  const beyond = E.sub(E.sub(c(1), size), F.erfc(guess));
+  const error = E.select(E.gt(size, c(0.5)), beyond, E.sub(F.erf(guess), size));
+  const slope = E.mul(c(2 / Math.sqrt(Math.PI)), E.exp(E.neg(E.mul(guess, guess))));
+  return E.sub(guess, E.div(error, slope));
+}
+
+const erfinvOp = defineOp({
+  name: 'erfinv',
+  operands: { x: 'data' },
+  infer: inferFloat('erfinv'),
+  kernel: pointwise(inverseErf(x)),
+  vjp: {
+    x: saving({ out: 'value' }, ({ out }, dy) =>
+      mul(dy, mul(exp(mul(out, out)), Math.sqrt(Math.PI) / 2)),
+    ),
+  },
+});
+
+/** The number whose error function is x: ±∞ at ±1, NaN beyond. */
+export const erfinv = (a: Tensor): Tensor => bindFloat(erfinvOp, a);
+
+// Gamma: Stirling's series from 8 on; below, by Γ(x + 1) = x Γ(x); below ½, by reflection.
+
+const shifts = [0, 1, 2, 3, 4, 5, 6, 7];
+const stirling = [1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12];
+
+/** Of z from ½ on. */
+function lgammaOfPositive(z: Expr): Expr {
+  const product = shifts.map((k) => E.add(z, c(k))).reduce(E.mul);
+  const near = E.sub(series(E.add(z, c(8))), E.log(product));
+  return E.select(E.lt(z, c(8)), near, series(z));
+}
+
+function series(z: Expr): Expr {
+  const inverse = E.div(c(1), z);
+  const tail = E.mul(inverse, polynomial(E.mul(inverse, inverse), stirling));
+  const half = E.mul(E.sub(z, c(0.5)), E.log(z));
+  const main = E.add(E.sub(half, z), c(0.5 * Math.log(2 * Math.PI)));
+  return E.select(E.eq(z, c(Infinity)), z, E.add(main, tail));
+}
+
+/** sin and cos of π times what is left of x beside the nearest integer. */
+const rest = E.mul(c(Math.PI), E.sub(x, E.round(x)));
+
+const lgammaExpr = E.select(
+  E.lt(x, c(0.5)),
+  E.select(
+    E.eq(x, c(-Infinity)),
+    c(Infinity),
+    E.sub(E.log(E.div(c(Math.PI), E.abs(E.sin(rest)))), lgammaOfPositive(E.sub(c(1), x))),
+  ),
+  lgammaOfPositive(x),
+);
+
+const digammaTail = [-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12];
+
+function digammaOfPositive(z: Expr): Expr {
+  const sum = shifts.map((k) => E.div(c(1), E.add(z, c(k)))).reduce(E.add);
+  const near = E.sub(digammaSeries(E.add(z, c(8))), sum);
+  return E.select(E.lt(z, c(8)), near, digammaSeries(z));
+}
+
+function digammaSeries(z: Expr): Expr {
+  const inverse = E.div(c(1), z);
+  const square = E.mul(inverse, inverse);
+  const tail = E.mul(square, polynomial(square, digammaTail));
+  return E.add(E.sub(E.log(z), E.mul(c(0.5), inverse)), tail);
+}
+
+const isPole = E.select(E.eq(x, E.round(x)), E.le(x, c(0)), c(0));
+const nan = E.div(c(0), c(0));
+
+const digammaExpr = E.select(
+  E.lt(x, c(0.5)),
+  E.select(
+    isPole,
+    // 0 has a side, −1, −2, … have none.
+    E.select(E.eq(x, c(0)), E.neg(E.div(c(1), x)), nan),
+    E.sub(digammaOfPositive(E.sub(c(1), x)), E.div(E.mul(c(Math.PI), E.cos(rest)), E.sin(rest))),
+  ),
+  digammaOfPositive(x),
+);
+
+/** The factorial of a larger order is infinite. */
+const mostOrder = 170;
+
+const polygammaOp: OpRecord = defineOp({
+  name: 'polygamma',
+  operands: { x: 'data' },
+  attrs: { order: 'size' },
+  fits: (_inputs, { order }) => Number(order) <= mostOrder || `an order up to ${mostOrder}`,
+  infer: inferFloat('polygamma'),
+  kernel: { kind: 'named', name: 'polygamma' },
+  numbers: ['order'],
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, { order }) =>
+      mul(dy, bind1(polygammaOp, [x], { order: plus(order as number, 1) })),
+    ),
+  },
+});
+
+const digammaOp: OpRecord = defineOp({
+  name: 'digamma',
+  operands: { x: 'data' },
+  infer: inferFloat('digamma'),
+  kernel: pointwise(digammaExpr),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(dy, bind1(polygammaOp, [x], { order: 1 }))) },
+});
+
+const lgammaOp = defineOp({
+  name: 'lgamma',
+  operands: { x: 'data' },
+  infer: inferFloat('lgamma'),
+  kernel: pointwise(lgammaExpr),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(dy, bind1(digammaOp, [x]))) },
+});
+
+/** ln |Γ(x)| */
+export const lgamma = (a: Tensor): Tensor => bindFloat(lgammaOp, a);
+/** The derivative of lgamma. */
+export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
+
+/** The derivative of digamma of order `order`, from 0 on. */
+export function polygamma(order: number, a: Tensor): Tensor {
+  if (equals(order, 0)) return digamma(a);
+  if (!isInteger(order) || isBelow(order, 0) || isBelow(mostOrder, order)) {
+    throw new ArgumentError({
+      what: 'polygamma: no such derivative',
+      given: `order ${order}`,
+      expected: `an integer from 0 to ${mostOrder}`,
+      remedy: 'digamma is order 0',
+    });
+  }
+  return bindFloat(polygammaOp, a, { order });
+}
+
+/** Coefficients of a², a⁴, … of (a cos a − sin a) / a³, after −1/3. */
+const sincSlope = [
+  1 / 30,
+  -1 / 840,
+  1 / 45360,
+  -1 / 3991680,
+  1 / 518918400,
+  -1 / 93405312000,
+  1 / 22230464256000,
+];
+
+/** sin(πx) / πx, and 1 at 0. */
+const sincOp = defineOp({
+  name: 'sinc',
+  operands: { x: 'data' },
+  infer: inferFloat('sinc'),
+  kernel: pointwise(
+    E.select(E.eq(x, c(0)), c(1), E.div(E.sin(E.mul(x, c(Math.PI))), E.mul(x, c(Math.PI)))),
+  ),
+  vjp: {
+    // (cos πx · πx − sin πx) / (πx · x); near 0, where the two cancel, by its series.
+    x: saving({ x: 'value' }, ({ x }, dy) => {
+      const near = lt(abs(x), 0.25);
+      const safe = maskedFill(x, near, 1);
+      const angle = mul(safe, Math.PI);
+      const far = div(sub(mul(cos(angle), angle), sin(angle)), mul(angle, safe));
+      const small = mul(dropWhere(x, logicalNot(near)), Math.PI);
+      const square = mul(small, small);
+      const tail = sincSlope.reduceRight<Tensor | null>(
+        (sum, own) => (sum === null ? mul(square, own) : mul(add(sum, own), square)),
+        null,
+      );
+      const close = mul(mul(small, add(tail!, -1 / 3)), Math.PI);
+      return mul(dy, where(near, close, far));
+    }),
+  },
+});
+
+export const sinc = (a: Tensor): Tensor => bindFloat(sincOp, a);
+
+/** ln(x / (1 − x)); with `eps`, x is kept between eps and 1 − eps. */
+export function logit(a: Tensor, eps: number | null = null): Tensor {
+  if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
+  return tidy(() => {
+    const real = cast(a, floating(a.dtype));
+    const own = eps === null ? real : clamp(real, eps, minus(1, eps));
+    return sub(log(own), log1p(neg(own)));
+  });
+}
+
+export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
+export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);
+/** The tensor itself. */
+export const positive = (a: Tensor): Tensor => add(a, 0);

@@ -1,0 +1,176 @@
+/** Activations with cuts, gates and learned slopes. */
+
+import { ShapeError } from '../../errors/errors.ts';
+import { promote } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { sigmoid, tanh } from './activations.ts';
+import { add, mul, sub } from './arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { div } from './division.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { exp } from './functions.ts';
+import { narrow, reshape } from '../movement/movement.ts';
+import { bindFloat, floating, inferBinary, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { launchAttrs } from '../core/symbolic-attrs.ts';
+
+const x = E.input(0);
+const c = E.const;
+
+/** x in some places, a constant or x shifted elsewhere: the gradient passes where x is kept. */
+function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
+  const gradOp: OpRecord = defineOp({
+    name: `${name}Grad`,
+    operands: { dy: 'data', x: 'data' },
+    infer: inferSame,
+    kernel: pointwise(E.select(keeps(E.input(1)), E.input(0), c(0))),
+    vjp: { dy: saving({ x: 'value' }, ({ x }, g, attrs) => gradient(g, x, attrs)) },
+  });
+  const gradient = (dy: Tensor, at: Tensor, attrs: Attrs): Tensor =>
+    bind1(gradOp, [dy, at], readBy(gradOp, attrs));
+  return defineOp({
+    name,
+    operands: { x: 'data' },
+    infer: inferSame,
+    kernel: pointwise(value),
+    vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => gradient(dy, x, attrs)) },
+  });
+}
+
+/** Without the numbers that only the op itself reads. */
+function readBy(op: OpRecord, attrs: Attrs): Attrs {
+  const read = launchAttrs(op);
+  return Object.fromEntries(Object.entries(attrs).filter(([name]) => read.has(name)));
+}
+
+const level = E.attr('threshold');
+const thresholdOp = cut(
+  'threshold',
+  E.select(E.le(x, level), E.attr('value'), x),
+  // NaN is kept, as the value is.
+  (a) => E.sub(c(1), E.le(a, level)),
+);
+
+/** x where it is above the threshold, `value` elsewhere. */
+export function threshold(a: Tensor, threshold: number, value: number): Tensor {
+  return bind1(thresholdOp, [a], { threshold, value });
+}
+
+const lambd = E.attr('lambd');
+const negLambd = E.neg(lambd);
+const within = (a: Expr): Expr => E.select(E.ge(a, negLambd), E.le(a, lambd), c(0));
+const outside = (a: Expr): Expr => E.sub(c(1), within(a));
+
+const hardshrinkOp = cut('hardshrink', E.select(within(x), c(0), x), outside);
+const softshrinkOp = cut(
+  'softshrink',
+  E.select(
+    E.gt(x, lambd),
+    E.sub(x, lambd),
+    E.select(E.lt(x, negLambd), E.add(x, lambd), E.mul(x, c(0))),
+  ),
+  outside,
+);
+
+/** 0 from −lambd to lambd, x elsewhere. */
+export const hardshrink = (a: Tensor, lambd = 0.5): Tensor => shrunk(hardshrinkOp, a, lambd);
+/** x moved towards 0 by lambd, and 0 where it would pass it. */
+export const softshrink = (a: Tensor, lambd = 0.5): Tensor => shrunk(softshrinkOp, a, lambd);
+
+function shrunk(op: OpRecord, a: Tensor, lambd: number): Tensor {
+  return bindFloat(op, a, { lambd });
+}
+
+/** x − tanh x */
+export function tanhshrink(a: Tensor): Tensor {
+  if (anyHalf(a)) return roundedOnce([a], tanhshrink);
+  return tidy(() => sub(a, tanh(a)));
+}
+
+const alpha = E.attr('alpha');
+const celuGradOp: OpRecord = defineOp({
+  name: 'celuGrad',
+  operands: { dy: 'data', x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.gt(E.input(1), c(0)), x, E.mul(x, E.exp(E.div(E.input(1), alpha))))),
+  vjp: {
+    dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(celuGradOp, [g, x], attrs)),
+    x: saving({ dy: 'value', x: 'value' }, ({ dy, x }, g, { alpha }: Attrs) => {
+      const bend = div(exp(div(x, alpha as number)), alpha as number);
+      return mul(mul(g, dy), dropWhere(bend, gt(x, 0)));
+    }),
+  },
+});
+
+const celuOp = defineOp({
+  name: 'celu',
+  operands: { x: 'data' },
+  infer: inferFloat('celu'),
+  kernel: pointwise(E.select(E.gt(x, c(0)), x, E.mul(alpha, F.expm1(E.div(x, alpha))))),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(celuGradOp, [dy, x], attrs)) },
+});
+
+/** x where it is positive, alpha · (e^(x / alpha) − 1) elsewhere. */
+export const celu = (a: Tensor, alpha = 1): Tensor => bindFloat(celuOp, a, { alpha });
+
+const preluOp = defineOp({
+  name: 'prelu',
+  operands: { x: 'data', weight: 'data' },
+  infer: inferBinary('prelu'),
+  kernel: pointwise(E.select(E.gt(x, c(0)), x, E.mul(E.input(1), x))),
+  vjp: {
+    x: saving({ x: 'value', weight: 'value' }, ({ x, weight }, dy) => {
+      const positive = gt(x, 0);
+      return sumTo(add(keepWhere(dy, positive), dropWhere(mul(dy, weight), positive)), x);
+    }),
+    weight: saving({ x: 'value', weight: 'shape' }, ({ x, weight }, dy) =>
+      sumTo(mul(dy, keepWhere(x, lt(x, 0))), weight),
+    ),
+  },
+});
+
+/** x where it is positive, weight · x elsewhere; weight has one element, or one per channel (dimension 1). */
+export function prelu(a: Tensor, weight: Tensor): Tensor {
+  const channels = a.rank > 1 ? a.shape[1]! : (a.shape[0] ?? 1);
+  if (weight.rank > 1 || (weight.size !== 1 && (a.rank === 0 || weight.size !== channels))) {
+    throw new ShapeError({
+      what: "prelu: the weight doesn't fit",
+      given: `${formatSpec(a)} with weight ${formatSpec(weight)}`,
+      expected: `a weight of 1 element, or of ${channels}: one per channel`,
+      remedy: 'give the weight as many elements as dimension 1 has entries',
+    });
+  }
+  return tidy(() => {
+    const perChannel = weight.size !== 1 && a.rank > 1;
+    const shape = perChannel ? [channels, ...a.shape.slice(2).map(() => 1)] : [];
+    const own =
+      weight.size === 1 ? reshape(weight, []) : perChannel ? reshape(weight, shape) : weight;
+    return casting([a, own], floating(promote(a.dtype, own.dtype)), (operands) =>
+      bind1(preluOp, operands),
+    );
+  });
+}
+
+/** The first half of a dimension times the sigmoid of the second. */
+export function glu(a: Tensor, dim = -1): Tensor {
+  const at = normalizeDim(dim, a.rank, 'glu');
+  const size = a.shape[at] ?? 1;
+  if (a.rank === 0 || size % 2 !== 0) {
+    throw new ShapeError({
+      what: 'glu: the dimension has no two halves',
+      given: `dimension ${dim} of ${formatSpec(a)}`,
+      expected: 'an even size',
+      remedy: 'choose another dimension, or pad() this one',
+    });
+  }
+  if (anyHalf(a)) return roundedOnce([a], (own) => glu(own, dim));
+  return tidy(() => mul(narrow(a, at, 0, size / 2), sigmoid(narrow(a, at, size / 2, size / 2))));
+}

@@ -1,0 +1,115 @@
+/** Attention as one function. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { dtypes, promote } from '../../tensor/dtype.ts';
+import { isHalf } from '../../tensor/half.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { cast } from '../core/cast.ts';
+import { dropout } from '../random/dropout.ts';
+import { softmax } from '../loss/loss.ts';
+import { matmul } from './matmul.ts';
+import { transpose } from '../movement/movement.ts';
+import { add, logicalNot, maskedFill, mul } from '../pointwise/pointwise.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { anyHalf, wide } from '../core/rounded-once.ts';
+import { triu } from '../movement/triangles.ts';
+
+export interface AttentionOptions {
+  /** bool: true where a query may look at a key; numbers are added to the scores. Broadcasts to [.., L, S]. */
+  readonly attnMask?: Tensor | null;
+  /** Zeroes this part of the weights at random. */
+  readonly dropoutP?: number;
+  /** Query i looks at keys 0 to i alone. */
+  readonly isCausal?: boolean;
+  /** Factor of the scores; 1/√features when left out. */
+  readonly scale?: number | null;
+}
+
+/**
+ * softmax(query · keyᵀ · scale + mask) · value, for query [.., L, E], key [.., S, E], value [.., S, F].
+ * With `returnWeights` `[output, weights]`.
+ */
+export function scaledDotProductAttention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions & { readonly returnWeights: true },
+): [output: Tensor, weights: Tensor];
+export function scaledDotProductAttention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options?: AttentionOptions & { readonly returnWeights?: boolean },
+): Tensor;
+export function scaledDotProductAttention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions & { readonly returnWeights?: boolean } = {},
+): Tensor | [Tensor, Tensor] {
+  const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
+  expectFitting(query, key, value);
+  if (attnMask && isCausal) {
+    throw new ArgumentError({
+      what: 'scaledDotProductAttention: two masks',
+      given: `attnMask ${formatSpec(attnMask)} and isCausal`,
+      expected: 'one of the two',
+      remedy: 'make the mask causal itself: ones([L, S]).tril()',
+    });
+  }
+  if (anyHalf(query, key, value)) return tidy(() => ofHalves([query, key, value], options));
+  return tidy(() => {
+    const factor = scale ?? 1 / Math.sqrt(query.shape.at(-1)!);
+    const scores = mul(matmul(query, transpose(key, -1, -2)), factor);
+    const weights = dropout(softmax(masked(scores, attnMask, isCausal)), dropoutP);
+    const output = matmul(weights, value);
+    return options.returnWeights ? ([output, weights] as [Tensor, Tensor]) : output;
+  });
+}
+
+/** Scores, weights and output in float32; what is returned is rounded. */
+function ofHalves(
+  given: readonly [query: Tensor, key: Tensor, value: Tensor],
+  options: AttentionOptions & { readonly returnWeights?: boolean },
+): Tensor | [Tensor, Tensor] {
+  const dtype = given.map((x) => x.dtype).reduce(promote);
+  const [query, key, value] = given.map((x) => cast(x, wide(x.dtype))) as [Tensor, Tensor, Tensor];
+  const mask =
+    options.attnMask && isHalf(options.attnMask.dtype)
+      ? cast(options.attnMask, 'float32')
+      : (options.attnMask ?? null);
+  const all = { ...options, attnMask: mask };
+  if (!options.returnWeights)
+    return cast(
+      scaledDotProductAttention(query, key, value, { ...all, returnWeights: false }),
+      dtype,
+    );
+  const found = scaledDotProductAttention(query, key, value, { ...all, returnWeights: true });
+  return [cast(found[0], dtype), cast(found[1], dtype)];
+}
+
+function masked(scores: Tensor, mask: Tensor | null, isCausal: boolean): Tensor {
+  if (isCausal) {
+    const shape = scores.shape.slice(-2);
+    const later = noGrad(() => triu(fullLike(scores, 1, { shape, dtype: 'int32' }), 1));
+    return maskedFill(scores, later, Number.NEGATIVE_INFINITY);
+  }
+  if (!mask) return scores;
+  if (dtypes[mask.dtype].floating) return add(scores, mask);
+  return maskedFill(scores, logicalNot(mask), Number.NEGATIVE_INFINITY);
+}
+
+function expectFitting(query: Tensor, key: Tensor, value: Tensor): void {
+  const [e, keys] = [query.shape.at(-1), key.shape.at(-2)];
+  const ranks = [query, key, value].every(({ rank }) => rank >= 2);
+  if (ranks && e === key.shape.at(-1) && keys === value.shape.at(-2)) return;
+  throw new ShapeError({
+    what: "scaledDotProductAttention: query, key and value don't fit",
+    given: [query, key, value].map(formatSpec).join(', '),
+    expected: '[.., L, E], [.., S, E] and [.., S, F]',
+    remedy: 'check the number of features, and the order of the dimensions',
+  });
+}

@@ -1,0 +1,127 @@
+/** Functions of PyTorch's that are made of a few other ops. */
+
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { formatShape, type Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { expand } from '../core/broadcast.ts';
+import { inverse } from '../linalg/linear-systems.ts';
+import { matmul } from './matmul.ts';
+import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
+import { clamp, div, eq, mul, type Operand, sqrt, sub, where } from '../pointwise/pointwise.ts';
+import { eye } from '../movement/ranges.ts';
+import { mean, sum } from '../reduce/reduce.ts';
+import { tensorSplit } from '../movement/splitting.ts';
+import { any } from '../reduce/statistics.ts';
+import { diag, matrixTranspose, t } from '../movement/views.ts';
+
+/** All elements in one dimension; a view where the strides allow it. */
+export const ravel = (x: Tensor): Tensor => flatten(x);
+
+/** `x` in the shape of another tensor; a copy where a view isn't possible. */
+export const reshapeAs = (x: Tensor, other: Tensor): Tensor => reshape(x, other.shape);
+
+/** The last two dimensions swapped: without complex numbers, nothing is conjugated. */
+export const adjoint = (x: Tensor): Tensor => matrixTranspose(x);
+
+/** Pieces along dimension 1, or along dimension 0 of a vector: a number of them, or where to cut. */
+export const hsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
+  tensorSplit(x, parts, x.rank === 1 ? 0 : 1);
+/** Pieces along dimension 0. */
+export const vsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
+  tensorSplit(x, parts, 0);
+/** Pieces along dimension 2. */
+export const dsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
+  tensorSplit(x, parts, 2);
+
+/** Summed to a shape from which it could have been broadcast. Throws ShapeError for any other shape. */
+export function sumToSize(x: Tensor, shape: Shape): Tensor {
+  const lead = x.rank - shape.length;
+  const fits = lead >= 0 && shape.every((size, i) => size === 1 || size === x.shape[lead + i]);
+  if (fits) {
+    const broadcast = x.shape.flatMap((size, i) =>
+      i >= lead && shape[i - lead] === 1 && size !== 1 ? [i] : [],
+    );
+    const dims = [...Array.from({ length: lead }, (_, i) => i), ...broadcast];
+    return dims.length > 0 ? tidy(() => reshape(sum(x, dims), shape)) : x;
+  }
+  throw new ShapeError({
+    what: 'sumToSize: not a shape that broadcasts to the tensor',
+    given: `${formatShape(shape)} for ${formatSpec(x)}`,
+    expected: 'trailing dimensions of the tensor, some of them 1',
+    remedy: 'use sum(dims, { keepDim: true })',
+  });
+}
+
+/** Elements of `x` where `test` is true, of `other` elsewhere. */
+export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => where(test, x, other);
+
+/** For each element, whether it is among those of `test`. */
+export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
+  return tidy(() => {
+    const found = any(eq(unsqueeze(x, -1), flatten(test)), -1);
+    return options.invert ? eq(found, 0) : found;
+  });
+}
+
+/** The product of a square matrix (or a batch of them) with itself, `n` factors; of its inverse for n < 0. */
+export function matrixPower(x: Tensor, n: number): Tensor {
+  if (!Number.isInteger(n)) {
+    throw new ArgumentError({
+      what: 'matrixPower: the exponent is not an integer',
+      given: String(n),
+      expected: 'an integer',
+      remedy: 'use pow() for the power of each element',
+    });
+  }
+  if (x.rank < 2 || x.shape.at(-1) !== x.shape.at(-2)) {
+    throw new ShapeError({
+      what: 'matrixPower: not square',
+      given: formatSpec(x),
+      expected: '[..., n, n]',
+      remedy: 'check the last two dimensions',
+    });
+  }
+  return tidy(() => {
+    if (n === 0) return expand(eye(x.shape.at(-1)!, x.shape.at(-1)!, x), x.shape);
+    let factor = n < 0 ? inverse(x) : x;
+    let result: Tensor | null = null;
+    for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {
+      if (rest % 2 === 1) result = result ? matmul(result, factor) : factor;
+      if (rest > 1) factor = matmul(factor, factor);
+    }
+    return result === x ? mul(x, 1) : result!;
+  });
+}
+
+/** Covariances of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
+export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
+  const { correction = 1 } = options;
+  if (x.rank > 2) {
+    throw new ShapeError({
+      what: 'cov: more than two dimensions',
+      given: formatSpec(x),
+      expected: '[variables, observations] or [observations]',
+      remedy: 'select one matrix',
+    });
+  }
+  return tidy(() => {
+    const rows = x.rank === 2 ? x : reshape(x, [1, x.size]);
+    const observations = rows.shape[1]!;
+    const centered = sub(rows, mean(rows, 1, { keepDim: true }));
+    const products = div(matmul(centered, t(centered)), Math.max(observations - correction, 0));
+    return x.rank === 2 ? products : reshape(products, []);
+  });
+}
+
+/** Pearson's correlations of the rows of [variables, observations]. */
+export function corrcoef(x: Tensor): Tensor {
+  return tidy(() => {
+    const covariance = cov(x);
+    if (covariance.rank === 0) return div(covariance, covariance);
+    const deviation = sqrt(diag(covariance));
+    const scaled = div(div(covariance, unsqueeze(deviation, 1)), unsqueeze(deviation, 0));
+    return clamp(scaled, -1, 1);
+  });
+}

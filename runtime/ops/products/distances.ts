@@ -1,0 +1,74 @@
+/** How far apart, and how alike, vectors are. */
+
+import { ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { unsqueeze } from '../movement/movement.ts';
+import { isBelow } from '../numbers/number-arithmetic.ts';
+import { add, clampMin, div, mul, sub } from '../pointwise/pointwise.ts';
+import { type Dims, sum } from '../reduce/reduce.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { norm } from '../reduce/statistics.ts';
+import { expandTogether } from '../movement/views.ts';
+
+export interface NormalizeOptions {
+  /** 2 when left out. */
+  readonly p?: number;
+  /** 1 when left out. */
+  readonly dim?: Dims;
+  /** The norm counts as at least this. */
+  readonly eps?: number;
+}
+
+/** Divided by the p-norm along `dim`. */
+export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
+  const { p = 2, dim = 1, eps = 1e-12 } = options;
+  return tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps)));
+}
+
+/** The cosine of the angle between vectors along `dim`; both broadcast. */
+export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Tensor {
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, dim, eps));
+  return tidy(() => {
+    const [x, y] = expandTogether('cosineSimilarity', a, b);
+    return sum(mul(normalize(x, { dim, eps }), normalize(y, { dim, eps })), dim);
+  });
+}
+
+export interface PairwiseDistanceOptions {
+  readonly p?: number;
+  /** Added to each difference: keeps the slope finite at distance 0. */
+  readonly eps?: number;
+  readonly keepDim?: boolean;
+}
+
+/** The p-norm of a − b along the last dimension. */
+export function pairwiseDistance(
+  a: Tensor,
+  b: Tensor,
+  { p = 2, eps = 1e-6, keepDim = false }: PairwiseDistanceOptions = {},
+): Tensor {
+  if (anyHalf(a, b))
+    return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
+  return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
+}
+
+/** The p-norm distance of every row of a […,n,k] to every row of b […,m,k]: […,n,m]. */
+export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
+  if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1) || isBelow(p, 0)) {
+    throw new ShapeError({
+      what: "cdist: the rows don't fit",
+      given: `${formatSpec(a)} and ${formatSpec(b)}, p ${p}`,
+      expected: '[…, n, k] and […, m, k], and p from 0 on',
+      remedy: 'check the last dimension',
+    });
+  }
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cdist(x, y, p));
+  return tidy(() => {
+    const gaps = sub(unsqueeze(a, -2), unsqueeze(b, -3));
+    // Of vectors without entries every norm is 0.
+    return gaps.shape.at(-1) === 0 ? sum(gaps, -1) : norm(gaps, p, -1);
+  });
+}

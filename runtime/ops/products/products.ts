@@ -1,0 +1,188 @@
+/** Products of matrices and vectors by their names, and sums with them. */
+
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { formatShape, normalizeDim, sizeOf } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { einsum } from './einsum.ts';
+import { cat } from '../movement/joining.ts';
+import { matmul } from './matmul.ts';
+import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
+import { equals } from '../numbers/number-arithmetic.ts';
+import { add, mul, sub } from '../pointwise/pointwise.ts';
+import { expectWhole } from '../core/positional.ts';
+import { sum } from '../reduce/reduce.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { expandTogether } from '../movement/views.ts';
+
+function expectRanks(name: string, tensors: readonly Tensor[], ranks: readonly number[]): void {
+  if (tensors.every((x, i) => x.rank === ranks[i])) return;
+  throw new ShapeError({
+    what: `${name}: not the right dimensions`,
+    given: tensors.map(formatSpec).join(' and '),
+    expected: `${ranks.join(' and ')} dimensions`,
+    remedy: 'matmul() takes operands of any rank',
+  });
+}
+
+const ofRanks =
+  (name: string, rankA: number, rankB: number) =>
+  (a: Tensor, b: Tensor): Tensor => {
+    expectRanks(name, [a, b], [rankA, rankB]);
+    return matmul(a, b);
+  };
+
+/** [m,k] · [k,n] */
+export const mm = ofRanks('mm', 2, 2);
+/** [m,k] · [k] */
+export const mv = ofRanks('mv', 2, 1);
+/** [b,m,k] · [b,k,n] */
+export function bmm(a: Tensor, b: Tensor): Tensor {
+  expectRanks('bmm', [a, b], [3, 3]);
+  if (a.shape[0] === b.shape[0]) return matmul(a, b);
+  throw new ShapeError({
+    what: 'bmm: batches of different sizes',
+    given: `${formatSpec(a)} and ${formatSpec(b)}`,
+    expected: 'equal first dimensions',
+    remedy: 'matmul() broadcasts them',
+  });
+}
+
+/** The sum of the products of two vectors. */
+export function dot(a: Tensor, b: Tensor): Tensor {
+  expectRanks('dot', [a, b], [1, 1]);
+  return matmul(a, b);
+}
+
+/** Every product of an element of one vector and one of the other: [n,m]. */
+export function outer(a: Tensor, b: Tensor): Tensor {
+  expectRanks('outer', [a, b], [1, 1]);
+  return tidy(() => mul(unsqueeze(a, 1), b));
+}
+
+/** The sum of products over the last dimension of both: […a, …b]. */
+export function inner(a: Tensor, b: Tensor): Tensor {
+  return tidy(() => {
+    if (a.rank === 0 || b.rank === 0) return mul(a, b);
+    return tensordot(a, b, [[-1], [-1]]);
+  });
+}
+
+/** The product over pairs of dimensions: the last `dims` of `a` with the first of `b`, or those listed. */
+export function tensordot(
+  a: Tensor,
+  b: Tensor,
+  dims: number | readonly [readonly number[], readonly number[]] = 2,
+): Tensor {
+  if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
+  const count = typeof dims === 'number' ? dims : dims[0].length;
+  const [ofA, ofB] =
+    typeof dims === 'number'
+      ? [range(a.rank - dims, a.rank), range(0, dims)]
+      : [
+          dims[0].map((dim) => normalizeDim(dim, a.rank, 'tensordot')),
+          dims[1].map((dim) => normalizeDim(dim, b.rank, 'tensordot')),
+        ];
+  const sizes = (x: Tensor, own: readonly number[]) => own.map((dim) => x.shape[dim]);
+  const [sizesA, sizesB] = [sizes(a, ofA), sizes(b, ofB)];
+  if (ofB.length !== count || sizesA.some((size, i) => size !== sizesB[i] || size === undefined)) {
+    throw new ShapeError({
+      what: "tensordot: the dimensions don't agree",
+      given: `${formatSpec(a)} over ${formatShape(ofA)} and ${formatSpec(b)} over ${formatShape(ofB)}`,
+      expected: 'as many dimensions of equal sizes',
+      remedy: 'check the dimensions and their order',
+    });
+  }
+  const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
+  const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
+  const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
+  return tidy(() => {
+    const left = reshape(permute(a, [...freeA, ...ofA]), [length(a, freeA), length(a, ofA)]);
+    const right = reshape(permute(b, [...ofB, ...freeB]), [length(b, ofB), length(b, freeB)]);
+    const shape = [...freeA.map((dim) => a.shape[dim]!), ...freeB.map((dim) => b.shape[dim]!)];
+    return reshape(matmul(left, right), shape);
+  });
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+
+/** Each element of `a` times the whole of `b`, side by side. */
+export function kron(a: Tensor, b: Tensor): Tensor {
+  const rank = Math.max(a.rank, b.rank);
+  const padded = (x: Tensor) => [...new Array<number>(rank - x.rank).fill(1), ...x.shape];
+  const [own, other] = [padded(a), padded(b)];
+  return tidy(() => {
+    const spread = (shape: readonly number[], first: boolean) =>
+      shape.flatMap((size) => (first ? [size, 1] : [1, size]));
+    const product = mul(reshape(a, spread(own, true)), reshape(b, spread(other, false)));
+    return reshape(
+      product,
+      own.map((size, d) => size * other[d]!),
+    );
+  });
+}
+
+export interface AddProductOptions {
+  /** Factor of the tensor; 0 leaves it out altogether. 1 when left out. */
+  readonly beta?: number;
+  /** Factor of the product. 1 when left out. */
+  readonly alpha?: number;
+}
+
+const plus =
+  (product: (a: Tensor, b: Tensor) => Tensor) =>
+  (x: Tensor, a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: AddProductOptions = {}): Tensor => {
+    const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
+      const own = product(left, right);
+      const scaled = alpha === 1 ? own : mul(own, alpha);
+      if (equals(beta, 0)) return scaled;
+      return add(scaled, beta === 1 ? addend : mul(addend, beta));
+    };
+    return anyHalf(x, a, b) ? roundedOnce([x, a, b], combined) : tidy(() => combined(x, a, b));
+  };
+
+/** beta · x + alpha · a·b for matrices. */
+export const addmm = plus(mm);
+/** beta · x + alpha · a·b for a matrix and a vector. */
+export const addmv = plus(mv);
+/** beta · x + alpha · the sum of the products of two batches of matrices. */
+export const addbmm = plus((a, b) => sum(bmm(a, b), 0));
+/** beta · x + alpha · a·b for batches of matrices. */
+export const baddbmm = plus(bmm);
+/** beta · x + alpha · the outer product of two vectors. */
+export const addr = plus(outer);
+
+/** out[…,o] = Σ a[…,i] · weight[o,i,j] · b[…,j], plus bias[o]. */
+export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  if (anyHalf(a, b, weight, bias)) {
+    return roundedOnce([a, b, weight, bias], bilinear);
+  }
+  return tidy(() => {
+    const product = einsum('...i,oij,...j->...o', [a, weight, b]);
+    return bias ? add(product, bias) : product;
+  });
+}
+
+/** The product of vectors in space: of dimension `dim`, or the first one of size 3. Both broadcast. */
+export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cross(x, y, dim));
+  return tidy(() => {
+    const [x, y] = expandTogether('cross', a, b);
+    const at = dim === null ? x.shape.indexOf(3) : normalizeDim(dim, x.rank, 'cross');
+    if (x.shape[at] !== 3) {
+      throw new ArgumentError({
+        what: 'cross: no vectors of three entries',
+        given: `${formatSpec(a)} and ${formatSpec(b)}, dimension ${dim}`,
+        expected: 'a dimension of size 3',
+        remedy: 'pass the dimension that holds the vectors',
+      });
+    }
+    const entry = (own: Tensor, i: number) => narrow(own, at, i % 3, 1);
+    const parts = [0, 1, 2].map((i) =>
+      sub(mul(entry(x, i + 1), entry(y, i + 2)), mul(entry(x, i + 2), entry(y, i + 1))),
+    );
+    return cat(parts, at);
+  });
+}

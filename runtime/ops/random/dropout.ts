@@ -1,0 +1,84 @@
+/** Zeroing at random, for training. Each takes one number of the stream per decision. */
+
+import { deviceGuard } from '../../device/current.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { rand } from '../movement/create.ts';
+import {
+  equals,
+  isAtMost,
+  isBelow,
+  minus,
+  negated,
+  plus,
+  product,
+  quotient,
+  root,
+} from '../numbers/number-arithmetic.ts';
+import { add, lt, maskedFill, mul } from '../pointwise/pointwise.ts';
+
+function expectPart(name: string, p: number): void {
+  if (isAtMost(0, p) && isAtMost(p, 1)) return;
+  throw new ArgumentError({
+    what: `${name}: not a probability`,
+    given: `p = ${p}`,
+    expected: 'a number from 0 to 1',
+    remedy: 'pass the part that is zeroed, such as 0.1',
+  });
+}
+
+/** bool, true with probability p: what backward keeps is one byte per decision. */
+function chosen(x: Tensor, shape: Shape, p: number): Tensor {
+  return lt(
+    deviceGuard(x.device, () => rand(shape)),
+    p,
+  );
+}
+
+/** What is left is larger by 1/(1 − p): the mean stays. */
+function zeroed(x: Tensor, shape: Shape, p: number): Tensor {
+  if (equals(p, 1)) return mul(x, 0);
+  return tidy(() => maskedFill(mul(x, quotient(1, minus(1, p))), chosen(x, shape, p), 0));
+}
+
+/** Zeroes each element with probability `p` while `training`; else `x` itself. */
+export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
+  expectPart('dropout', p);
+  return training && isBelow(0, p) ? zeroed(x, x.shape, p) : x;
+}
+
+/** Zeroes whole channels of [n, c, …]. */
+export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
+  expectPart('featureDropout', p);
+  if (x.rank < 2) {
+    throw new ShapeError({
+      what: 'featureDropout: no channels',
+      given: formatSpec(x),
+      expected: '[n, c, …]',
+      remedy: 'use dropout for vectors, or add the dimension of the batch: x.unsqueeze(0)',
+    });
+  }
+  const channels = x.shape.map((size, dim) => (dim < 2 ? size : 1));
+  return training && isBelow(0, p) ? zeroed(x, channels, p) : x;
+}
+
+/** −scale · alpha of SELU: where its negative side ends. */
+const lowest = -1.7580993408473766;
+
+/** Klambauer and others' dropout for SELU: sets elements to its lowest value; keeps mean and variance. */
+export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
+  expectPart('alphaDropout', p);
+  if (!training || equals(p, 0)) return x;
+  if (equals(p, 1)) return mul(x, 0);
+  const spread = product(minus(1, p), plus(1, product(product(p, lowest), lowest)));
+  const scale = quotient(1, root(spread));
+  return tidy(() =>
+    add(
+      mul(maskedFill(x, chosen(x, x.shape, p), lowest), scale),
+      product(product(negated(scale), p), lowest),
+    ),
+  );
+}

@@ -1,0 +1,170 @@
+/**
+ * Random tensors made from uniform numbers, so that every device draws the same. Each takes one number
+ * of the stream per element of the shape that it says.
+ */
+
+import { deviceGuard } from '../../device/current.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import type { Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { cast } from '../core/cast.ts';
+import { rand, randn } from '../movement/create.ts';
+import { argmax } from '../reduce/extremes.ts';
+import { copy_ } from '../pointwise/in-place.ts';
+import { unsqueeze } from '../movement/movement.ts';
+import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
+import { argsort, topk } from '../reduce/order.ts';
+import { add, div, exp, gt, log, lt, mul, neg, tan, where } from '../pointwise/pointwise.ts';
+import { floating } from '../core/promotion.ts';
+import { fullLike } from '../movement/ranges.ts';
+
+/** A float32 in [0, 1) has 24 random bits. */
+const most = 2 ** 24;
+
+/** Integers from `low` up to, but without, `high`. One number of the stream per element. */
+export function randint(
+  low: number,
+  high: number,
+  shape: Shape,
+  options: { readonly dtype?: DType } = {},
+): Tensor {
+  const range = difference(high, low);
+  if (![low, high].every(isInteger) || isBelow(range, 1) || isBelow(most, range)) {
+    throw new ArgumentError({
+      what: 'randint: not a range of integers',
+      given: `from ${low} to ${high}`,
+      expected: `integers, from 1 to 2^24 of them: a random number has 24 bits`,
+      remedy: 'the second bound is not included: randint(0, 10, shape) draws 0 to 9',
+    });
+  }
+  return tidy(() => {
+    const drawn = add(cast(mul(rand(shape), range), 'int32'), low);
+    return cast(drawn, options.dtype ?? 'int32');
+  });
+}
+
+/** Uniform in [0, 1), with the shape, the dtype and on the device of `x`; float32 for integers. */
+export function randLike(x: Tensor): Tensor {
+  return deviceGuard(x.device, () => rand(x.shape, { dtype: floating(x.dtype) }));
+}
+
+/** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
+export function randnLike(x: Tensor): Tensor {
+  return deviceGuard(x.device, () => randn(x.shape, { dtype: floating(x.dtype) }));
+}
+
+/** Overwritten with numbers that are uniform in [low, high). One number of the stream per element. */
+export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
+  return tidy(() => copy_(x, add(mul(drawnFor(x, rand), minus(high, low)), low)));
+}
+
+/** Overwritten with normal numbers. One number of the stream per element. */
+export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
+  return tidy(() => copy_(x, add(mul(drawnFor(x, randn), deviation), center)));
+}
+
+/** Overwritten with numbers of the exponential distribution. One number of the stream per element. */
+export function exponential_(x: Tensor, rate = 1): Tensor {
+  return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor(x, rand)), 1))), rate)));
+}
+
+/** Overwritten with exponentials of normal numbers. One number of the stream per element. */
+export function logNormal_(x: Tensor, center = 1, deviation = 2): Tensor {
+  return tidy(() => copy_(x, exp(add(mul(drawnFor(x, randn), deviation), center))));
+}
+
+/** Overwritten with numbers of the Cauchy distribution. One number of the stream per element. */
+export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
+  return tidy(() => {
+    const angle = mul(add(drawnFor(x, rand), -0.5), Math.PI);
+    return copy_(x, add(mul(tan(angle), scale), center));
+  });
+}
+
+/** Overwritten with 1, with the given probability, and 0 otherwise. One number of the stream per element. */
+export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tensor {
+  return tidy(() => {
+    const drawn = deviceGuard(x.device, () => rand(x.shape));
+    return copy_(x, cast(lt(drawn, probability), x.dtype));
+  });
+}
+
+/** Overwritten with integers from `low` up to, but without, `high`. One number of the stream per element. */
+export function random_(x: Tensor, low: number, high: number): Tensor {
+  return tidy(() =>
+    copy_(
+      x,
+      deviceGuard(x.device, () => randint(low, high, x.shape, { dtype: x.dtype })),
+    ),
+  );
+}
+
+/** Normal numbers of a mean and a deviation. One number of the stream per element. */
+export function normal(center: number, deviation: number, shape: Shape): Tensor {
+  return tidy(() => add(mul(randn(shape), deviation), center));
+}
+
+function drawnFor(x: Tensor, draw: typeof rand): Tensor {
+  if (dtypes[x.dtype].floating)
+    return deviceGuard(x.device, () => draw(x.shape, { dtype: x.dtype }));
+  throw new DTypeError({
+    what: 'uniform_, normal_ and their kin: random numbers between integers',
+    given: formatSpec(x),
+    expected: 'a floating-point tensor',
+    remedy: 'use randint(low, high, shape)',
+  });
+}
+
+/** 1 with the probability that `probabilities` holds, else 0. One number of the stream per element. */
+export function bernoulli(probabilities: Tensor): Tensor {
+  return tidy(() =>
+    cast(lt(randLike(probabilities), probabilities), floating(probabilities.dtype)),
+  );
+}
+
+/** The numbers from 0 to n − 1 in random order, int32: where n numbers of the stream are sorted to. */
+export function randperm(n: number): Tensor {
+  return tidy(() => argsort(rand([n])));
+}
+
+/**
+ * Indices drawn with the weights of each row [n] or [rows, n], which need not add up to 1; int32
+ * [draws] or [rows, draws]. A race of exponential clocks: one number of the stream per weight, and with
+ * replacement per weight and draw.
+ */
+export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor<'int32'> {
+  const classes = weights.shape.at(-1) ?? 0;
+  if (weights.rank < 1 || weights.rank > 2 || classes === 0) {
+    throw new ShapeError({
+      what: 'multinomial: nothing to choose from',
+      given: formatSpec(weights),
+      expected: 'weights [n] or [rows, n]',
+      remedy: 'flatten the leading dimensions',
+    });
+  }
+  if (!Number.isInteger(draws) || draws < 1 || (!replacement && draws > classes)) {
+    throw new ArgumentError({
+      what: 'multinomial: not a number of draws',
+      given: `${draws} of ${classes}${replacement ? ' with replacement' : ''}`,
+      expected: replacement ? 'an integer from 1 on' : `an integer from 1 to ${classes}`,
+      remedy: 'pass true for replacement to draw an entry more than once',
+    });
+  }
+  return tidy(() => {
+    if (!replacement) return topk(arrivals(weights, weights.shape), draws)[1];
+    const shape = [...weights.shape.slice(0, -1), draws, classes];
+    return argmax(arrivals(unsqueeze(weights, -2), shape), -1) as Tensor<'int32'>;
+  });
+}
+
+/** The larger, the sooner a clock of that weight rings; never for weight 0. */
+function arrivals(weights: Tensor, shape: Shape): Tensor {
+  const uniform = deviceGuard(weights.device, () =>
+    rand(shape, { dtype: floating(weights.dtype) }),
+  );
+  const time = neg(log(add(neg(uniform), 1)));
+  return where(gt(weights, 0), div(weights, time), fullLike(weights, -1, { shape: [] }));
+}

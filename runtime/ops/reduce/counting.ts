@@ -1,0 +1,164 @@
+/** Counting and searching: histograms, places in an order, distinct values. */
+
+import { deviceGuard } from '../../device/current.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tensor } from '../../tensor/create.ts';
+import { newTypedArray } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { sameShape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { cast } from '../core/cast.ts';
+import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { expectIndices } from '../indexing/index-operands.ts';
+import { indexAdd } from '../indexing/indexing.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
+import { equals, isBelow, minus, plus, quotient } from '../numbers/number-arithmetic.ts';
+import {
+  clamp,
+  floor,
+  ge,
+  gt,
+  isnan,
+  logicalNot,
+  logicalOr,
+  mul,
+  sub,
+  where,
+} from '../pointwise/pointwise.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { sum } from './reduce.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+export interface SearchOptions {
+  /** Where equal values belong: before them (false), or behind them. */
+  readonly right?: boolean;
+}
+
+/**
+ * For each of `values`, int32: how many of the sorted values come before it. `sorted` is one vector for
+ * all, or has the leading dimensions of `values`. NaN belongs at the end.
+ */
+export function searchsorted(
+  sorted: Tensor,
+  values: Tensor | number,
+  { right = false }: SearchOptions = {},
+): Tensor {
+  return tidy(() => {
+    const own = isNumber(values)
+      ? fullLike(sorted, values, { shape: [], dtype: 'float32' })
+      : values;
+    const lead = own.shape.slice(0, -1);
+    if (sorted.rank === 0 || (sorted.rank > 1 && !sameShape(sorted.shape.slice(0, -1), lead))) {
+      throw new ShapeError({
+        what: "searchsorted: the shapes don't fit together",
+        given: `${formatSpec(sorted)} for values ${formatSpec(own)}`,
+        expected: 'one sorted vector, or as many as the values have rows',
+        remedy: 'expand() the sorted values',
+      });
+    }
+    const rows = sorted.rank === 1 ? sorted : unsqueeze(sorted, -2);
+    const asked = unsqueeze(own, -1);
+    // Not (sorted ≥ value): NaN among the values comes behind everything.
+    return sum(logicalNot(right ? gt(rows, asked) : ge(rows, asked)), -1);
+  });
+}
+
+/** The number of the interval that each value falls into, between sorted boundaries. */
+export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
+  return searchsorted(boundaries, x, options);
+}
+
+/** How often each integer from 0 on occurs in a vector, or the sum of its weights. Reads the data. */
+export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
+  if (x.dtype !== 'uint8') expectIndices('bincount', x);
+  const values = readAll('bincount', x);
+  const largest = values.reduce((most, own) => Math.max(most, own), -1);
+  if (
+    x.rank !== 1 ||
+    values.some((own) => own < 0) ||
+    (weights && !sameShape(x.shape, weights.shape))
+  ) {
+    throw new ArgumentError({
+      what: 'bincount: nothing to count',
+      given: `${formatSpec(x)}${weights ? ` with weights ${formatSpec(weights)}` : ''}`,
+      expected: 'a vector of integers from 0 on, and as many weights',
+      remedy: 'flatten() the tensors',
+    });
+  }
+  return tidy(() => {
+    const bins = Math.max(minLength, largest + 1);
+    const places = cast(x, 'int32');
+    const source = weights ?? fullLike(places, 1);
+    return indexAdd(fullLike(source, 0, { shape: [bins] }), 0, places, source);
+  });
+}
+
+function readAll(name: string, x: Tensor): number[] {
+  if (x.traced) throw new ShapeDependsOnData(name, x);
+  x.holderFor(name);
+  return Array.from(x.device.downloadSync(x, x, name));
+}
+
+/** How many elements fall into each of `bins` equal intervals from `min` to `max`; of the data's own range when both are equal. */
+export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
+  if (!Number.isInteger(bins) || bins < 1 || isBelow(max, min)) {
+    throw new ArgumentError({
+      what: 'histc: no intervals',
+      given: `${bins} bins from ${min} to ${max}`,
+      expected: 'an integer from 1 on, and min ≤ max',
+      remedy: 'leave min and max out for the range of the data',
+    });
+  }
+  return tidy(() => {
+    const flat = reshape(x, [x.size]);
+    const ofData = equals(min, max);
+    const values = ofData ? readAll('histc', flat) : [];
+    let [low, high] = [min, max];
+    if (ofData && values.length > 0) {
+      low = values.reduce((a, b) => Math.min(a, b));
+      high = values.reduce((a, b) => Math.max(a, b));
+    }
+    if (ofData && equals(low, high)) [low, high] = [minus(low, 1), plus(high, 1)];
+    const outside = logicalOr(
+      logicalOr(gt(fullLike(flat, low), flat), gt(flat, high)),
+      isnan(flat),
+    );
+    const place = floor(mul(sub(flat, low), quotient(bins, minus(high, low))));
+    const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
+    const counted = where(outside, 0, fullLike(flat, 1));
+    return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
+  });
+}
+
+export interface UniqueOptions {
+  /** Also answers, per element, the number of its value. */
+  readonly returnInverse?: boolean;
+  /** Also answers how often each value occurs. */
+  readonly returnCounts?: boolean;
+}
+
+/** `[values, inverse?, counts?]`: the distinct values in order; the others int32. Reads the data. */
+export function unique(
+  x: Tensor,
+  { returnInverse = false, returnCounts = false }: UniqueOptions = {},
+): Tensor[] {
+  const values = readAll('unique', x);
+  const order = [...new Set(values)].sort((a, b) => a - b);
+  const numbers = order.filter((own) => !Number.isNaN(own));
+  const missing = values.filter((own) => Number.isNaN(own)).length;
+  // NaN equals nothing, so that each is a value of its own, at the end.
+  const distinct = [...numbers, ...new Array<number>(missing).fill(Number.NaN)];
+  const placeOf = new Map(numbers.map((own, i) => [own, i]));
+  let nextMissing = numbers.length;
+  const inverse = values.map((own) => placeOf.get(own) ?? nextMissing++);
+  const counts = new Int32Array(distinct.length);
+  for (const place of inverse) counts[place]!++;
+  const typed = newTypedArray(x.dtype, distinct.length);
+  typed.set(distinct);
+  return deviceGuard(x.device, () => [
+    tensor(typed, { dtype: x.dtype }),
+    ...(returnInverse ? [tensor(Int32Array.from(inverse), { shape: x.shape })] : []),
+    ...(returnCounts ? [tensor(counts)] : []),
+  ]);
+}

@@ -1,0 +1,141 @@
+/** The largest and the smallest, and where they are. NaN counts as both, as in PyTorch. */
+
+import { tidy } from '../../tensor/lifetime.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { maximum, minimum, mul } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { cast } from '../core/cast.ts';
+import { eq } from '../pointwise/comparison.ts';
+import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { div } from '../pointwise/division.ts';
+import { gather } from '../indexing/gather.ts';
+import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
+import { expectFlag } from '../core/positional.ts';
+import {
+  type DimOptions,
+  type Dims,
+  expectEntries,
+  hasKeywords,
+  inferReduced,
+  positional,
+  type ReduceOptions,
+  reduceAttrs,
+  reducedShape,
+  sum,
+  unreduce,
+} from './reduce.ts';
+
+function extreme(name: 'max' | 'min') {
+  const op = defineOp({
+    name,
+    operands: { x: 'data' },
+    attrs: { dims: 'dims', keepDim: 'boolean' },
+    infer: ([x], attrs) => {
+      expectEntries(name, x!, attrs.dims as readonly number[]);
+      return inferReduced([x!], attrs);
+    },
+    kernel: { kind: 'named', name },
+    layout: 'any',
+    vjp: {
+      // Shared evenly among equal ones.
+      x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
+        const chosen = cast(eq(x, unreduce(out, x, attrs)), x.dtype);
+        const count = sum(chosen, attrs.dims as readonly number[], {
+          keepDim: attrs.keepDim as boolean,
+        });
+        return mul(unreduce(div(dy, count), x, attrs), chosen);
+      }),
+    },
+  });
+  return function reduced(
+    x: Tensor,
+    dims?: Dims | DimOptions,
+    options: ReduceOptions | boolean = {},
+  ): Tensor {
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return reduced(x, ...positional(`a${name}`, dims, options));
+    const attrs = reduceAttrs(x, dims, options, name);
+    return attrs ? bind1(op, [x], attrs) : x;
+  };
+}
+
+/** The largest over all dimensions or `dims`; equal ones share the gradient. */
+export const amax = extreme('max');
+/** The smallest over all dimensions or `dims`; equal ones share the gradient. */
+export const amin = extreme('min');
+
+function inferPlace(name: string) {
+  return ([x]: readonly TensorMeta[], { dim }: Attrs) => {
+    expectEntries(name, x!, [dim as number]);
+    return { dtype: 'int32' as const, shape: reducedShape(x!.shape, [dim as number], false) };
+  };
+}
+
+function place(name: 'argmax' | 'argmin') {
+  const op = defineOp({
+    name,
+    operands: { x: 'data' },
+    attrs: { dim: 'dim' },
+    infer: inferPlace(name),
+    kernel: { kind: 'named', name },
+  });
+  return (x: Tensor, dim: number | null = null, keepDim = false): Tensor =>
+    tidy(() => {
+      expectFlag(name, 'keepDim', keepDim);
+      // A scalar counts as one entry.
+      const at = dim === null ? 0 : normalizeDim(dim, x.rank, name);
+      const flat = dim === null || x.rank === 0;
+      const found = bind1(op, [flat ? reshape(x, [x.size]) : x], { dim: at });
+      if (!keepDim) return found;
+      return flat
+        ? reshape(
+            found,
+            x.shape.map(() => 1),
+          )
+        : unsqueeze(found, at);
+    });
+}
+
+/** int32 index of the first maximum, in row-major order or along `dim`. */
+export const argmax = place('argmax');
+/** int32 index of the first minimum, in row-major order or along `dim`. */
+export const argmin = place('argmin');
+
+type Chosen = [values: Tensor, indices: Tensor];
+
+/** Values and places along one dimension; the gradient goes to the places. */
+function alongDim(where: typeof argmax) {
+  return (x: Tensor, dim: number, keepDim: boolean): Chosen => {
+    const at = normalizeDim(dim, x.rank, 'max');
+    expectFlag('max', 'keepDim', keepDim);
+    if (x.rank === 0) return [tidy(() => amax(x)), where(x)];
+    const indices = where(x, at, true);
+    const values = gather(x, at, indices);
+    if (keepDim) return [values, indices];
+    return [squeeze(values, at), squeeze(indices, at)];
+  };
+}
+
+interface Extreme {
+  /** Over all dimensions. */
+  (x: Tensor): Tensor;
+  /** Element by element. */
+  (x: Tensor, other: Tensor): Tensor;
+  /** Values and int32 places along one dimension. */
+  (x: Tensor, dim: number, keepDim?: boolean): Chosen;
+}
+
+function extremeOf(all: typeof amax, ofPairs: typeof maximum, places: typeof argmax): Extreme {
+  const along = alongDim(places);
+  return ((x: Tensor, other?: Tensor | number, keepDim?: boolean) => {
+    if (other === undefined) return all(x);
+    return other instanceof Tensor ? ofPairs(x, other) : along(x, other, keepDim ?? false);
+  }) as Extreme;
+}
+
+/** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+export const max: Extreme = extremeOf(amax, maximum, argmax);
+/** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+export const min: Extreme = extremeOf(amin, minimum, argmin);

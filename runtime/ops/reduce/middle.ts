@@ -1,0 +1,117 @@
+/** The middle of an order: medians and quantiles. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { cast } from '../core/cast.ts';
+import { clamp } from '../pointwise/combining.ts';
+import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
+import { div, floorDivide } from '../pointwise/division.ts';
+import { argmax } from './extremes.ts';
+import { gather } from '../indexing/gather.ts';
+import { isnan, logicalAnd, logicalNot, logicalOr } from '../pointwise/logic.ts';
+import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
+import { equals, isAtMost, minus, product, wholeAbove, wholeBelow } from '../numbers/number-arithmetic.ts';
+import { sort } from './order.ts';
+import { expectFlag } from '../core/positional.ts';
+import { floating } from '../core/promotion.ts';
+import { expectEntries, sum, unreduce } from './reduce.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { any } from './statistics.ts';
+
+type Chosen = [values: Tensor, indices: Tensor];
+
+/** Place in the order → place in the row, kept as a dimension of size 1. */
+type Place = (x: Tensor, order: Tensor, dim: number) => Tensor;
+
+/** The lower of the two in the middle; the first NaN if there is one. */
+const middle: Place = (x, order, dim) => {
+  const half = select(order, dim, Math.max(0, (x.shape[dim]! - 1) >> 1));
+  const missing = isnan(x);
+  const found = any(missing, dim);
+  return unsqueeze(where(found, argmax(cast(missing, 'int32'), dim), half), dim);
+};
+
+/** NaN is last in the order: the middle of those before it. */
+const middleOfNumbers: Place = (x, order, dim) => {
+  const count = sum(logicalNot(isnan(x)), dim, { keepDim: true });
+  return gather(order, dim, clamp(floorDivide(sub(count, 1), 2), 0));
+};
+
+function chosenBy(name: string, place: Place) {
+  const along = (x: Tensor, dim: number, keepDim: boolean): Chosen =>
+    tidy(() => {
+      const at = normalizeDim(dim, x.rank, name);
+      expectFlag(name, 'keepDim', keepDim);
+      const own = x.rank === 0 ? reshape(x, [1]) : x;
+      expectEntries(name, own, [at]);
+      const indices = noGrad(() => place(own, sort(own, at)[1], at));
+      const values = gather(own, at, indices);
+      if (x.rank === 0) return [reshape(values, []), reshape(indices, [])] as Chosen;
+      if (keepDim) return [values, indices] as Chosen;
+      return [squeeze(values, at), squeeze(indices, at)] as Chosen;
+    });
+  const ofAll = (x: Tensor): Tensor =>
+    tidy(() => {
+      const flat = reshape(x, [x.size]);
+      const value = noGrad(() => along(flat, 0, false)[0]);
+      return x.requiresGrad ? sharedAmongEqual(flat, value) : value;
+    });
+  function chosen(x: Tensor): Tensor;
+  function chosen(x: Tensor, dim: number, keepDim?: boolean): Chosen;
+  function chosen(x: Tensor, dim?: number, keepDim = false): Tensor | Chosen {
+    return dim === undefined ? ofAll(x) : along(x, dim, keepDim);
+  }
+  return chosen;
+}
+
+/** The mean of all elements that equal the value: it, with a gradient shared among them. */
+function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
+  const equal = noGrad(() => {
+    const like = unreduce(value, flat, { dims: [0], keepDim: false });
+    return logicalOr(eq(flat, like), logicalAnd(isnan(flat), isnan(like)));
+  });
+  return div(sum(keepWhere(flat, equal)), sum(equal));
+}
+
+/** The middle value (the lower of two), NaN if there is one: of all elements, or `[values, indices]` along a dimension. */
+export const median = chosenBy('median', middle);
+/** The same without what is NaN. */
+export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
+
+/** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */
+export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): Tensor {
+  if (!(isAtMost(0, q) && isAtMost(q, 1))) {
+    throw new ArgumentError({
+      what: 'quantile: not a share',
+      given: String(q),
+      expected: 'a number from 0 to 1',
+      remedy: 'percent are divided by 100',
+    });
+  }
+  if (anyHalf(x)) return roundedOnce([x], (own) => quantile(own, q, dim, keepDim));
+  return tidy(() => {
+    const flat = dim === undefined || x.rank === 0;
+    const values = cast(x, floating(x.dtype));
+    const own = flat ? reshape(values, [x.size]) : values;
+    const at = flat ? 0 : normalizeDim(dim, x.rank, 'quantile');
+    if (own.shape[at] === 0) expectEntries('quantile', own, [at]);
+    const ordered = sort(own, at)[0];
+    const place = product(q, own.shape[at]! - 1);
+    const low = select(ordered, at, wholeBelow(place));
+    const high = select(ordered, at, wholeAbove(place));
+    const share = minus(place, wholeBelow(place));
+    const value = equals(share, 0) ? low : add(low, mul(sub(high, low), share));
+    const spoiled = maskedFill(mul(value, 1), any(isnan(own), at), Number.NaN);
+    if (!keepDim) return spoiled;
+    return flat
+      ? reshape(
+          spoiled,
+          x.shape.map(() => 1),
+        )
+      : unsqueeze(spoiled, at);
+  });
+}

@@ -1,0 +1,126 @@
+/** Values in order of size. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import type { DType } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind } from '../core/bind.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { gatherFrom } from '../indexing/gather.ts';
+import { reshape, select, unsqueeze } from '../movement/movement.ts';
+import { expectFlag } from '../core/positional.ts';
+
+function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
+  const shape = x!.shape.map((size, d) => (d === dim ? (count as number) : size));
+  return [
+    { dtype: x!.dtype, shape },
+    { dtype: 'int32' as const, shape },
+  ];
+}
+
+/** Answers the `count` first values and their places along `dim`. */
+function sorting(name: string): OpRecord {
+  return defineOp({
+    name,
+    operands: { x: 'data' },
+    attrs: { dim: 'dim', count: 'size', descending: 'boolean' },
+    fits: ([x], { dim, count }) =>
+      (count as number) <= x!.shape[dim as number]! || 'at most as many as there are',
+    infer: inferSorted,
+    kernel: { kind: 'named', name: 'sort' },
+    vjp: {
+      x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
+        gatherFrom(dy, out1, x, dim as number),
+      ),
+    },
+  });
+}
+
+const sortOp = sorting('sort');
+const topkOp = sorting('topk');
+
+/** Values of a dimension, and where they were. */
+export type ValuesAndPlaces<D extends DType = DType> = [
+  values: Tensor<D>,
+  indices: Tensor<'int32'>,
+];
+
+function ordered<D extends DType>(
+  op: OpRecord,
+  x: Tensor<D>,
+  dim: number,
+  descending: boolean,
+  count: number | null,
+): ValuesAndPlaces<D> {
+  const at = normalizeDim(dim, x.rank, op.name);
+  const size = x.shape[at] ?? 1;
+  if (count !== null && !(Number.isInteger(count) && count >= 0 && count <= size)) {
+    throw new ArgumentError({
+      what: `${op.name}: more values than there are`,
+      given: `k ${count} in dimension ${at} of ${formatSpec(x)}`,
+      expected: `an integer from 0 to ${size}`,
+      remedy: 'check k and the dimension',
+    });
+  }
+  expectFlag(op.name, op === topkOp ? 'largest' : 'descending', descending);
+  const attrs = { dim: at, descending, count: count ?? size };
+  return tidy(() => {
+    if (x.rank > 0) return bind(op, [x], attrs) as ValuesAndPlaces<D>;
+    const found = bind(op, [reshape(x, [1])], attrs);
+    return found.map((own) => reshape(own, [])) as ValuesAndPlaces<D>;
+  });
+}
+
+/**
+ * All values of a dimension in order, and where they were. Equal ones keep their order; NaN counts as
+ * the largest.
+ */
+export function sort<D extends DType>(
+  x: Tensor<D>,
+  dim = -1,
+  descending = false,
+): ValuesAndPlaces<D> {
+  return ordered(sortOp, x, dim, descending, null);
+}
+
+/** The places that would sort a dimension. */
+export function argsort(x: Tensor, dim = -1, descending = false): Tensor<'int32'> {
+  return tidy(() => sort(x, dim, descending)[1]);
+}
+
+/** Sorted along the first dimension. */
+export function msort(x: Tensor): Tensor {
+  return tidy(() => sort(x, 0)[0]);
+}
+
+/** The `k` largest (or smallest) values of a dimension in order, and where they were. */
+export function topk<D extends DType>(
+  x: Tensor<D>,
+  k: number,
+  dim = -1,
+  largest = true,
+): ValuesAndPlaces<D> {
+  return ordered(topkOp, x, dim, largest, k);
+}
+
+/** The k-th smallest value of a dimension, counted from 1, and where it is. */
+export function kthvalue<D extends DType>(
+  x: Tensor<D>,
+  k: number,
+  dim = -1,
+  keepDim = false,
+): ValuesAndPlaces<D> {
+  expectFlag('kthvalue', 'keepDim', keepDim);
+  const at = normalizeDim(dim, x.rank, 'kthvalue');
+  return tidy(() => {
+    const smallest = ordered(topkOp, x, at, false, k);
+    if (x.rank === 0) return smallest;
+    const chosen = smallest.map((own) => {
+      const last = select(own, at, k - 1);
+      return keepDim ? unsqueeze(last, at) : last;
+    });
+    return chosen as ValuesAndPlaces<D>;
+  });
+}

@@ -1,0 +1,206 @@
+import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { dtypes } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { normalizeDim, type Shape, sameShape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { casting } from '../core/cast.ts';
+import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { div } from '../pointwise/division.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
+  if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
+  return shape.filter((_, i) => !dims.includes(i));
+}
+
+export function inferReduced([x]: readonly TensorMeta[], { dims, keepDim }: Attrs) {
+  return {
+    dtype: x!.dtype,
+    shape: reducedShape(x!.shape, dims as readonly number[], keepDim as boolean),
+  };
+}
+
+/** There is no largest of nothing. */
+export function expectEntries(name: string, x: TensorMeta, dims: readonly number[]): void {
+  if (dims.every((dim) => x.shape[dim] !== 0)) return;
+  throw new ShapeError({
+    what: `${name}: nothing to choose from`,
+    given: `${formatSpec(x)} reduced over dimension ${dims.join(', ')}`,
+    expected: 'at least one entry',
+    remedy: 'leave empty batches out',
+  });
+}
+
+/** Reads a reduced tensor as if the reduced dimensions were there again. */
+function unreducedView([y, like]: readonly TensorMeta[], { dims, keepDim }: Attrs): TensorMeta {
+  const reduced = dims as readonly number[];
+  let next = 0;
+  const strides = like!.shape.map((_, i) => {
+    if (!reduced.includes(i)) return y!.strides[next++]!;
+    if (keepDim) next++;
+    return 0;
+  });
+  return { dtype: y!.dtype, shape: like!.shape, strides, offset: y!.offset, device: y!.device };
+}
+
+const unreduceOp = defineOp({
+  name: 'unreduce',
+  operands: { x: 'data', like: 'shape' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
+  infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
+  kernel: { kind: 'view', view: unreducedView },
+  vjp: {
+    x: saving({}, (_saved, dy, { dims, keepDim }) =>
+      bind1(sumOp, [dy], { dims: dims!, keepDim: keepDim! }),
+    ),
+  },
+});
+
+/** Undoes the shape of a reduction: repeats `x` along `dims` to the shape of `like`. */
+export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs): Tensor {
+  return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
+}
+
+/** The dimensions before all that are reduced. */
+export const reducedRows: RowRule = (inputs, outputs, attrs) => {
+  const dims = attrs.dims as readonly number[];
+  if (!isContiguousMeta(inputs[0]!) || dims.length === 0) return [];
+  const within = (_rows: number, lead: number): Attrs => ({
+    ...attrs,
+    dims: dims.map((dim) => dim - lead + 1),
+  });
+  return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
+};
+
+const sumOp = defineOp({
+  name: 'sum',
+  operands: { x: 'data' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
+  dtypes: { x: 'number' },
+  infer: inferReduced,
+  kernel: { kind: 'named', name: 'sum' },
+  layout: 'any',
+  followsStrides: true,
+  rows: reducedRows,
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
+});
+
+/**
+ * In place: a sum over attr `dims` that goes on from the entries of dimension 0 before. Its bits are
+ * those of one sum where dimension 0 and the last ones are summed and those between are not, as of
+ * images by channel. Written by the compiler only.
+ */
+defineOp({
+  name: 'addSum_',
+  operands: { out: 'data', x: 'data' },
+  attrs: { dims: 'dims' },
+  fits: ([out, x], { dims }) =>
+    sameShape(out!.shape, reducedShape(x!.shape, dims as readonly number[], false)) ||
+    sameShape(out!.shape, reducedShape(x!.shape, dims as readonly number[], true)) ||
+    'a sum over these dimensions',
+  dtypes: { out: 'float32', x: 'float32' },
+  infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
+  kernel: { kind: 'named', name: 'addSum' },
+  inPlace: true,
+});
+
+export interface ReduceOptions {
+  /** Keeps the reduced dimensions with size 1. */
+  readonly keepDim?: boolean;
+}
+
+/** One dimension, several, or all when left out or null. */
+export type Dims = number | readonly number[] | null | undefined;
+
+/** Dimensions by keyword, in place of both arguments: `x.sum({ dim: 0, keepDim: true })`. */
+export interface DimOptions extends ReduceOptions {
+  readonly dim?: Dims;
+}
+
+/** True where `positional` has something to do: keywords, or names that are not options. */
+export function hasKeywords<O extends ReduceOptions>(
+  dims: Dims | (O & DimOptions),
+  options: O,
+  names: readonly string[] = reduceNames,
+): dims is O & DimOptions {
+  if (isKeywords(dims)) return true;
+  for (const name in options) if (!names.includes(name)) return true;
+  return false;
+}
+
+const reduceNames: readonly string[] = ['keepDim'];
+
+const isKeywords = <O>(dims: Dims | O): dims is O =>
+  typeof dims === 'object' && dims !== null && !Array.isArray(dims) && !isNumber(dims);
+
+/** Dimensions and options from any form of them. Throws ArgumentError for names that are no options. */
+export function positional<O extends ReduceOptions>(
+  op: string,
+  dims: Dims | (O & DimOptions),
+  options: O | boolean,
+  names: readonly string[] = reduceNames,
+): [dims: Dims, options: O] {
+  const given = typeof options === 'boolean' ? { keepDim: options } : options;
+  const { dim, ...rest } = isKeywords(dims) ? { ...given, ...dims } : { ...given, dim: dims };
+  const unknown = Object.keys(rest).filter((name) => !names.includes(name));
+  if (unknown.length === 0) return [dim, rest as unknown as O];
+  throw new ArgumentError({
+    what: `${op}: no such option`,
+    given: unknown.join(', '),
+    expected: ['dim', ...names].join(', '),
+    remedy: `write x.${op}(0), x.${op}([0, 1], { keepDim: true }) or x.${op}({ dim: 0, keepDim: true })`,
+  });
+}
+
+export function reduceAttrs(
+  x: Tensor,
+  dims: Dims,
+  options: ReduceOptions,
+  op: string,
+): Attrs | null {
+  const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
+  const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
+  // A scalar has nothing to reduce.
+  if (x.rank === 0) return null;
+  return { dims: normalized.sort((a, b) => a - b), keepDim: options.keepDim ?? false };
+}
+
+/** Over all dimensions when `dims` is left out. Integers and truth values sum as int32. */
+export function sum(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return sum(x, ...positional('sum', dims, options));
+  const attrs = reduceAttrs(x, dims, options, 'sum');
+  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([summed]) =>
+    attrs ? bind1(sumOp, [summed!], attrs) : summed!,
+  );
+}
+
+export function mean(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return mean(x, ...positional('mean', dims, options));
+  if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
+  if (!dtypes[x.dtype].floating) {
+    throw new DTypeError({
+      what: 'mean: not a floating-point tensor',
+      given: formatSpec(x),
+      expected: 'float32',
+      remedy: "cast it: x.to('float32').mean()",
+    });
+  }
+  return tidy(() => {
+    const total = sum(x, dims, options);
+    return div(total, x.size / Math.max(total.size, 1));
+  });
+}

@@ -1,0 +1,95 @@
+/** The largest, the smallest and the log-sum-exp of everything up to an entry. */
+
+import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, sub } from '../pointwise/arithmetic.ts';
+import { bind, bind1 } from '../core/bind.ts';
+import { casting } from '../core/cast.ts';
+import { dropWhere } from '../pointwise/comparison.ts';
+import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { amax } from './extremes.ts';
+import { exp } from '../pointwise/functions.ts';
+import { gatherFrom } from '../indexing/gather.ts';
+import { isfinite, logicalNot } from '../pointwise/logic.ts';
+import { reshape } from '../movement/movement.ts';
+import { floating, inferSame } from '../core/promotion.ts';
+import { cumsumFromEnd } from './scans.ts';
+
+type Chosen = [values: Tensor, indices: Tensor];
+
+function running(name: 'cummax' | 'cummin') {
+  const op = defineOp({
+    name,
+    operands: { x: 'data' },
+    attrs: { dim: 'dim' },
+    infer: ([x]) => [
+      { dtype: x!.dtype, shape: x!.shape },
+      { dtype: 'int32', shape: x!.shape },
+    ],
+    kernel: { kind: 'named', name },
+    vjp: {
+      x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
+        gatherFrom(dy, out1, x, dim as number),
+      ),
+    },
+  });
+  return (x: Tensor, dim: number): Chosen => {
+    const at = normalizeDim(dim, x.rank, name);
+    return tidy(() => {
+      if (x.rank > 0) return bind(op, [x], { dim: at }) as Chosen;
+      const [values, indices] = bind(op, [reshape(x, [1])], { dim: 0 }) as Chosen;
+      return [reshape(values, []), reshape(indices, [])] as Chosen;
+    });
+  };
+}
+
+/** `[values, indices]`: the largest up to each entry, and where it was last. NaN counts as the largest. */
+export const cummax = running('cummax');
+/** `[values, indices]`: the smallest up to each entry, and where it was last. NaN counts as the smallest. */
+export const cummin = running('cummin');
+
+const logcumsumexpGradOp: OpRecord = defineOp({
+  name: 'logcumsumexpGrad',
+  operands: { dy: 'data', x: 'data', out: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { dy: 'floating' },
+  infer: inferSame,
+  kernel: { kind: 'named', name: 'logcumsumexpGrad' },
+});
+
+const logcumsumexpOp: OpRecord = defineOp({
+  name: 'logcumsumexp',
+  operands: { x: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { x: 'floating' },
+  infer: inferSame,
+  kernel: { kind: 'named', name: 'logcumsumexp' },
+  vjp: {
+    x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) =>
+      gradEnabled()
+        ? recordedGradient(dy, x, out, attrs.dim as number)
+        : bind1(logcumsumexpGradOp, [dy, x, out], attrs),
+    ),
+  },
+});
+
+/** The same gradient in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
+function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tensor {
+  // Cancels; without it large x would overflow.
+  const shift = noGrad(() => finiteOr0(amax(x, dim, { keepDim: true })));
+  const rest = cumsumFromEnd(mul(dy, exp(sub(shift, out))), dim);
+  return mul(exp(sub(x, shift)), rest);
+}
+
+const finiteOr0 = (a: Tensor): Tensor => dropWhere(a, logicalNot(isfinite(a)));
+
+/** ln Σ eˣ of everything up to each entry, without overflow. */
+export function logcumsumexp(x: Tensor, dim: number): Tensor {
+  const at = normalizeDim(dim, x.rank, 'logcumsumexp');
+  return casting([x], floating(x.dtype), ([own]) => {
+    if (x.rank > 0) return bind1(logcumsumexpOp, [own!], { dim: at });
+    return tidy(() => reshape(bind1(logcumsumexpOp, [reshape(own!, [1])], { dim: 0 }), []));
+  });
+}

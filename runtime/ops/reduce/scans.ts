@@ -1,0 +1,123 @@
+/** Products, and partial sums and products along a dimension. */
+
+import { dtypes } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { normalizeDim } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, sub } from '../pointwise/arithmetic.ts';
+import { bind1 } from '../core/bind.ts';
+import { casting } from '../core/cast.ts';
+import { defineOp, type OpRecord, opNamed, saving } from '../core/define-op.ts';
+import { div } from '../pointwise/division.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
+import { expectFlag } from '../core/positional.ts';
+import { inferSame } from '../core/promotion.ts';
+import { inferReduced } from './reduce.ts';
+
+const cumsumOp: OpRecord = defineOp({
+  name: 'cumsum',
+  operands: { x: 'data' },
+  attrs: { dim: 'dim', reverse: { optional: 'boolean' } },
+  dtypes: { x: 'number' },
+  infer: inferSame,
+  kernel: { kind: 'named', name: 'cumsum' },
+  vjp: {
+    x: saving({}, (_saved, dy, { dim, reverse }) =>
+      partialSums(dy, dim as number, !(reverse as boolean)),
+    ),
+  },
+});
+
+function partialSums(x: Tensor, dim: number, reverse: boolean): Tensor {
+  return bind1(cumsumOp, [x], { dim, reverse });
+}
+
+/** Partial sums from the end of a dimension of a tensor with dimensions. */
+export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, dim, true);
+
+const cumprodOp: OpRecord = defineOp({
+  name: 'cumprod',
+  operands: { x: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { x: 'number' },
+  infer: inferSame,
+  kernel: { kind: 'named', name: 'cumprod' },
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)),
+  },
+});
+
+/** Right with zeros in x; its own gradients divide by x. */
+const cumprodGradOp: OpRecord = defineOp({
+  name: 'cumprodGrad',
+  operands: { dy: 'data', x: 'data' },
+  attrs: { dim: 'dim' },
+  dtypes: { dy: 'floating' },
+  infer: inferSame,
+  kernel: { kind: 'named', name: 'cumprodGrad' },
+  vjp: {
+    dy: saving({ x: 'value' }, ({ x }, g, attrs) => {
+      const products = bind1(cumprodOp, [x], attrs);
+      return mul(products, partialSums(div(g, x), attrs.dim as number, false));
+    }),
+    x: saving({ dy: 'value', x: 'value' }, ({ dy, x }, g, attrs) => {
+      const dim = attrs.dim as number;
+      const weighed = mul(dy, bind1(cumprodOp, [x], attrs));
+      const before = partialSums(div(g, x), dim, false);
+      const others = partialSums(mul(weighed, before), dim, true);
+      const own = mul(div(g, x), partialSums(weighed, dim, true));
+      return div(sub(others, own), x);
+    }),
+  },
+});
+
+/** A scalar counts as one entry; int32 and bool are added and multiplied as int32. */
+function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: boolean }): Tensor {
+  const at = normalizeDim(dim, x.rank, op.name);
+  const dtype = dtypes[x.dtype].floating ? x.dtype : 'int32';
+  return casting([x], dtype, ([own]) => {
+    if (x.rank > 0) return bind1(op, [own!], { dim: at, ...attrs });
+    return tidy(() => reshape(bind1(op, [reshape(own!, [1])], { dim: 0, ...attrs }), []));
+  });
+}
+
+/** Partial sums along `dim`. */
+export const cumsum = (x: Tensor, dim: number): Tensor =>
+  scan(cumsumOp, x, dim, { reverse: false });
+/** Partial products along `dim`. */
+export const cumprod = (x: Tensor, dim: number): Tensor => scan(cumprodOp, x, dim, {});
+
+const prodOp = defineOp({
+  name: 'prod',
+  operands: { x: 'data' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
+  dtypes: { x: 'number' },
+  infer: inferReduced,
+  kernel: { kind: 'named', name: 'prod' },
+  layout: 'any',
+  followsStrides: true,
+  vjp: {
+    // The product is the last of the partial products.
+    x: saving({ x: 'value' }, ({ x }, dy, { dims, keepDim }) => {
+      const [dim] = dims as readonly [number];
+      const size = x.shape[dim]!;
+      if (size === 0) return mul(x, 0);
+      const kept = keepDim ? dy : unsqueeze(dy, dim);
+      const last = bind1(opNamed('narrowGrad'), [kept, x], { dim, start: size - 1 });
+      return bind1(cumprodGradOp, [last, x], { dim });
+    }),
+  },
+});
+
+/** The product of all elements, or along `dim`. int32 and bool multiply as int32. */
+export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
+  expectFlag('prod', 'keepDim', keepDim);
+  const at = dim === null ? 0 : normalizeDim(dim, x.rank, 'prod');
+  const flat = dim === null || x.rank === 0;
+  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>
+    tidy(() => {
+      const rows = flat ? reshape(own!, [x.size]) : own!;
+      return bind1(prodOp, [rows], { dims: [at], keepDim: flat ? false : keepDim });
+    }),
+  );
+}

@@ -1,0 +1,228 @@
+/** Reductions that are made of others. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { dtypes } from '../../tensor/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, sub } from '../pointwise/arithmetic.ts';
+import { cast } from '../core/cast.ts';
+import { dropWhere, eq, gt, maskedFill, ne } from '../pointwise/comparison.ts';
+import { div } from '../pointwise/division.ts';
+import { amax, amin } from './extremes.ts';
+import { exp, log } from '../pointwise/functions.ts';
+import { isfinite, isnan, logicalNot } from '../pointwise/logic.ts';
+import { reshape } from '../movement/movement.ts';
+import { equals, isBelow, minus, quotient } from '../numbers/number-arithmetic.ts';
+import { pow, sqrt } from '../pointwise/powers.ts';
+import { floating } from '../core/promotion.ts';
+import {
+  type DimOptions,
+  type Dims,
+  hasKeywords,
+  mean,
+  positional,
+  type ReduceOptions,
+  sum,
+} from './reduce.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { nuclearNorm } from '../linalg/singular-values.ts';
+
+export interface VarianceOptions extends ReduceOptions {
+  /** The sum of squares is divided by the number of elements less this. 1 when left out. */
+  readonly correction?: number;
+}
+
+/** Variance options with the dimensions among them. */
+export type VarianceKeywords = VarianceOptions & DimOptions;
+
+const varianceNames = ['keepDim', 'correction'] as const;
+
+/** The mean squared distance from the mean, over all dimensions or `dims`. */
+export function variance(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return variance(x, ...positional('var', dims, options, varianceNames));
+  }
+  if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
+  const { correction = 1, ...rest } = options;
+  return tidy(() => {
+    const distance = sub(x, mean(x, dims, { keepDim: true }));
+    const total = sum(mul(distance, distance), dims, rest);
+    const count = x.size / Math.max(total.size, 1);
+    return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
+  });
+}
+
+/** The root of the variance. */
+export function std(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return std(x, ...positional('std', dims, options, varianceNames));
+  }
+  if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
+  return tidy(() => rootOfSum(variance(x, dims, options)));
+}
+
+/** `[variance, mean]` */
+export function varMean(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return varMean(x, ...positional('varMean', dims, options, varianceNames));
+  }
+  const { correction: _, ...rest } = options;
+  return [variance(x, dims, options), mean(x, dims, rest)];
+}
+
+/** `[standard deviation, mean]` */
+export function stdMean(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return stdMean(x, ...positional('stdMean', dims, options, varianceNames));
+  }
+  const { correction: _, ...rest } = options;
+  return [std(x, dims, options), mean(x, dims, rest)];
+}
+
+/**
+ * (Σ |x|^p)^(1/p); p may be Infinity (the largest), −Infinity (the smallest) and 0 (how many are not 0).
+ * 'fro' is 2; 'nuc' is the sum of the singular values of matrices, over the two `dims`.
+ */
+export function norm(
+  x: Tensor,
+  p: number | 'fro' | 'nuc' = 2,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return norm(x, p, ...positional('norm', dims, options));
+  if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
+  if (p === 'nuc') return nuclearNorm(x, dims, options);
+  return tidy(() => {
+    const own = cast(x, floating(x.dtype));
+    if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
+    if (equals(p, Infinity)) return amax(abs(own), dims, options);
+    if (equals(p, -Infinity)) return amin(abs(own), dims, options);
+    if (equals(p, 0)) return sum(cast(ne(own, 0), own.dtype), dims, options);
+    if (equals(p, 1)) return sum(abs(own), dims, options);
+    return powerNorm(abs(own), p, dims, options);
+  });
+}
+
+/** At 0 the powers have no slope, or an infinite one: it counts as 0. */
+function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions): Tensor {
+  if (isBelow(p, 0)) return pow(sum(pow(size, p), dims, options), quotient(1, p));
+  const zero = eq(size, 0);
+  const total = sum(dropWhere(pow(maskedFill(size, zero, 1), p), zero), dims, options);
+  const none = eq(total, 0);
+  return dropWhere(pow(maskedFill(total, none, 1), quotient(1, p)), none);
+}
+
+/** The norm of a difference; both broadcast. */
+export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
+  if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
+  return tidy(() => norm(sub(x, other), p));
+}
+
+/** At 0 the slope of the root is infinite; that of the norm counts as 0. */
+function rootOfSum(squares: Tensor): Tensor {
+  const zero = eq(squares, 0);
+  return dropWhere(sqrt(maskedFill(squares, zero, 1)), zero);
+}
+
+/** ln Σ eˣ, without overflow. */
+export function logsumexp(
+  x: Tensor,
+  dims: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return logsumexp(x, ...positional('logsumexp', dims, options));
+  if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
+  return tidy(() => {
+    // The largest cancels, so it counts as a constant; an infinite one must not meet itself.
+    const own = cast(x, floating(x.dtype));
+    const largest = noGrad(() => largestOf(own, dims));
+    const shift = dropWhere(largest, logicalNot(isfinite(largest)));
+    const total = log(sum(exp(sub(own, shift)), dims, options));
+    return add(total, reshape(shift, total.shape));
+  });
+}
+
+/** Of no elements there is none: 0 does then. */
+function largestOf(x: Tensor, dims: Dims): Tensor {
+  const kept = { keepDim: true } as const;
+  return x.size === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
+}
+
+/** The sum of what is not NaN. */
+export function nansum(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return nansum(x, ...positional('nansum', dims, options));
+  return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
+}
+
+/** The mean of what is not NaN. */
+export function nanmean(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return nanmean(x, ...positional('nanmean', dims, options));
+  if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
+  return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
+}
+
+/** `[smallest, largest]` */
+export function aminmax(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return aminmax(x, ...positional('aminmax', dims, options));
+  return [amin(x, dims, options), amax(x, dims, options)];
+}
+
+/** How many elements are not 0, as int32. */
+export function countNonzero(x: Tensor, dims?: Dims): Tensor {
+  return tidy(() => sum(ne(x, 0), dims));
+}
+
+/** Whether some element is not 0. Of none: false. */
+export function any(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return any(x, ...positional('any', dims, options));
+  return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
+}
+
+/** Whether all elements are not 0. Of none: true. */
+export function all(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return all(x, ...positional('all', dims, options));
+  return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
+}
