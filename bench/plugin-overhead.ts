@@ -78,7 +78,7 @@ function allocated(run: (n: number) => number): number {
 /** Source files of this repository, as they would be shipped. */
 function printSizes(): void {
   const files = [
-    '../runtime/nn/module.ts',
+    '../runtime/nn/module/module.ts',
     '../runtime/optim/adam.ts',
     '../runtime/data/loader.ts',
   ];

@@ -1,7 +1,7 @@
 import type { ScalarTable } from '../runtime/ops/numbers/symbolic-number.ts';
 import type { JointProgram, Program, ProgramOp } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
-import { verifyProgram } from '../runtime/program/verify.ts';
+import { verifyProgram } from '../runtime/program/verify/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/normalize.ts';
 import { roughBytes } from './7-plan/plan.ts';

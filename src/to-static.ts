@@ -1,5 +1,5 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
-import { Module } from '../runtime/nn/module.ts';
+import { Module } from '../runtime/nn/module/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './dispatch/captured-function.ts';
 import { explain } from './explain/explain.ts';

@@ -24,8 +24,8 @@ import {
 import { prelu } from '../ops/pointwise/thresholds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { type Parameter, parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { type Parameter, parameter } from './module/parameter.ts';
 
 /** max(x, 0), any shape. */
 export class ReLU extends Module {

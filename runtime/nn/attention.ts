@@ -12,8 +12,8 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { xavierNormal_, xavierUniform_ } from './init.ts';
 import { Linear } from './linear.ts';
-import { Module } from './module.ts';
-import { type Parameter, parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface MultiheadAttentionOptions {
   /** While training, zeroes this part of the weights; 0 when left out. */

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { isParameter, type Parameter, parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { isParameter, type Parameter, parameter } from './module/parameter.ts';
 
 /** A module from one tensor to one tensor. */
 export interface Layer extends Module {

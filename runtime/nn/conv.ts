@@ -8,8 +8,8 @@ import {
 import { type PadMode, pad } from '../ops/movement/padding.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { kaimingUniform, type Parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 type Pair = readonly [number, number];
 type Single = number | readonly [number];

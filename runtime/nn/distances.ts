@@ -4,7 +4,7 @@ import {
   pairwiseDistance,
 } from '../ops/products/distances.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 /** The cosine of the angle between vectors along `dim`, 1 when left out. */
 export class CosineSimilarity extends Module {

@@ -1,6 +1,6 @@
 import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 /** While training, zeroes each element with probability `p` and enlarges the rest; else the input itself. */
 export class Dropout extends Module {

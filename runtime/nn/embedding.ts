@@ -10,8 +10,8 @@ import { zerosLike } from '../ops/movement/ranges.ts';
 import { norm } from '../ops/reduce/statistics.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { type Parameter, parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface EmbeddingLayerOptions {
   /** The row of this index starts as zeros and gets no gradient; a negative one counts from the last. */

@@ -70,9 +70,9 @@ export {
   SoftMarginLoss,
   TripletMarginLoss,
 } from './losses.ts';
-export { Module } from './module.ts';
-export type { BackwardHook, ForwardHook, ForwardPreHook } from './module-hooks.ts';
-export type { LoadOptions, LoadResult, StateDict, StateNames } from './module-state.ts';
+export { Module } from './module/module.ts';
+export type { BackwardHook, ForwardHook, ForwardPreHook } from './module/module-hooks.ts';
+export type { LoadOptions, LoadResult, StateDict, StateNames } from './module/module-state.ts';
 export {
   BatchNorm1d,
   BatchNorm2d,
@@ -109,7 +109,7 @@ export {
   kaimingUniform,
   type Parameter,
   parameter,
-} from './parameter.ts';
+} from './module/parameter.ts';
 export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,

@@ -3,8 +3,8 @@ import { reshape } from '../ops/movement/movement.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { kaimingUniform, type Parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 export interface LinearOptions {
   /** True when left out. */

@@ -39,8 +39,8 @@ import {
   smoothL1Loss,
 } from '../ops/loss/regression-losses.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { buffer } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { buffer } from './module/parameter.ts';
 
 /** Factors that are tensors become the module's own: they move and are saved with it. */
 abstract class Loss<O extends object = LossOptions> extends Module {

@@ -17,8 +17,8 @@ import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { buffer, type Parameter, parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { buffer, type Parameter, parameter } from './module/parameter.ts';
 
 export interface RunningNormOptions {
   /** Added to variances; 1e-5 when left out. */

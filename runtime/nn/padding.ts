@@ -2,7 +2,7 @@
 
 import { type PadMode, pad } from '../ops/movement/padding.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 /** One number for every side, or one per side. */
 export type PadAmounts = number | readonly number[];

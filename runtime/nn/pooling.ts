@@ -20,7 +20,7 @@ import { norm } from '../ops/reduce/statistics.ts';
 import { unfold } from '../ops/movement/windows.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];

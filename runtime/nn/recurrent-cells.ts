@@ -4,8 +4,8 @@ import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.t
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
-import { kaimingUniform, type Parameter } from './parameter.ts';
+import { Module } from './module/module.ts';
+import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 export interface CellOptions {
   /** True when left out. */

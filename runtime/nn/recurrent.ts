@@ -6,7 +6,7 @@ import { gt, where } from '../ops/pointwise/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 import {
   type CellOptions,
   type CellState,

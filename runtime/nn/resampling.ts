@@ -3,7 +3,7 @@
 import { type InterpolateOptions, interpolate } from '../ops/convolution/resample.ts';
 import { col2im, im2col, type UnfoldOptions } from '../ops/movement/windows.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 type Pair = readonly [number, number];
 

@@ -5,7 +5,7 @@ import { unflatten } from '../ops/movement/views.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 /** The input itself. */
 export class Identity extends Module {

@@ -5,7 +5,7 @@ import { randLike } from '../ops/random/random.ts';
 import { celu, glu, hardshrink, softshrink, tanhshrink, threshold } from '../ops/pointwise/thresholds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 
 /** x above the threshold, `value` elsewhere. */
 export class Threshold extends Module {

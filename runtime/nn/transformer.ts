@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { MultiheadAttention } from './attention.ts';
 import { Dropout } from './dropout.ts';
 import { Linear } from './linear.ts';
-import { Module } from './module.ts';
+import { Module } from './module/module.ts';
 import { LayerNorm } from './normalization.ts';
 
 export interface TransformerLayerOptions {

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { Module } from '../nn/module.ts';
-import { buffer, parameter } from '../nn/parameter.ts';
+import { Module } from '../nn/module/module.ts';
+import { buffer, parameter } from '../nn/module/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type CompiledGraph, runGraph } from './graph.ts';
 import { hostOf, type Operand, tensorOf } from './host.ts';

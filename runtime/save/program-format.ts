@@ -1,6 +1,6 @@
 import type { Device } from '../device/device.ts';
 import type { InputSpec } from '../input-spec/spec.ts';
-import { verifySubgraph } from '../program/verify-plan.ts';
+import { verifySubgraph } from '../program/verify/verify-plan.ts';
 import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';

@@ -2,7 +2,7 @@ import type { Device } from '../device/device.ts';
 import { DataError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import { RecentlyUsed } from '../program/recently-used.ts';
-import { verifySubgraph } from '../program/verify-plan.ts';
+import { verifySubgraph } from '../program/verify/verify-plan.ts';
 import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Field } from './field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';

@@ -1,9 +1,9 @@
 /** `summary(model, input)`: what each layer makes, holds and computes. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
-import type { Module } from '../nn/module.ts';
-import { addHook } from '../nn/module-hooks.ts';
-import type { Parameter } from '../nn/parameter.ts';
+import type { Module } from '../nn/module/module.ts';
+import { addHook } from '../nn/module/module-hooks.ts';
+import type { Parameter } from '../nn/module/parameter.ts';
 import { withInterceptor } from '../ops/core/bind.ts';
 import { type Attrs, type OpRecord, operandUse } from '../ops/core/define-op.ts';
 import { executeEagerly } from '../ops/core/eager.ts';

@@ -1,6 +1,6 @@
 /** Weights of other frameworks: safetensors, arrays of NumPy, state dictionaries of PyTorch. */
 
-export type { StateDict, StateNames } from '../nn/module-state.ts';
+export type { StateDict, StateNames } from '../nn/module/module-state.ts';
 export type { WeightSource } from './byte-source.ts';
 export { torchName } from './names.ts';
 export { type OpenWeightsOptions, openWeights, type WeightFormat } from './open.ts';

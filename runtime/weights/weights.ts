@@ -1,8 +1,8 @@
 import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import type { Module } from '../nn/module.ts';
-import { type LoadResult, nameIn, type StateNames } from '../nn/module-state.ts';
+import type { Module } from '../nn/module/module.ts';
+import { type LoadResult, nameIn, type StateNames } from '../nn/module/module-state.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';

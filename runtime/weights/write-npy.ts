@@ -1,5 +1,5 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
-import type { StateDict } from '../nn/module-state.ts';
+import type { StateDict } from '../nn/module/module-state.ts';
 import { crc32 } from '../save/crc32.ts';
 import { type DType, dtypes } from '../tensor/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';

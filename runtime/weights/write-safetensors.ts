@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import type { StateDict } from '../nn/module-state.ts';
+import type { StateDict } from '../nn/module/module-state.ts';
 import { writeBytes } from '../save/files.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { elementTypeOf, elementTypes } from './element-type.ts';

@@ -1,7 +1,7 @@
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { withDerivedViews } from '../../runtime/program/view-metas.ts';
+import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
 import {
   contiguousMeta,
   isContiguousMeta,

@@ -1,4 +1,4 @@
-import { verifyProgram } from '../../runtime/program/verify.ts';
+import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './pass.ts';

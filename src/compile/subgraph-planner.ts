@@ -11,7 +11,7 @@ import type {
 } from '../../runtime/program/program.ts';
 import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { verifyProgram } from '../../runtime/program/verify.ts';
+import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';

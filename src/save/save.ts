@@ -1,5 +1,5 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
-import { Module } from '../../runtime/nn/module.ts';
+import { Module } from '../../runtime/nn/module/module.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
 import type { Savable } from '../../runtime/save/values.ts';

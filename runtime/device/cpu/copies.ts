@@ -9,7 +9,7 @@ import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { transposeKernels } from './wasm/transpose-kernel.ts';
 
 /** Kernels that only move elements: the pointwise identity over strides. */

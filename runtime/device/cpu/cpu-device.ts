@@ -23,7 +23,7 @@ import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
 import { reductionOrder } from './reduce.ts';
 import { broadcastDims } from './reduction.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
 function kernelOf(

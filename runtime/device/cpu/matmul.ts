@@ -6,7 +6,7 @@ import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { gemmKernels } from './wasm/gemm-kernels.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 
 /** One factor's strides in bytes. */
 interface Factor {

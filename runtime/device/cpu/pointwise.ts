@@ -12,9 +12,9 @@ import { scalarPointwise, toInt32 } from './scalar/pointwise.ts';
 import { argumentsAt, argumentsBytes } from './scratch.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import type { Walk } from './wasm/elements.ts';
-import type { NumberForm } from './wasm/expr-emitter.ts';
-import { hasSimd, type Kernel } from './wasm/module-builder.ts';
+import type { Walk } from './wasm/assembler/elements.ts';
+import type { NumberForm } from './wasm/assembler/expr-emitter.ts';
+import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { compilePointwise, type PointwiseKernel } from './wasm/pointwise-kernel.ts';
 
 /** Binds the kernel of a scalar function. */

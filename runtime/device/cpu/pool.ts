@@ -8,7 +8,7 @@ import * as scalar from './scalar/pool.ts';
 import { equalParts, sliding, type Windows } from './scalar/pool.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd, type Kernel } from './wasm/module-builder.ts';
+import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { poolKernels } from './wasm/pool-kernels.ts';
 
 /** Nanoseconds of a tap, and taps of a part. */

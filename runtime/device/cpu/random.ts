@@ -4,7 +4,7 @@ import { heap } from './heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
 import * as scalar from './scalar/fill.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd, type Kernel } from './wasm/module-builder.ts';
+import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { randomKernels } from './wasm/random-kernels.ts';
 
 interface Distribution {

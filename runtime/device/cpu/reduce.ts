@@ -9,7 +9,7 @@ import { broadcastDims, type Reduction, type ReductionKind, reductionOver } from
 import * as scalar from './scalar/reduce.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { reduceKernels, topChunk, vectorStep } from './wasm/reduce-kernels.ts';
 
 /** One dimension that the kernel loops over, taken out of a nest; strides in bytes. */

@@ -6,7 +6,7 @@ import * as scalar from './scalar/softmax.ts';
 import { argumentsAt } from './scratch.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { softmaxKernels } from './wasm/softmax-kernels.ts';
 
 /** Nanoseconds of an element, and elements of a part. */

@@ -5,7 +5,7 @@ import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd, type Kernel } from './wasm/module-builder.ts';
+import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 

@@ -1,7 +1,7 @@
 import { operandUse, opNamed } from '../../../runtime/ops/core/define-op.ts';
 import { hasChangingAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
+import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { eliminateDeadCode } from '../dead-code.ts';
 import { ProgramFacts } from '../program-facts.ts';

@@ -2,7 +2,7 @@ import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
 import { type Attrs, type OpRecord, operandUse, opNamed } from '../../../runtime/ops/core/define-op.ts';
 import { presentView } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
+import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
 import type { SliceRegion, Stage } from './region.ts';

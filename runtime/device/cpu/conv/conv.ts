@@ -3,7 +3,7 @@ import type { Launch } from '../../device.ts';
 import { fillBytes } from '../bytes.ts';
 import { addressOf, expectContiguous, type KernelFactory } from '../kernel.ts';
 import * as scalar from '../scalar/conv.ts';
-import { hasSimd } from '../wasm/module-builder.ts';
+import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches, inputGradPatches } from './forward-patches.ts';
 import type { ConvSpec } from './geometry.ts';

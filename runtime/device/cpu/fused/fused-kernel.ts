@@ -4,12 +4,12 @@ import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { isHalf } from '../../../tensor/half.ts';
 import { panelAAt, panelABytes } from '../scratch.ts';
-import { i32, load, op, scratchBase, store } from '../wasm/code.ts';
-import { type Cursor, Elements, type Walk, type Width } from '../wasm/elements.ts';
-import { ExprEmitter } from '../wasm/expr-emitter.ts';
-import { type FunctionBuilder, get, type Local } from '../wasm/function-builder.ts';
-import { emitDecode } from '../wasm/half.ts';
-import { compile } from '../wasm/module-builder.ts';
+import { i32, load, op, scratchBase, store } from '../wasm/assembler/code.ts';
+import { type Cursor, Elements, type Walk, type Width } from '../wasm/assembler/elements.ts';
+import { ExprEmitter } from '../wasm/assembler/expr-emitter.ts';
+import { type FunctionBuilder, get, type Local } from '../wasm/assembler/function-builder.ts';
+import { emitDecode } from '../wasm/assembler/half.ts';
+import { compile } from '../wasm/assembler/module-builder.ts';
 import {
   type AttrPlace,
   attrNames,

@@ -7,7 +7,7 @@ import type { Launch } from '../../device.ts';
 import { collapse } from '../loops.ts';
 import { bindLoops, type Flat, type Nest, walkOf } from '../pointwise.ts';
 import { argumentsBytes } from '../scratch.ts';
-import { hasSimd } from '../wasm/module-builder.ts';
+import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import { compileFused, type FusedSignature } from './fused-kernel.ts';
 import { scalarFused } from './scalar-fused.ts';

@@ -1,6 +1,6 @@
 import { TostaticError } from '../../../errors/errors.ts';
 import { canShare } from '../heap.ts';
-import type { Kernel } from '../wasm/module-builder.ts';
+import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import { Team, type TeamOptions } from './team.ts';
 import { checkedThreads, defaultThreads } from './thread-count.ts';
 import { startThread } from './worker.ts';

@@ -1,7 +1,7 @@
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
 import { heap, threadBytes } from '../heap.ts';
-import { type Kernel, moduleOf } from '../wasm/module-builder.ts';
+import { type Kernel, moduleOf } from '../wasm/assembler/module-builder.ts';
 import {
   argumentsAt,
   closed,

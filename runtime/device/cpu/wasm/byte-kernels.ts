@@ -1,6 +1,6 @@
-import { copyMemory, fillMemory } from './code.ts';
-import { type FunctionBuilder, get } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { copyMemory, fillMemory } from './assembler/code.ts';
+import { type FunctionBuilder, get } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 
 /** (to, byte, length) */
 function fill(f: FunctionBuilder): void {

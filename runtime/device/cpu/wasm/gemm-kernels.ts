@@ -1,7 +1,7 @@
 import { panelAAt, panelBAt, tileAt } from '../scratch.ts';
-import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily, localIndex } from './module-builder.ts';
+import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
 import { blockK, blockM, blockN } from './product-blocks.ts';
 import { vectorProduct } from './vector-product.ts';

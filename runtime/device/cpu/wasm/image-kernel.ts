@@ -1,6 +1,6 @@
-import { i32, load, op, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { i32, load, op, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 
 /**
  * (to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns): copies float32

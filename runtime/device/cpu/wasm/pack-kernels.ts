@@ -1,5 +1,5 @@
-import { type Code, i32, load, memoryLane, op, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { type Code, i32, load, memoryLane, op, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
 /**

@@ -3,11 +3,11 @@ import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { argumentsAt } from '../scratch.ts';
-import { i32, load } from './code.ts';
-import { type Cursor, Elements, type Walk, type Width } from './elements.ts';
-import { ExprEmitter, type NumberForm } from './expr-emitter.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile } from './module-builder.ts';
+import { i32, load } from './assembler/code.ts';
+import { type Cursor, Elements, type Walk, type Width } from './assembler/elements.ts';
+import { ExprEmitter, type NumberForm } from './assembler/expr-emitter.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile } from './assembler/module-builder.ts';
 
 /** What a pointwise kernel is specialised to. Operand 0 is the output. */
 export interface PointwiseSignature {

@@ -1,6 +1,6 @@
-import { type Code, i32, lane, load, memoryLane, op, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { type Code, i32, lane, load, memoryLane, op, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 
 /**
  * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth,

@@ -1,7 +1,7 @@
-import { type Code, f32, f64, i32, i64, load, op, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { callDouble } from './lanes.ts';
-import { compile, lazily } from './module-builder.ts';
+import { type Code, f32, f64, i32, i64, load, op, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { callDouble } from './assembler/lanes.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;

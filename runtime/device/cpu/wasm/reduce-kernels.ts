@@ -12,9 +12,9 @@ import {
   load,
   op,
   store,
-} from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily, localIndex } from './module-builder.ts';
+} from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 
 /** How one dtype is folded: its instructions and constants. */
 interface Reducer {

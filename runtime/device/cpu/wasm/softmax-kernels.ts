@@ -9,10 +9,10 @@ import {
   memoryLane,
   op,
   store,
-} from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
-import { emitExp, emitLog } from './transcendental.ts';
+} from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
+import { emitExp, emitLog } from './assembler/transcendental.ts';
 
 /** One row of each operand: (first, second, out, rows, length). One-input kernels ignore `second`. */
 class RowWriter {

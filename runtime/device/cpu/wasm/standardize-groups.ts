@@ -1,7 +1,7 @@
 import { argumentsAt, panelBAt, panelBBytes } from '../scratch.ts';
-import { type Code, callCode, f64, fillMemory, i32, load, op, scratch, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { localIndex } from './module-builder.ts';
+import { type Code, callCode, f64, fillMemory, i32, load, op, scratch, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { localIndex } from './assembler/module-builder.ts';
 
 /**
  * Normalization of whole groups out of the functions that go along a run. Element i of group g and outer entry o

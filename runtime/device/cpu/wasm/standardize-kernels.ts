@@ -11,9 +11,9 @@ import {
   memoryLane,
   op,
   store,
-} from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+} from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 import {
   addWeightGradRows,
   standardizeGradGroups,

@@ -1,6 +1,6 @@
-import { type Code, i32, load, op, shuffle, store } from './code.ts';
-import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { type Code, i32, load, op, shuffle, store } from './assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
 
 /** Replaces four vectors, the rows of a 4 × 4 matrix, by its columns. */
 export function transposeFour(f: FunctionBuilder, rows: readonly Local[]): readonly Code[] {

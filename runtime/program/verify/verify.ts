@@ -1,5 +1,5 @@
-import { invariant } from '../errors/invariant.ts';
-import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import { invariant } from '../../errors/invariant.ts';
+import type { Program, ProgramOp, Region, ValueId } from '../program.ts';
 import { isViewAsDeclared } from './view-metas.ts';
 
 /**

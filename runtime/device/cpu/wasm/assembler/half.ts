@@ -1,4 +1,4 @@
-import type { HalfDType } from '../../../tensor/half.ts';
+import type { HalfDType } from '../../../../tensor/half.ts';
 import { type Code, f32x4, i32, i32x4, op } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 

@@ -1,9 +1,9 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { sameShape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 
 /** Tensors by their paths: `layers.0.weight`. */
 export type StateDict = Readonly<Record<string, Tensor>>;

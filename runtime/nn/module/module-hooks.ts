@@ -1,6 +1,6 @@
-import type { HookHandle } from '../autograd/hooks.ts';
-import { tensorsIn } from '../tensor/lifetime.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import type { HookHandle } from '../../autograd/hooks.ts';
+import { tensorsIn } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 
 /** Before `forward`: may answer other inputs. */

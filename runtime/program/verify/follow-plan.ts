@@ -1,14 +1,14 @@
-import { DataError } from '../errors/errors.ts';
-import { alignedBytes } from '../memory/allocator.ts';
-import { mayOverwrite, type OpRecord, operandUse } from '../ops/core/define-op.ts';
-import { hasChangingAttrs, presentView } from '../ops/core/symbolic-attrs.ts';
-import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
-import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
-import { verifyParts } from './fused/verify-parts.ts';
-import { PlacedSpans } from './placed-spans.ts';
-import type { Plan, PlannedSubgraph, Step } from './plan.ts';
-import type { ValueId } from './program.ts';
-import { verifyAttrs } from './verify-attrs.ts';
+import { DataError } from '../../errors/errors.ts';
+import { alignedBytes } from '../../memory/allocator.ts';
+import { mayOverwrite, type OpRecord, operandUse } from '../../ops/core/define-op.ts';
+import { hasChangingAttrs, presentView } from '../../ops/core/symbolic-attrs.ts';
+import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { extentOf, sameShape, sizeOf } from '../../tensor/shape.ts';
+import { verifyParts } from './verify-parts.ts';
+import { PlacedSpans } from '../placed-spans.ts';
+import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
+import type { ValueId } from '../program.ts';
+import { verifyAttrs } from '../verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
 

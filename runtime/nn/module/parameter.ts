@@ -1,9 +1,9 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import { rand } from '../ops/movement/create.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
-import { keep } from '../tensor/lifetime.ts';
-import type { Shape } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { rand } from '../../ops/movement/create.ts';
+import { add_, mul_ } from '../../ops/pointwise/in-place.ts';
+import { keep } from '../../tensor/lifetime.ts';
+import type { Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 
 /** A tensor that a module learns. It stays one when it is frozen by `requiresGrad_(false)`. */
 export type Parameter = Tensor;

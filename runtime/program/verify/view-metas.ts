@@ -1,7 +1,7 @@
-import { presentView } from '../ops/core/symbolic-attrs.ts';
-import { sameStrides, type TensorMeta } from '../tensor/meta.ts';
-import { sameShape, sizeOf } from '../tensor/shape.ts';
-import type { Program, ProgramOp, ValueTable } from './program.ts';
+import { presentView } from '../../ops/core/symbolic-attrs.ts';
+import { sameStrides, type TensorMeta } from '../../tensor/meta.ts';
+import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import type { Program, ProgramOp, ValueTable } from '../program.ts';
 
 /** Whether the table declares a view's strides and offset as its op derives them from its operand's. */
 export function isViewAsDeclared(values: ValueTable, op: ProgramOp): boolean {

@@ -1,6 +1,6 @@
 /** Walks over a module: what it holds, under which names. */
 
-import { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 import { isState } from './parameter.ts';
 

@@ -1,6 +1,6 @@
-import { formatSpec } from '../tensor/meta.ts';
-import { formatShape } from '../tensor/shape.ts';
-import { Tensor } from '../tensor/tensor.ts';
+import { formatSpec } from '../../tensor/meta.ts';
+import { formatShape } from '../../tensor/shape.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 import { isModule } from './module-walk.ts';
 

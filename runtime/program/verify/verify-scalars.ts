@@ -1,6 +1,6 @@
 /** Operators of control without programs inside. */
 
-import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
+import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { ControlCheck } from './control-check.ts';
 
 const methods: readonly unknown[] = ['log', 'info', 'warn', 'error', 'debug'];

@@ -1,8 +1,8 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import type { HookHandle } from '../autograd/hooks.ts';
-import { type DType, dtypes } from '../tensor/dtype.ts';
-import type { Tensor } from '../tensor/tensor.ts';
-import type { TransferTarget } from '../tensor/transfer.ts';
+import { noGrad } from '../../autograd/grad-mode.ts';
+import type { HookHandle } from '../../autograd/hooks.ts';
+import { type DType, dtypes } from '../../tensor/dtype.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import type { TransferTarget } from '../../tensor/transfer.ts';
 import {
   addHook,
   type BackwardHook,

@@ -1,7 +1,7 @@
-import { invariant } from '../../../errors/invariant.ts';
-import { type DoubleFunction, doubleFunctions } from '../double-functions.ts';
-import { canShare, heap } from '../heap.ts';
-import { imported } from '../imported.ts';
+import { invariant } from '../../../../errors/invariant.ts';
+import { type DoubleFunction, doubleFunctions } from '../../double-functions.ts';
+import { canShare, heap } from '../../heap.ts';
+import { imported } from '../../imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';

@@ -5,10 +5,10 @@ import {
   sameSpec,
   type TensorMeta,
   type TensorSpec,
-} from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
-import type { PlannedSubgraph, Step } from './plan.ts';
-import type { ProgramOp, ValueId } from './program.ts';
+} from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { PlannedSubgraph, Step } from '../plan.ts';
+import type { ProgramOp, ValueId } from '../program.ts';
 import { expectSpec, type Fail } from './verify-failure.ts';
 
 /** What a graph does with its values; computed once for all of its operators of control. */

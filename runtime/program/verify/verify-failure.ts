@@ -1,6 +1,6 @@
-import { DataError } from '../errors/errors.ts';
-import { dtypes } from '../tensor/dtype.ts';
-import type { TensorSpec } from '../tensor/meta.ts';
+import { DataError } from '../../errors/errors.ts';
+import { dtypes } from '../../tensor/dtype.ts';
+import type { TensorSpec } from '../../tensor/meta.ts';
 
 /** Refuses what somebody else made: what was found, and what a program that runs has. */
 export type Fail = (given: string, expected: string) => never;
