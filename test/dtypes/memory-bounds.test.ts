@@ -14,8 +14,8 @@ import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tenso
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
 import { allocated } from '../ops/eager.ts';
-import { float, forwardCases, int } from '../ops/forward-cases.ts';
-import { type Input, valuesOf } from '../ops/forward-dtypes.ts';
+import { float, forwardCases, int } from '../ops/cases/forward-cases.ts';
+import { type Input, valuesOf } from '../ops/cases/forward-dtypes.ts';
 
 interface Example {
   readonly inputs: readonly Input[];

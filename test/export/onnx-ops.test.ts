@@ -5,7 +5,7 @@ import { ArgumentError } from '../../runtime/index.ts';
 import { opTable } from '../../runtime/ops/core/define-op.ts';
 import { exportModel } from '../../src/export/onnx/export-program.ts';
 import { isMapped } from '../../src/export/onnx/mapping.ts';
-import { forwardCases } from '../ops/forward-cases.ts';
+import { forwardCases } from '../ops/cases/forward-cases.ts';
 import { type OnnxJob, type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';
 import { difference, type OpSample, opSamples, programOf, sampleOf } from './op-samples.ts';
 

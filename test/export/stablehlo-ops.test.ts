@@ -5,7 +5,7 @@ import { ArgumentError } from '../../runtime/index.ts';
 import { opTable } from '../../runtime/ops/core/define-op.ts';
 import { exportProgram } from '../../src/export/stablehlo/export-program.ts';
 import { isMapped } from '../../src/export/stablehlo/mapping.ts';
-import { forwardCases } from '../ops/forward-cases.ts';
+import { forwardCases } from '../ops/cases/forward-cases.ts';
 import { difference, type OpSample, opSamples, programOf, sampleOf } from './op-samples.ts';
 import { runInXla, xlaPython } from './xla.ts';
 

@@ -4,7 +4,7 @@ import { add, mul } from '../../runtime/ops/pointwise/pointwise.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
 import { tensorsIn, tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor } from '../ops/eager.ts';
-import { expectRecorded, type RecordedTensor, toTensor } from '../ops/recorded.ts';
+import { expectRecorded, type RecordedTensor, toTensor } from '../ops/pytorch/recorded.ts';
 import { moduleOf } from './module-adapters.ts';
 import { camelCase } from './printed-module.ts';
 import { clipRecords, type ModuleRecord, moduleRecords, otherRecords } from './recorded-nn.ts';

@@ -1,6 +1,6 @@
 /** What PyTorch recorded of modules, optimizers with schedules, and gradient clipping. */
 
-import { type RecordedTensor, readRecords } from '../ops/recorded.ts';
+import { type RecordedTensor, readRecords } from '../ops/pytorch/recorded.ts';
 
 export interface ModuleRecord {
   readonly kind: 'module';

@@ -7,7 +7,7 @@ import { opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import { allocated, expectClose, type Tensor, type Tolerance } from './eager.ts';
-import { forwardCases as cases, float, int } from './forward-cases.ts';
+import { forwardCases as cases, float, int } from './cases/forward-cases.ts';
 import {
   type ForwardCase,
   heldBy,
@@ -15,9 +15,9 @@ import {
   tensorOf,
   valuesOf,
   variants,
-} from './forward-dtypes.ts';
-import { gradientCases } from './gradient-cases.ts';
-import * as reference from './reference.ts';
+} from './cases/forward-dtypes.ts';
+import { gradientCases } from './cases/gradient-cases.ts';
+import * as reference from './cases/reference.ts';
 
 /**
  * Random ops, literals and views have tests of their own; pooling has two outputs; what reads the statistics of

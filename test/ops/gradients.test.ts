@@ -4,7 +4,7 @@ import { opTable } from '../../runtime/ops/core/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
-import { type GradientCase, gradientCases } from './gradient-cases.ts';
+import { type GradientCase, gradientCases } from './cases/gradient-cases.ts';
 
 /**
  * The step is wide enough that rounding doesn't drown the difference. Truncation is of the order step²,

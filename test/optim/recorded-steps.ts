@@ -5,7 +5,7 @@ import type { Optimizer } from '../../runtime/optim/optimizer.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { OptimizerRecord } from '../nn/recorded-nn.ts';
 import { allocated, type Tensor } from '../ops/eager.ts';
-import { expectRecorded, inDtype, toTensor } from '../ops/recorded.ts';
+import { expectRecorded, inDtype, toTensor } from '../ops/pytorch/recorded.ts';
 
 /** Takes the recorded steps; `onStep` comes after each. */
 export function replay<O extends Optimizer>(

@@ -10,9 +10,9 @@ import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, tensor } from '../ops/eager.ts';
-import { forwardCases } from '../ops/forward-cases.ts';
-import { tensorOf, valuesOf } from '../ops/forward-dtypes.ts';
-import { gradientCases } from '../ops/gradient-cases.ts';
+import { forwardCases } from '../ops/cases/forward-cases.ts';
+import { tensorOf, valuesOf } from '../ops/cases/forward-dtypes.ts';
+import { gradientCases } from '../ops/cases/gradient-cases.ts';
 import { fileOf } from './mutations.ts';
 
 export interface OpCall {

@@ -1,0 +1,438 @@
+/** Arrays that grow and shrink in branches and loops of the program. */
+
+import { describe, expect, it } from 'vitest';
+import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
+
+const x = (...values: number[]) => tensor(values).requiresGrad_();
+/** No turn, one, some, many. */
+const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
+
+describe('push and pop', () => {
+  it('push in a branch, stack and concat after it (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2)];
+      if (x.sum().itemSync() > 20) all.push(x.mul(3));
+      else all.push(x.mul(4), x.mul(5));
+      return { rows: stack(all), flat: cat(all), all, count: all.length };
+    };
+    const g = (x: Tensor) => {
+      const all = [x];
+      if (x.sum().itemSync() > 20) all.push(x.mul(3));
+      else all.push(x.mul(4));
+      return { rows: stack(all), mean: cat(all).mean(), last: all.pop()!.sum(), all };
+    };
+    sameAsEager(g, ways, { exact: false });
+    const graph = toStatic(f, { fullGraph: true });
+    // Results of two shapes are no program.
+    expect(() => tidy(() => graph(tensor([5, 9])))).toThrow(/f32\[3,2\].* and a f32\[4,2\]/s);
+  });
+
+  it('push in for and while, stack and concat after it (90)', () => {
+    const f = (x: Tensor, n: Tensor) => {
+      const sums: Tensor[] = [];
+      for (let i = 0; i < n.itemSync(); i++) sums.push(x.mul(i + 1));
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        sums.push(y);
+      }
+      return { rows: stack([x, ...sums]), flat: cat([x, ...sums]), sums };
+    };
+    const counted = ways.flatMap((make) => [0, 1, 3].map((n) => () => [...make(), tensor([n])]));
+    sameAsEager(f, counted, { exact: false });
+  });
+
+  it('pop in a branch (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2), x.mul(3)];
+      let total = x.mul(0);
+      if (x.sum().itemSync() > 20) total = total.add(all.pop()!);
+      else total = total.sub(all.pop()!).sub(all.pop()!);
+      return [total, all.length, all];
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+
+  it('pop in for and in while (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2), x.mul(3), x.mul(4)];
+      let total = x.mul(0);
+      for (let i = 0; i < x.argmax().itemSync(); i++) total = total.add(all.pop()!.mul(i + 2));
+      while (all.length > 0 && total.sum().itemSync() < 100) total = total.add(all.pop()!);
+      return [total, all.length, all];
+    };
+    sameAsEager(
+      f,
+      [
+        () => [x(60, 1, 2)],
+        () => [x(1, 60, 3)],
+        () => [x(3, 1, 2)],
+        () => [x(1, 2, 50)],
+        () => [x(1, 2, 3)],
+      ],
+      {
+        exact: false,
+        never: [
+          ['no turn', 'all.length > 0', 'whether there is a turn is asked in the turn'],
+          ['second way', 'all.pop()!', 'there are so many'],
+        ],
+      },
+    );
+  });
+});
+
+describe('an array that grows in a loop of the program', () => {
+  it('is an ordinary array for the caller', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      return all;
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('has a length, which is a number of the program', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2).add(1);
+        if (all.push(y) > 4) break;
+      }
+      return [all.length, all.length > 2 ? y.mul(3) : y, x.mul(all.length)];
+    };
+    sameAsEager(f, ways, {
+      never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']],
+    });
+  });
+
+  it('of numbers and truth values', () => {
+    const f = (x: Tensor) => {
+      const sums: number[] = [];
+      const large: boolean[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        sums.push(y.sum().itemSync(), 7);
+        large.push(y.max().itemSync() > 20);
+      }
+      return [sums, large];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('is read at host indices, from its end and at numbers of the program', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      const i = x.argmax().itemSync();
+      return [all[0]!.mul(3), all.at(-1)!.mul(4), all[1] ?? x, (all[i] ?? x).add(1)];
+    };
+    sameAsEager(f, ways, {
+      never: [
+        ['second way', 'all[0]!', 'it holds x'],
+        ['second way', 'all.at(-1)!', 'it holds x'],
+      ],
+    });
+  });
+
+  it('under a decision in the turn, and in an inner loop', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let [y, n] = [x, 0];
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        if (y.max().itemSync() > 9) all.push(y);
+        let z = y;
+        while (z.max().itemSync() > 30) {
+          z = z.mul(0.5);
+          all.push(z);
+          n++;
+        }
+      }
+      return { all, n };
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('is iterated, with keys, and left early', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      let sum = x.mul(0);
+      for (const each of all) sum = sum.add(each.mul(3));
+      let weighed = x.mul(0);
+      for (const [i, each] of all.entries()) {
+        if (each.sum().itemSync() > 90) break;
+        weighed = weighed.add(each.mul(i + 1));
+      }
+      return [sum, weighed];
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', 'const each of all', 'whether there is a turn is asked in the turn'],
+        ['no turn', 'const [i, each] of all', 'whether there is a turn is asked in the turn'],
+      ],
+    });
+  });
+
+  it('by an index that counts', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      let sum = x.mul(0);
+      for (let i = all.length - 1; i >= 0; i--) sum = sum.mul(0.5).add(all[i]!);
+      return sum;
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', '0; i--', 'it holds x'],
+        ['second way', 'all[i]!', 'there are so many'],
+      ],
+    });
+  });
+
+  it('is a stack: what was pushed is popped again', () => {
+    const f = (x: Tensor) => {
+      const stack = [x];
+      let done = x.mul(0);
+      let turns = 0;
+      while (stack.length > 0) {
+        const top = stack.pop()!;
+        turns++;
+        if (top.sum().itemSync() > 40) {
+          stack.push(top.mul(0.5), top.mul(0.25));
+        } else done = done.add(top);
+      }
+      return [done, turns, stack, stack.pop()];
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', 'stack.length > 0', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'stack.length > 0', 'the turn that finds the end is one, and it holds x'],
+        ['second way', 'stack.pop()!', 'there are so many'],
+        ['first way', 'stack.pop()]', 'the loop has emptied it'],
+      ],
+    });
+  });
+
+  it('changes at an index, at its end, and is emptied', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2)];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all[all.length] = y;
+        all[1] = all[0]!.add(y);
+        all[all.length - 1] = all.at(-1)!.add(1);
+      }
+      const first = all[1]!;
+      if (y.sum().itemSync() > 150) all.length = 0;
+      all.push(y);
+      return [all, first];
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['first way', 'all[all.length] = ', 'the index is its length'],
+        ['second way', 'all[0]!', 'it holds x'],
+        ['second way', 'all[1] = ', 'it holds two'],
+        ['second way', 'all.at(-1)!', 'it holds x'],
+        ['second way', 'all[all.length - 1] = ', 'it holds x'],
+        ['second way', 'all[1]!', 'it holds two'],
+      ],
+    });
+  });
+
+  it('is a copy made anew in every turn', () => {
+    const f = (x: Tensor) => {
+      let all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all = [...all, y];
+      }
+      const more = [x, ...all, y];
+      return [all, more, more.length];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('is a field, an argument and a variable of a closure', () => {
+    const f = (x: Tensor) => {
+      const state = { seen: [] as Tensor[], count: 0 };
+      const note = (list: Tensor[], each: Tensor) => {
+        list.push(each);
+        state.count++;
+      };
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        note(state.seen, y);
+      }
+      return state;
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('goes through callbacks', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      let sum = x;
+      all.forEach((each) => {
+        sum = sum.add(each);
+      });
+      const total = all.reduce((so, each) => so.add(each), x);
+      const large = all.filter((each) => each.sum().itemSync() > 50);
+      return [sum, total, large, all.some((each) => each.sum().itemSync() > 60)];
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['second way', 'all.forEach(', 'no callback takes elements away'],
+        ['second way', 'all.reduce(', 'no callback takes elements away'],
+        ['no turn', 'all.some(', 'whether there is a turn is asked in the turn'],
+      ],
+    });
+  });
+
+  it('born in every turn of a loop', () => {
+    const f = (x: Tensor) => {
+      let y = x;
+      let total = x.mul(0);
+      while (y.sum().itemSync() < 100) {
+        const parts: Tensor[] = [];
+        let z = y;
+        while (z.sum().itemSync() > 10) {
+          z = z.mul(0.4);
+          parts.push(z);
+        }
+        for (const part of parts) total = total.add(part);
+        y = y.mul(3).add(parts.length);
+      }
+      return [total, y];
+    };
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [['no turn', 'const part of parts', 'whether there is a turn is asked in the turn']],
+    });
+  });
+
+  it('on one way of a branch', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      if (x.sum().itemSync() > 10) {
+        while (y.sum().itemSync() < 100) {
+          y = y.mul(2);
+          all.push(y);
+        }
+      } else all.push(x.mul(-1));
+      return [all.length, all];
+    };
+    sameAsEager(f, ways);
+  });
+});
+
+describe('what is made of such an array', () => {
+  it('stack and cat, as results', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      const rows = stack(all);
+      return { rows, again: rows, columns: stack(all, 1), flat: cat([x, ...all]), all };
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+
+  it('of an empty one the error of eager execution', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      return stack(all);
+    };
+    sameAsEager(f, ways.slice(1), { never: [['no turn', 'y.sum()', 'stack() of nothing throws']] });
+    const graph = toStatic(f, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
+  });
+});
+
+describe('what an array of the program refuses', () => {
+  it.each([
+    [
+      'elements of several shapes, with both lines',
+      (x: Tensor) => {
+        const all = [x];
+        let y = x;
+        while (y.sum().itemSync() < 100) {
+          y = y.mul(2);
+          all.push(y.sum());
+        }
+        return all;
+      },
+      /holds f32\[2\] tensors \(.*grown-lists\.test\.ts:\d+:\d+\) and gets a f32\[\] tensor \(.*grown-lists\.test\.ts:\d+:\d+\)/,
+    ],
+    [
+      'its elements one by one',
+      (x: Tensor) => {
+        const all = [x];
+        let y = x;
+        while (y.sum().itemSync() < 100) {
+          y = y.mul(2);
+          all.push(y);
+        }
+        return all.join();
+      },
+      /needs its elements one by one/,
+    ],
+    [
+      'functions made inside as elements',
+      (x: Tensor) => {
+        const all: object[] = [];
+        let y = x;
+        while (y.sum().itemSync() < 100) {
+          y = y.mul(2);
+          all.push(() => y);
+        }
+        return all;
+      },
+      /holds something else than tensors, numbers, and arrays and objects of them: it is a closure/,
+    ],
+  ] as const)('%s', (_name, f, reason) => {
+    const graph = toStatic(f as (x: Tensor) => unknown, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);
+  });
+});

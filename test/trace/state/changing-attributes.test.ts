@@ -1,0 +1,65 @@
+/** A number that changes with every call and decides no shape is computed by the run: no trace, no plan. */
+
+import { describe, expect, it } from 'vitest';
+import { opTable } from '../../../runtime/ops/core/define-op.ts';
+import { symbolicAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
+import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
+import { seed, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { type Case, cases, refused } from './changing-attributes-table.ts';
+import { expectSameAsEager, weights } from '../same-as-eager.ts';
+
+const sixth = () => tensor(new Int32Array(24).map((_, i) => i % 6));
+
+const worlds = (fn: Case['fn'], numbers: readonly number[]) => () => ({
+  fn,
+  args: (call: number) => {
+    seed(call);
+    return [weights([24, 6]), numbers[call % numbers.length], sixth()];
+  },
+});
+
+describe('trace/changing-attributes', () => {
+  for (const [name, { fn, numbers, more = 0 }] of Object.entries(cases)) {
+    it(`${name}: results and gradients of 20 numbers, from two traces and two plans`, () => {
+      const { stats } = expectSameAsEager(worlds(fn, numbers), { calls: numbers.length });
+      expect(stats.fallbacks).toEqual([]);
+      expect(stats.breaks).toEqual([]);
+      expect(stats.translations).toBeLessThanOrEqual(2 + more);
+      expect(stats.plans).toBeLessThanOrEqual(2 + more);
+      expect(new Set(numbers).size).toBeGreaterThanOrEqual(10);
+    });
+  }
+
+  for (const [name, { fn, numbers }] of Object.entries(refused)) {
+    it(`${name}: refuses a number as eager execution does, and takes the next one`, () => {
+      const { stats, translations } = expectSameAsEager(worlds(fn, numbers), {
+        calls: 3 * numbers.length,
+      });
+      expect(stats.fallbacks).toEqual([]);
+      // What was decided once on a number holds for every number on that side.
+      expect(translations.at(-1)).toBe(translations[numbers.length]);
+    });
+  }
+
+  it('every attribute that a run may compute is one in some case', () => {
+    const met = new Set<string>();
+    for (const { fn, numbers } of Object.values(cases)) {
+      const captured = toStatic((x: Tensor, k: number, ids: Tensor) => fn(x, k, ids));
+      for (const k of numbers.slice(0, 3)) captured(weights([24, 6]), k, sixth());
+      for (const { stages } of captured.programs()) {
+        for (const { op, attrs } of stages?.joint?.ops ?? stages?.forward.ops ?? []) {
+          for (const [name, value] of Object.entries(attrs)) {
+            const items = Array.isArray(value) ? value : [value];
+            if (items.some(isSymbolic)) met.add(`${op.name}.${name}`);
+          }
+        }
+      }
+    }
+    const all = [...opTable.values()].flatMap((op) =>
+      [...symbolicAttrs(op)].map((name) => `${op.name}.${name}`),
+    );
+    // Slicing alone writes that one.
+    const unmet = all.filter((name) => !met.has(name) && !name.startsWith('addStandardize'));
+    expect(unmet).toEqual([]);
+  });
+});
