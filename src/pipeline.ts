@@ -7,7 +7,7 @@ import { renumber } from './5-optimize/normalize.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
-import { withGradientsAgain } from './compile/gradients-again.ts';
+import { withHigherOrderGradients } from './compile/gradients-again.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
@@ -23,7 +23,7 @@ export interface Differentiation {
 
 /**
  * The pipeline from a traced program to a planned one (phases 1 to 3, which make the traced program of a
- * function, are in `translator.ts`):
+ * function, are in `dispatch/frame-compiler.ts`):
  *
  *     traced program
  *       │ 5 optimize       passes of stage `traced`
@@ -130,7 +130,7 @@ function* stagesOf(
   const stages = yield* compilation.inSteps('plan', () =>
     planner.trainingWithin(traced, joint, owned),
   );
-  return withGradientsAgain(counted(compilation, stages), needsGrad, options, compileSubgraph);
+  return withHigherOrderGradients(counted(compilation, stages), needsGrad, options, compileSubgraph);
 }
 
 /** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */

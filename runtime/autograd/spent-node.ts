@@ -21,7 +21,7 @@ class SpentNode extends GradNode {
 const nodes = new Map<string, SpentNode>();
 
 /** Gives the tensor a history that was used up; `name`: of the op at which a backward would find out. */
-export function markSpent(tensor: Tensor, name: string): void {
+export function markFreed(tensor: Tensor, name: string): void {
   let node = nodes.get(name);
   if (!node) {
     node = new SpentNode(name);

@@ -21,7 +21,7 @@ import { sharedBy } from './memory-groups.ts';
 import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { RecordedWriteInPlace } from './recorded-write.ts';
-import { type OutsideNodes, SpentNodes } from './spent-nodes.ts';
+import { type OutsideNodes, FreedNodes } from './spent-nodes.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
@@ -31,7 +31,7 @@ export interface Checkpoint {
   readonly ops: number;
   readonly inputs: number;
   readonly writes: number;
-  readonly spent: SpentNodes['soFar'];
+  readonly spent: FreedNodes['soFar'];
 }
 
 /** What a region says and asks of the program around it. */
@@ -69,7 +69,7 @@ export class ProgramBuilder implements Interceptor {
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
-  readonly spent: SpentNodes;
+  readonly spent: FreedNodes;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
@@ -92,7 +92,7 @@ export class ProgramBuilder implements Interceptor {
     this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
-    this.spent = new SpentNodes(outside);
+    this.spent = new FreedNodes(outside);
   }
 
   get opCount(): number {

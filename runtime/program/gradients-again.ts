@@ -75,7 +75,7 @@ export interface RefusedBackward {
 }
 
 /** What is asked of the traced program once it has run. */
-export interface GradientsAgain {
+export interface HigherOrderGradients {
   /**
    * Backward with a history as a program. Throws AutogradError where an op has no second gradient, or forward has
    * kept too little.

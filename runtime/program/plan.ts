@@ -1,6 +1,6 @@
 import type { Backend } from '../run-program/backend/backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
-import type { GradientsAgain } from './gradients-again.ts';
+import type { HigherOrderGradients } from './gradients-again.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program, with what happens to memory around it. */
@@ -99,5 +99,5 @@ export interface BackwardPart {
   /** Per such gradient: where it has several parts, the values of their sum, part after part. */
   readonly sums: readonly (readonly ValueId[])[];
   /** For gradients of gradients; left out where the compiler is not there to ask. */
-  readonly again?: GradientsAgain;
+  readonly again?: HigherOrderGradients;
 }

@@ -12,7 +12,7 @@ interface SpentSoFar {
 }
 
 /** Nodes that a backward inside a program under construction has used up: nobody runs them again. */
-export class SpentNodes {
+export class FreedNodes {
   readonly #outside: OutsideNodes | undefined;
   /** Sets that grow are made anew, so that a rollback is an assignment. */
   #sets: SpentSoFar = { certainly: new Set(), perhaps: new Set() };

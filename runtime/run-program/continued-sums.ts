@@ -5,7 +5,7 @@ import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
 /** A gradient of several parts, of which other nodes have summed up some before. */
-export interface ContinuedSum {
+export interface GradientAccumulator {
   /** The values of the sum in the program, in their order. */
   readonly sums: readonly ValueId[];
   /** What was there before, and the sum of that and the first part. */
@@ -16,7 +16,7 @@ export interface ContinuedSum {
 /** Where a gradient goes, and how it goes on there. */
 export interface ContinuedTarget {
   readonly target: number;
-  readonly sum: ContinuedSum;
+  readonly sum: GradientAccumulator;
 }
 
 /** The gradients of a subgraph that have several parts, with the values that they need beside its own. */
@@ -38,14 +38,14 @@ export function continuedTargets(
  * In: a backward plan. Out: the same with sums that go on from what is there already, part by part, as eager
  * backward adds them. Adding the program's own sum to it would round otherwise.
  */
-export function continueSums(plan: Plan, continued: readonly ContinuedSum[]): Plan {
+export function continueSums(plan: Plan, continued: readonly GradientAccumulator[]): Plan {
   let steps: readonly Step[] = plan.steps;
   for (const sum of continued) steps = continueSum(steps, sum);
   return { ...plan, steps };
 }
 
 /** The op that undoes a branch or loop adds the parts in it itself. */
-function goingOn(step: Step, { sums, earlier, first }: ContinuedSum): readonly Step[] {
+function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): readonly Step[] {
   const { op, frees } = step;
   const to = op.attrs.to as readonly number[];
   const of = op.attrs.of as readonly number[];
@@ -76,7 +76,7 @@ function goingOn(step: Step, { sums, earlier, first }: ContinuedSum): readonly S
   return [start, { ...step, op: { ...op, inputs }, frees: [...rest, first] }];
 }
 
-function continueSum(steps: readonly Step[], sum: ContinuedSum): readonly Step[] {
+function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly Step[] {
   const { sums, earlier, first } = sum;
   const isSum = ({ op }: Step): boolean => op.outputs.some((id) => sums.includes(id));
   const at = steps.findIndex(isSum);

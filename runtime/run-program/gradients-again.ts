@@ -6,7 +6,7 @@ import type {
   GradientPart,
   GradientProgram,
   GradientRequest,
-  GradientsAgain,
+  HigherOrderGradients,
   RefusedBackward,
 } from '../program/gradients-again.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
@@ -43,12 +43,12 @@ const independent: ScalarDependencies = { needed: [], decisions: [] };
 
 /** The recorded backwards of one subgraph, each made when it is asked for first. */
 export class RecordedBackwards {
-  readonly #makes: GradientsAgain;
+  readonly #makes: HigherOrderGradients;
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
   readonly #known = new Map<string, Made[]>();
 
-  constructor(makes: GradientsAgain, bind: Bind, table: ScalarTable | undefined) {
+  constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
     this.#bind = bind;
     this.#table = table;

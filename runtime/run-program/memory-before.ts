@@ -6,7 +6,7 @@ import { copy_ } from '../ops/pointwise/in-place.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Tensors as they were before a run: what is taken back when it fails in its middle. */
-export class MemoryBefore {
+export class MemorySnapshot {
   readonly #kept: { readonly tensor: Tensor; readonly before: Tensor }[] = [];
   readonly #versions: ReadonlyMap<Holder, number>;
 

@@ -16,7 +16,7 @@ import { RunProgramNode } from './grad-node.ts';
 import { GradientOrder } from './gradient-order.ts';
 import { RecordedBackwards } from './gradients-again.ts';
 import { identityOfInput, noteIdentity } from './identity.ts';
-import { MemoryBefore } from './memory-before.ts';
+import { MemorySnapshot } from './memory-before.ts';
 import { Partials } from './partials.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
 import { joinShared, viewsApart } from './shared-outputs.ts';
@@ -94,7 +94,7 @@ export class Subgraph {
 
   #runOrRestore(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     if (this.#copied.length === 0) return this.#run(inputs, donated, numbers);
-    const before = new MemoryBefore(this.#copied.map((i) => inputs[i]!));
+    const before = new MemorySnapshot(this.#copied.map((i) => inputs[i]!));
     try {
       return this.#run(inputs, donated, numbers);
     } catch (error) {

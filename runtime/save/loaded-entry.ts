@@ -1,5 +1,5 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
-import { markSpent } from '../autograd/spent-node.ts';
+import { markFreed } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
@@ -124,7 +124,7 @@ export class LoadedEntry {
     const { randomNumbers, reads, optional, spent } = this.saved;
     for (let i = 0; i < outputs.length; i++) {
       const name = spent[i]!;
-      if (name !== null) markSpent(outputs[i]!, name);
+      if (name !== null) markFreed(outputs[i]!, name);
     }
     if (randomNumbers > 0) skipNumbers(randomNumbers);
     const results: RunResults = { ...values, outputs, made: [], held: new Set() };

@@ -23,7 +23,7 @@ import {
   type ControlPolicy,
   GraphControl,
 } from './control-flow/graph-control.ts';
-import { LoopPlans, TraceAgain } from './control-flow/loops/loop-plans.ts';
+import { LoopPlans, RestartTrace } from './control-flow/loops/loop-plans.ts';
 import { finishedRegion } from './control-flow/region-builder.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { effectRecipes } from './heap/effect-recipes.ts';
@@ -33,7 +33,7 @@ import { resizedOf } from './inputs/resize.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import { execute, executionOf } from './machine/execute.ts';
-import { EagerlyRefused } from './state/eagerly-refused.ts';
+import { RejectedEagerly } from './state/eagerly-refused.ts';
 import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 
@@ -93,7 +93,7 @@ function traceUntilSettled(
     try {
       return traceOnce(entryFrames, codeOf, options, plans);
     } catch (error) {
-      if (!(error instanceof TraceAgain)) throw error;
+      if (!(error instanceof RestartTrace)) throw error;
     }
   }
 }
@@ -136,7 +136,7 @@ function traceOnce(
   try {
     end = execute(tracer);
   } catch (error) {
-    if (error instanceof EagerlyRefused) {
+    if (error instanceof RejectedEagerly) {
       return { result: refusedTrace(tracer, error), gainsNothing: false };
     }
     throw error;
@@ -207,7 +207,7 @@ function hasEffects({ builder, effects }: Tracer): boolean {
 }
 
 /** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */
-function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
+function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   const { entryFrames } = tracer;
   const at = tracer.position();
   const [what = ''] = cause.message.split('\n');

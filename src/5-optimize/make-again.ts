@@ -10,7 +10,7 @@ import { partsOf } from './share-parts.ts';
  * In: a program, values of it that are `there`, and others that are `wanted`. Out: the ops that make these of
  * those, with the same results to the last bit; null where they read what is gone, or what was written over.
  */
-export function makeAgain(
+export function recomputeValues(
   program: Program,
   there: ReadonlySet<ValueId>,
   wanted: Iterable<ValueId>,

@@ -5,7 +5,7 @@ import type {
   GradientPart,
   GradientProgram,
   GradientRequest,
-  GradientsAgain,
+  HigherOrderGradients,
   ReadValue,
 } from '../../runtime/program/gradients-again.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
@@ -20,7 +20,7 @@ import {
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/dead-code.ts';
-import { makeAgain } from '../5-optimize/make-again.ts';
+import { recomputeValues } from '../5-optimize/make-again.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
@@ -42,7 +42,7 @@ interface Making extends Differentiated {
  * Gradients of gradients: the backward of a program as programs that are differentiated and planned like any
  * other, when they are asked for. They read what forward has kept, from where a gradient leads on into forward.
  */
-export function withGradientsAgain(
+export function withHigherOrderGradients(
   stages: SubgraphStages,
   needsGrad: readonly boolean[],
   options: CompileOptions,
@@ -67,7 +67,7 @@ export function withGradientsAgain(
     compile: (program, needs, asked) =>
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
   };
-  const again: GradientsAgain = {
+  const again: HigherOrderGradients = {
     at: (request) => gradientProgram(making, request),
     eagerRefusal: (refused) => eagerRefusal(making, refused),
   };
@@ -231,7 +231,7 @@ function againOf(
 ): GradientPart | null {
   const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
   if (wanted.length === 0) return null;
-  const making = makeAgain(forward, kept, wanted);
+  const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
   const program = standingAlone({ ...making, outputs: wanted });
   const none = (ids: readonly ValueId[]) => ids.map(() => false);

@@ -13,17 +13,17 @@ import { type ResumePoint, ResumePoints } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
 import { generate, runAsync, runToReturn } from './drive.ts';
 import { logFallback } from '../explain/log-events.ts';
-import { type PromisedSizes, promisedSizes } from '../guards/promised-sizes.ts';
+import { type ShapeBounds, shapeBounds } from '../guards/promised-sizes.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CompiledFunction } from '../save/program-to-save.ts';
 import { type StaticSettings, settingsOf, type ToStaticOptions } from '../options/static-options.ts';
 import { type CapturedStats, StatsCounter } from '../stats.ts';
 import { isNotToStatic, toStaticEnabled } from '../traces/policy.ts';
-import { Translator } from './translator.ts';
+import { FrameCompiler } from './translator.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
-import { Walker } from './walker.ts';
+import { EntryDispatcher } from './walker.ts';
 import { warnOnce } from './warn-once.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
@@ -45,7 +45,7 @@ export class Captured {
   wrapper: AnyFunction | undefined;
   readonly #settings: StaticSettings;
   readonly #stats = new StatsCounter();
-  readonly #walker: Walker;
+  readonly #dispatcher: EntryDispatcher;
   /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
   #code: CapturedCode | null | undefined;
   /** The point of the first instruction, and the code that it belongs to. */
@@ -55,20 +55,20 @@ export class Captured {
     this.fn = fn;
     this.options = options;
     this.#settings = settingsOf(options);
-    this.#walker = new Walker(
+    this.#dispatcher = new EntryDispatcher(
       fn.name,
       new ResumePoints(this.#settings.dynamic, () => this.#promised),
       this.#stats,
-      new Translator(this.#settings, this.#stats),
+      new FrameCompiler(this.#settings, this.#stats),
       (why, at) => this.#fallBack(why, at),
     );
   }
 
-  #sizes: PromisedSizes | undefined;
+  #sizes: ShapeBounds | undefined;
 
-  get #promised(): PromisedSizes {
+  get #promised(): ShapeBounds {
     const bound = this.#code?.boundArgs.length ?? 0;
-    this.#sizes ??= promisedSizes(this.options.inputSpec ?? [], bound);
+    this.#sizes ??= shapeBounds(this.options.inputSpec ?? [], bound);
     return this.#sizes;
   }
 
@@ -88,10 +88,10 @@ export class Captured {
     const { point, frames } = at;
     const { code } = frames[0]!.closure;
     if (code.isGenerator) {
-      return generate(this.#walker, frames[0]!, this.fn, () => this.#runsAsItIs);
+      return generate(this.#dispatcher, frames[0]!, this.fn, () => this.#runsAsItIs);
     }
     const run = code.isAsync ? runAsync : runToReturn;
-    return run(this.#walker, point, frames);
+    return run(this.#dispatcher, point, frames);
   }
 
   /** Where a call begins; null for a function that can't be captured. */
@@ -103,7 +103,7 @@ export class Captured {
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
-    if (this.#start?.code !== code) this.#start = { code, point: this.#walker.points.at(frames) };
+    if (this.#start?.code !== code) this.#start = { code, point: this.#dispatcher.points.at(frames) };
     return { point: this.#start.point, frames };
   }
 
@@ -121,7 +121,7 @@ export class Captured {
 
   /** Switched off, without graphs, or inside another captured function's trace it is what it always was. */
   get #runsAsItIs(): boolean {
-    return !toStaticEnabled() || this.#walker.skipped || intercepted();
+    return !toStaticEnabled() || this.#dispatcher.skipped || intercepted();
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -136,7 +136,7 @@ export class Captured {
   }
 
   get parts(): readonly CompiledPart[] {
-    return this.#walker.parts;
+    return this.#dispatcher.parts;
   }
 
   /** What is compiled for calls on this receiver, and the frame of such a call, to save it. */
@@ -147,7 +147,7 @@ export class Captured {
     const frames = [activate(closure, boundThis ? boundThis.value : thisValue, boundArgs)];
     const { name } = this;
     const inputSpec = this.options.inputSpec ?? null;
-    const point = this.#walker.points.at(frames);
+    const point = this.#dispatcher.points.at(frames);
     const entries = point.entries.flatMap(({ compiled }) => compiled);
     const sized = point.entries.flatMap((entry) => {
       return entry instanceof SizedEntries ? [{ resized: entry.resized, names: entry.names }] : [];
@@ -164,7 +164,7 @@ export class Captured {
 
   /** Resolves when the final plan of everything that is compiled is in force. */
   async ready(): Promise<void> {
-    for (const point of this.#walker.points) for (const entry of point.entries) entry.finish();
+    for (const point of this.#dispatcher.points) for (const entry of point.entries) entry.finish();
   }
 
   /**
@@ -178,7 +178,7 @@ export class Captured {
     if (!at) return;
     const { point, frames } = at;
     if (frames[0]!.closure.code.isGenerator) throw generatorNotWarmedUp(this.name);
-    this.#walker.prepare(point, frames);
+    this.#dispatcher.prepare(point, frames);
     await this.ready();
   }
 

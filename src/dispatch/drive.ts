@@ -7,26 +7,26 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { awaitedBy, resumeWith } from '../vm/frames/async-frame.ts';
 import { suspensionOf } from '../vm/frames/driven-frame.ts';
 import { generatorOver } from '../vm/frames/generator-frame.ts';
-import { putDown } from '../vm/frames/put-down.ts';
+import { copyFrameState } from '../vm/frames/put-down.ts';
 import { catchIn } from '../vm/frames/unwind.ts';
-import { type Fragments, isFragment, type Walker } from './walker.ts';
+import { type Fragments, isFragment, type EntryDispatcher } from './walker.ts';
 
 /** An ordinary call. */
-export function runToReturn(walker: Walker, start: ResumePoint, initial: Frame[]): unknown {
+export function runToReturn(dispatcher: EntryDispatcher, start: ResumePoint, initial: Frame[]): unknown {
   const owned = new OwnedTensors();
   let [point, frames] = [start, initial];
   let fragments: Fragments | undefined;
   try {
     for (;;) {
-      const way = walker.walk(point, frames, owned);
+      const way = dispatcher.walk(point, frames, owned);
       if (way.kind === 'return') return way.value;
       frames = way.frames;
       if (isFragment(way)) {
         fragments ??= new Map();
-        if (walker.isTooMany(fragments, point, frames)) return walker.finish(frames, owned).value;
+        if (dispatcher.isTooMany(fragments, point, frames)) return dispatcher.finish(frames, owned).value;
       }
-      if (way.kind === 'break') walker.step(frames, owned);
-      point = walker.pointAfter(point, way, frames);
+      if (way.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, way, frames);
     }
   } finally {
     owned.disposeAll();
@@ -35,7 +35,7 @@ export function runToReturn(walker: Walker, start: ResumePoint, initial: Frame[]
 
 /** An async function: at an `await` it gives up control here, with its frame as data. */
 export async function runAsync(
-  walker: Walker,
+  dispatcher: EntryDispatcher,
   start: ResumePoint,
   initial: Frame[],
 ): Promise<unknown> {
@@ -45,10 +45,10 @@ export async function runAsync(
   let isNative = false;
   try {
     for (;;) {
-      let way = isNative ? walker.natively(frames, owned) : walker.walk(point, frames, owned);
+      let way = isNative ? dispatcher.natively(frames, owned) : dispatcher.walk(point, frames, owned);
       if (way.kind !== 'return' && isFragment(way)) {
-        isNative = walker.isTooMany(fragments, point, way.frames);
-        if (isNative) way = walker.natively(way.frames, owned);
+        isNative = dispatcher.isTooMany(fragments, point, way.frames);
+        if (isNative) way = dispatcher.natively(way.frames, owned);
       }
       if (way.kind === 'return') return way.value;
       frames = way.frames;
@@ -61,8 +61,8 @@ export async function runAsync(
         } catch (error) {
           if (!catchIn(frame, frame.pc, error)) throw error;
         }
-      } else if (way.kind === 'break') walker.step(frames, owned);
-      point = walker.pointAfter(point, way, frames);
+      } else if (way.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, way, frames);
     }
   } finally {
     owned.disposeAll();
@@ -71,28 +71,28 @@ export async function runAsync(
 
 /** A generator object: the parameters are taken now, natively; the body runs when values are asked for. */
 export function generate(
-  walker: Walker,
+  dispatcher: EntryDispatcher,
   frame: Frame,
   fn: AnyFunction,
   runsAsItIs: () => boolean,
 ): unknown {
   const owned = new OwnedTensors();
-  walker.finish([frame], owned);
+  dispatcher.finish([frame], owned);
   frame.pc++;
   const generator = generatorOver(frame, (each) =>
-    runsAsItIs() ? walker.finish([each], owned).value : advance(walker, each, owned),
+    runsAsItIs() ? dispatcher.finish([each], owned).value : advance(dispatcher, each, owned),
   );
   const { prototype } = (frame.closure.fn ?? fn) as AnyFunction;
   return prototype instanceof Object ? Object.setPrototypeOf(generator, prototype) : generator;
 }
 
 /** The frame of a generator, to its next `yield` or `await` or its return. */
-function advance(walker: Walker, frame: Frame, owned: OwnedTensors): unknown {
+function advance(dispatcher: EntryDispatcher, frame: Frame, owned: OwnedTensors): unknown {
   let frames = [{ ...frame, registers: [...frame.registers] }];
   try {
-    let point = walker.points.at(frames);
+    let point = dispatcher.points.at(frames);
     for (;;) {
-      const way = walker.walk(point, frames, owned);
+      const way = dispatcher.walk(point, frames, owned);
       if (way.kind === 'return') {
         owned.disposeAll();
         return way.value;
@@ -101,11 +101,11 @@ function advance(walker: Walker, frame: Frame, owned: OwnedTensors): unknown {
       const suspended = frames.length === 1 ? suspensionOf(frames[0]!) : undefined;
       if (suspended) {
         owned.escape(suspended.value);
-        putDown(frames[0]!, frame);
+        copyFrameState(frames[0]!, frame);
         return suspended;
       }
-      if (way.kind === 'break') walker.step(frames, owned);
-      point = walker.pointAfter(point, way, frames);
+      if (way.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, way, frames);
     }
   } catch (error) {
     owned.disposeAll();

@@ -1,4 +1,4 @@
-import { markSpent } from '../../runtime/autograd/spent-node.ts';
+import { markFreed } from '../../runtime/autograd/spent-node.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
@@ -173,7 +173,7 @@ export class Entry {
     const outputs = this.subgraph
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
       : [];
-    for (const { name, index } of this.#spent) markSpent(outputs[index]!, name);
+    for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = {

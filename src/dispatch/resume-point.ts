@@ -1,7 +1,7 @@
 import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
-import type { PromisedSizes } from '../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../guards/promised-sizes.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
@@ -32,7 +32,7 @@ export class ResumePoint {
   /** The user knows that calls bring other things each time than any entry is for. */
   isCrowded = false;
 
-  constructor(dynamic: Dynamic, promised: PromisedSizes) {
+  constructor(dynamic: Dynamic, promised: ShapeBounds) {
     this.history = new NumberHistory(dynamic, promised);
   }
 
@@ -142,10 +142,10 @@ export class ResumePoint {
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
   readonly #dynamic: Dynamic;
-  readonly #promised: () => PromisedSizes;
+  readonly #promised: () => ShapeBounds;
 
   /** `promised`: sizes of arguments that are not fixed; asked once the function is captured. */
-  constructor(dynamic: Dynamic, promised: () => PromisedSizes) {
+  constructor(dynamic: Dynamic, promised: () => ShapeBounds) {
     this.#dynamic = dynamic;
     this.#promised = promised;
   }

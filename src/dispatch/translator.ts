@@ -57,7 +57,7 @@ export function isEntry(found: Entry | NoEntry): found is Entry {
 }
 
 /** Phases 3 to 7: from a point in the code to an entry that does what follows there. */
-export class Translator {
+export class FrameCompiler {
   readonly parts: CompiledPart[] = [];
   readonly #settings: StaticSettings;
   readonly #stats: StatsCounter;

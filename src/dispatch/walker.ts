@@ -13,7 +13,7 @@ import { missedBudget } from '../explain/memory-budget.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
-import { isEntry, type Translator } from './translator.ts';
+import { isEntry, type FrameCompiler } from './translator.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import { warnOnce } from './warn-once.ts';
@@ -51,31 +51,31 @@ export type Fragments = Map<ResumePoint, number>;
 export type FallBack = (why: string, at: UserPosition | undefined) => void;
 
 /** From entry to entry of one function: a guard hit runs compiled code, a miss traces, a break is one native instruction. */
-export class Walker {
+export class EntryDispatcher {
   readonly points: ResumePoints;
   /** No trace has found a graph: the function runs as it is. */
   skipped = false;
   readonly #name: string;
   readonly #stats: StatsCounter;
-  readonly #translator: Translator;
+  readonly #compiler: FrameCompiler;
   readonly #fallBack: FallBack;
 
   constructor(
     name: string,
     points: ResumePoints,
     stats: StatsCounter,
-    translator: Translator,
+    compiler: FrameCompiler,
     fallBack: FallBack,
   ) {
     this.#name = name;
     this.points = points;
     this.#stats = stats;
-    this.#translator = translator;
+    this.#compiler = compiler;
     this.#fallBack = fallBack;
   }
 
   get parts(): readonly CompiledPart[] {
-    return this.#translator.parts;
+    return this.#compiler.parts;
   }
 
   /** Compiles what begins here; nothing is run. */
@@ -99,7 +99,7 @@ export class Walker {
     try {
       outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
     } catch (error) {
-      this.#translator.tellWhere(error, entry.result, frames);
+      this.#compiler.tellWhere(error, entry.result, frames);
       throw error;
     }
     this.#stats.staticKernels += events.kernels - before;
@@ -133,7 +133,7 @@ export class Walker {
     try {
       return run();
     } catch (error) {
-      this.#translator.tellWhere(error, result, frames);
+      this.#compiler.tellWhere(error, result, frames);
       throw error;
     }
   }
@@ -150,11 +150,11 @@ export class Walker {
   /** Undefined when this point runs natively from now on. */
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
-    if (this.#translator.isCrowded(point) && !this.#isWorthAnEntry(point, frames)) return undefined;
+    if (this.#compiler.isCrowded(point) && !this.#isWorthAnEntry(point, frames)) return undefined;
     logMiss(this.#name, point, frames);
-    this.#translator.makeRoom(point);
+    this.#compiler.makeRoom(point);
     const known = this.parts.length;
-    const found = this.#translator.translate(point, frames);
+    const found = this.#compiler.translate(point, frames);
     if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
     for (const part of this.parts.slice(known)) {
       logPart(this.#name, part, this.parts.length - 1);
@@ -173,7 +173,7 @@ export class Walker {
 
   /** Many entries are there, and none fits: only what returns is translated, unless nothing may run eagerly. */
   #isWorthAnEntry(point: ResumePoint, frames: readonly Frame[]): boolean {
-    const { mayFallBack } = this.#translator;
+    const { mayFallBack } = this.#compiler;
     const returns = !mayFallBack || point.returns(frames);
     if (!point.isCrowded) {
       point.isCrowded = true;

@@ -1,4 +1,4 @@
-import type { PromisedSizes } from './promised-sizes.ts';
+import type { ShapeBounds } from './promised-sizes.ts';
 
 /** Whether sizes and numbers from outside may differ without another trace. */
 export type Dynamic = boolean | 'auto';
@@ -12,9 +12,9 @@ export class NumberHistory {
   readonly #first = new Map<string, number>();
   readonly #dynamic: Dynamic;
   /** Places that any number within bounds may be in from the start. */
-  readonly promised: PromisedSizes;
+  readonly promised: ShapeBounds;
 
-  constructor(dynamic: Dynamic, promised: PromisedSizes = new Map()) {
+  constructor(dynamic: Dynamic, promised: ShapeBounds = new Map()) {
     this.#dynamic = dynamic;
     this.promised = promised;
   }

@@ -1,5 +1,5 @@
 import { type NumberExpr, numberKey } from './number-expr.ts';
-import type { PromisedSizes } from './promised-sizes.ts';
+import type { ShapeBounds } from './promised-sizes.ts';
 import { sourceKey } from './source-key.ts';
 
 /** Between which whole numbers a value lies, both included. */
@@ -19,7 +19,7 @@ interface Sum {
  * What a comparison of sizes answers for every size that was promised; undefined where that depends on
  * the size, or where something else than promised sizes is compared.
  */
-export function decidedByBounds(expr: NumberExpr, promised: PromisedSizes): boolean | undefined {
+export function decidedByBounds(expr: NumberExpr, promised: ShapeBounds): boolean | undefined {
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
   const [a, b] = expr.args.map((arg) => sumOf(arg, promised));
   if (!a || !b) return undefined;
@@ -49,7 +49,7 @@ function equal(low: number, high: number): boolean | undefined {
   return low === 0 && high === 0 ? true : undefined;
 }
 
-export function rangeOf(expr: NumberExpr, promised: PromisedSizes): Range | undefined {
+export function rangeOf(expr: NumberExpr, promised: ShapeBounds): Range | undefined {
   const sum = sumOf(expr, promised);
   return sum && rangeOfSum(sum);
 }
@@ -65,7 +65,7 @@ function rangeOfSum({ constant, terms }: Sum): Range {
 }
 
 /** Undefined for what is no whole number that follows from sizes. */
-function sumOf(expr: NumberExpr, promised: PromisedSizes): Sum | undefined {
+function sumOf(expr: NumberExpr, promised: ShapeBounds): Sum | undefined {
   switch (expr.kind) {
     case 'constant':
       return Number.isSafeInteger(expr.value) ? constantSum(expr.value) : undefined;

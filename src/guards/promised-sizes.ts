@@ -8,7 +8,7 @@ import { dimSource, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
 /** A size that an `inputSpec` leaves open: every call is held against it before anything else. */
-export interface PromisedSize {
+export interface ShapeBound {
   /** Both included. */
   readonly min: number;
   readonly max: number;
@@ -17,7 +17,7 @@ export interface PromisedSize {
 }
 
 /** By the keys of their places. */
-export type PromisedSizes = ReadonlyMap<string, PromisedSize>;
+export type ShapeBounds = ReadonlyMap<string, ShapeBound>;
 
 interface OpenSize {
   readonly source: Source;
@@ -32,7 +32,7 @@ interface OpenSize {
  * The places of sizes that an `inputSpec` leaves open: one program serves all of them from the start.
  * `bound`: how many arguments the function has before those of a call.
  */
-export function promisedSizes(specs: readonly InputSpec[], bound = 0): PromisedSizes {
+export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds {
   const open = specs.flatMap((spec, index) => {
     return [...openSizes(spec, { kind: 'argument', frame: 0, index: bound + index }, false)];
   });

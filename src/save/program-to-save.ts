@@ -10,7 +10,7 @@ import type { PassName } from '../5-optimize/passes.ts';
 import { defaultCompileOptions } from '../compile/compilation.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
-import type { PromisedSizes } from '../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../guards/promised-sizes.ts';
 import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { compileSubgraph } from '../pipeline.ts';
@@ -33,7 +33,7 @@ export interface CompiledFunction {
   /** Traces that serve other sizes than those of calls. */
   readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
   readonly memory: MemoryOptions;
-  readonly promised: PromisedSizes;
+  readonly promised: ShapeBounds;
   /** The frame of a call without arguments, and how many are bound. */
   readonly frames: readonly Frame[];
   readonly bound: number;

@@ -10,7 +10,7 @@ import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
-import { resolved, settled } from '../variables/choices.ts';
+import { resolved, specialized } from '../variables/choices.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
@@ -83,9 +83,9 @@ function backwardInTrace(
 
 /** Of gradients that are there or not it is known which, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
-  for (const { grad } of t.autograd.retained) if (grad) settled(grad);
+  for (const { grad } of t.autograd.retained) if (grad) specialized(grad);
   for (const place of placesBelow(loss)) {
-    if (isLeaf(place)) settled(readTensorProperty(t, t.result(place), 'grad'));
+    if (isLeaf(place)) specialized(readTensorProperty(t, t.result(place), 'grad'));
   }
 }
 

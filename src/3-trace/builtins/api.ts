@@ -76,7 +76,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/objects/property-keys.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import {
   isPrimitive,
   known,
@@ -301,7 +301,7 @@ function refusedOfLeaf(
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
 function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'tensor') return t.use(variable);
   if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
   if (variable.kind === 'symbolic') return numbers.operand(variable, inArray);

@@ -32,7 +32,7 @@ import {
 } from '../values/objects/to-primitive.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import {
   hole,
@@ -119,7 +119,7 @@ function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[])
 function joinElements(t: Tracer, array: ArrayVariable, separator: Variable): Variable {
   const between = known(textOfPrimitive(t, separator));
   const pieces = Array.from({ length: arrayLength(t, array) }, (_, i) => {
-    const item = settled(arrayElement(t, array, i));
+    const item = specialized(arrayElement(t, array, i));
     const isNothing = isPrimitiveVariable(item) && isNullish(t, item);
     return isNothing ? known('') : withPrimitive(t, item, 'string', (text) => text);
   });

@@ -41,8 +41,8 @@ export function callBuiltin(
 ): Variable | undefined {
   const builtin = performed.get(fn);
   if (builtin) {
-    const settled = withKnownPlaces(t, fn, receiver, args);
-    const result = t.attempt(() => builtin(t, receiver, settled));
+    const specialized = withKnownPlaces(t, fn, receiver, args);
+    const result = t.attempt(() => builtin(t, receiver, specialized));
     if (result) return result;
   }
   const typed = typedArrayMade(t, fn, receiver, args);

@@ -17,7 +17,7 @@ import { isPrimitiveVariable, joinedText } from '../values/objects/to-primitive.
 import { readProperty } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
 import { newTypedArray, typedArrayTypes } from '../values/typed-arrays.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { isRefused } from '../variables/code-of.ts';
 import {
   type FunctionVariable,
@@ -141,7 +141,7 @@ function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]):
   const [message] = args;
   const isEmpty = !message || (isPrimitiveVariable(message) && isUndefined(t, message));
   const error = makeError(t, type, isEmpty ? undefined : joinedText(t, [message]));
-  const options = args[1] && settled(args[1]);
+  const options = args[1] && specialized(args[1]);
   if (!options || isPrimitiveVariable(options)) return error;
   if (constantOf(t, hasProperty(t, options, 'cause', false))) {
     error.entries.set('cause', readProperty(t, options, 'cause'));

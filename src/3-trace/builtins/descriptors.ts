@@ -23,7 +23,7 @@ import { heldFunction } from '../values/objects/getters.ts';
 import { hasProperty, ownNames } from '../values/objects/property-keys.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { writeProperty } from '../values/write-property.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import {
   type Attributes,
   type FunctionVariable,
@@ -52,7 +52,7 @@ function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
 
 /** The names and symbols of all own properties, listed or not. */
 export function ownKeys(t: Tracer, given: Variable): Key[] {
-  const object = settled(given);
+  const object = specialized(given);
   if (object.kind === 'newObject') return [...ownNames(t, object), ...ownSymbols(object)];
   if (object.kind === 'newArray' && !object.isArguments) {
     const places = Array.from({ length: arrayLength(t, object) }, (_, i) => i);
@@ -67,7 +67,7 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
 
 /** `Object.getOwnPropertyDescriptor(object, key)` */
 export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
-  const object = settled(given);
+  const object = specialized(given);
   if (object.kind === 'newObject') {
     const attributes = ownAttributes(object, key);
     if (!attributes) return undefinedVariable;
@@ -114,8 +114,8 @@ export function defineByDescriptor(
   key: Key,
   descriptor: Variable,
 ): void {
-  const object = settled(target);
-  const given = fieldsOf(t, settled(descriptor));
+  const object = specialized(target);
+  const given = fieldsOf(t, specialized(descriptor));
   const isData = !('get' in given) && !('set' in given);
   if (isOuter(object)) {
     const isPlain = isData && given.writable && given.enumerable && given.configurable;
@@ -159,7 +159,7 @@ function fieldsOf(t: Tracer, descriptor: Variable): Fields {
   const has = (name: string) => constantOf(t, hasProperty(t, descriptor, name, false)) === true;
   for (const name of ['enumerable', 'configurable', 'value', 'writable', 'get', 'set']) {
     if (!has(name)) continue;
-    const value = settled(readProperty(t, descriptor, name));
+    const value = specialized(readProperty(t, descriptor, name));
     if (name === 'value') fields[name] = value;
     else if (name !== 'get' && name !== 'set') fields[name] = truthiness(t, value);
     else if (value.kind === 'constant' && constantOf(t, value) === undefined) fields[name] = null;
@@ -179,7 +179,7 @@ export type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
 
 /** `Object.isFrozen(value)` and its like. */
 export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Variable {
-  const object = settled(given);
+  const object = specialized(given);
   if (isOuter(object)) return askOuter(t, object, query);
   if (object.kind === 'newObject') return known(madeHas(t, object, query));
   if (object.kind === 'newArray' && object.fixed) return known(query !== 'isExtensible');
@@ -208,7 +208,7 @@ const reached = {
 
 /** `Object.freeze(value)` and its like; of an object from outside where it is so already. */
 export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Variable {
-  const object = settled(given);
+  const object = specialized(given);
   if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')
     return given;
   if (isOuter(object)) {

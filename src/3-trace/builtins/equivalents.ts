@@ -20,7 +20,7 @@ import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { isSmallArray } from './arrays.ts';
 import * as arrayLikes from './equivalents/array-likes.ts';
 import * as arrays from './equivalents/arrays.ts';
-import { noteEquivalent } from './equivalents/codes.ts';
+import { notePolyfill } from './equivalents/codes.ts';
 import * as collections from './equivalents/collections.ts';
 import * as json from './equivalents/json.ts';
 import * as lists from './equivalents/lists.ts';
@@ -228,7 +228,7 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
 const callbackOnly: readonly Protocol[] = ['callback'];
 
 /** The code that stands for a host function in this call, and what it takes besides; undefined when there is none. */
-export function equivalentOf(
+export function polyfillOf(
   t: Tracer,
   fn: AnyFunction,
   receiver: Variable,
@@ -239,7 +239,7 @@ export function equivalentOf(
   if (!(lookedUp.get(body) ?? callbackOnly).every((each) => isPristine(t, each))) return undefined;
   const found = t.codeOf(body);
   if (isRefused(found)) return undefined;
-  noteEquivalent(found.closure.code);
+  notePolyfill(found.closure.code);
   const { closure } = found;
   const given = body === sortByRank ? [args[0] ?? undefinedVariable, orderVariable] : args;
   return { closure, args: given };

@@ -17,7 +17,7 @@ import { isObjectVariable, prototypeVariable } from '../values/objects/prototype
 import { isPrimitiveVariable, withPropertyKey } from '../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { writeProperty } from '../values/write-property.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import {
   known,
   newArray,
@@ -40,7 +40,7 @@ type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable
 /** The first argument, which null and undefined can't be. */
 function onObject(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
-    const object = settled(given);
+    const object = specialized(given);
     if (isPrimitiveVariable(object) && isNullish(t, object)) {
       throw typeError(t, 'Cannot convert undefined or null to object');
     }
@@ -51,7 +51,7 @@ function onObject(body: Body): Builtin {
 /** The first argument, where it is no primitive; `Object` and `Reflect` differ in what they do with others. */
 function onObjectOnly(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
-    const object = settled(given);
+    const object = specialized(given);
     return isObjectVariable(object) ? body(t, object, rest) : undefined;
   };
 }
@@ -80,7 +80,7 @@ function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Vari
 }
 
 const defineProperty: Body = (t, target, [key = nothing, descriptor = nothing]) => {
-  if (!isObjectVariable(target) || !isObjectVariable(settled(descriptor))) return undefined;
+  if (!isObjectVariable(target) || !isObjectVariable(specialized(descriptor))) return undefined;
   if (nameByTool(t, target, key, descriptor)) return target;
   withPropertyKey(t, key, (name) => defineByDescriptor(t, target, name, descriptor));
   return target;
@@ -100,7 +100,7 @@ function guardObject(t: Tracer, { source, value }: ObjectVariable): void {
 }
 
 const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothing]) => {
-  const above = settled(prototype);
+  const above = specialized(prototype);
   const isNull = above.kind === 'constant' && constantOf(t, above) === null;
   if (!isNull && above.kind !== 'object' && above.kind !== 'newObject') return undefined;
   if (above.kind === 'object') guardObject(t, above);
@@ -121,7 +121,7 @@ function fromEntries(t: Tracer, items: Variable): Variable {
 const assign: Body = (t, target, sources) => {
   if (!isObjectVariable(target)) return undefined;
   for (const source of sources) {
-    const from = settled(source);
+    const from = specialized(source);
     if (isPrimitiveVariable(from) && isNullish(t, from)) continue;
     for (const key of copiedKeys(t, from)) writeProperty(t, target, key, readKey(t, from, key));
   }
@@ -138,7 +138,7 @@ const descriptorOf: Body = (t, object, [key = nothing]) =>
 
 const setPrototypeOf: Body = (t, object, [prototype = nothing]) => {
   if (object.kind !== 'newObject') return undefined;
-  setPrototype(t, object, settled(prototype));
+  setPrototype(t, object, specialized(prototype));
   return object;
 };
 
@@ -154,7 +154,7 @@ const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
 
 /** `Object(value)` and `new Object(value)`. */
 export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
-  const given = settled(value);
+  const given = specialized(value);
   if (isPrimitiveVariable(given)) return isNullish(t, given) ? newObject(t) : undefined;
   return given;
 };

@@ -20,7 +20,7 @@ import {
   textOfPrimitives,
   withPrimitive,
 } from '../values/objects/to-primitive.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
@@ -90,7 +90,7 @@ function replaced(method: 'replace' | 'replaceAll'): Builtin {
   return (t, receiver, [pattern = undefinedVariable, given = undefinedVariable]) => {
     const text = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
     if (typeof text !== 'string') return undefined;
-    const replacement = settled(given);
+    const replacement = specialized(given);
     const replace = (by: string | Replacer, search: string | RegExp): string =>
       orRaise(t, () => text[method](search, by as string));
     const body = (search: string | RegExp): Variable => {
@@ -100,9 +100,9 @@ function replaced(method: 'replace' | 'replaceAll'): Builtin {
         known(replace(textOfPrimitive(t, by), search)),
       );
     };
-    const expression = asRegExp(settled(pattern));
+    const expression = asRegExp(specialized(pattern));
     if (expression) return withRegExp(t, expression, body);
-    const search = settled(pattern);
+    const search = specialized(pattern);
     return isPrimitiveVariable(search) ? body(textOfPrimitive(t, search)) : undefined;
   };
 }

@@ -7,7 +7,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { isArray } from '../values/arrays.ts';
 import { isPrimitiveVariable } from '../values/objects/to-primitive.ts';
 import { readSymbol } from '../values/properties.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { known, type ObjectVariable, type Variable } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
@@ -56,13 +56,13 @@ export const tagBuiltins: BuiltinTable = [
   [
     Object.prototype.toString,
     (t, receiver) => {
-      const value = settled(receiver);
+      const value = specialized(receiver);
       if (value.kind === 'constant' || value.kind === 'symbolic') {
         return known(Object.prototype.toString.call(constantOf(t, value)));
       }
       const word = builtinTag(t, value);
       if (word === undefined) return undefined;
-      const tag = settled(readSymbol(t, value, Symbol.toStringTag));
+      const tag = specialized(readSymbol(t, value, Symbol.toStringTag));
       const own = isPrimitiveVariable(tag) ? constantOf(t, tag) : undefined;
       return known(`[object ${typeof own === 'string' ? own : word}]`);
     },

@@ -7,11 +7,11 @@ import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { ChoiceMet } from '../variables/choices.ts';
+import type { UnionMet } from '../variables/choices.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
-import type { ScalarVariable, Variable } from '../variables/variable.ts';
+import type { DeviceScalar, Variable } from '../variables/variable.ts';
 import { type Start, startAt, startWith } from './follow.ts';
-import { fork, isProtected } from './fork.ts';
+import { traceCond, isProtected } from './fork.ts';
 import { learn, narrow, toldBy } from './merge/choice.ts';
 import { check } from './numbers/check.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
@@ -34,7 +34,7 @@ export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variabl
 export function decide(
   t: Tracer,
   frame: TraceFrame,
-  test: ScalarVariable,
+  test: DeviceScalar,
   whenTrue: Pc,
   whenFalse: Pc,
 ): Pc {
@@ -57,7 +57,7 @@ export function decide(
   if (typeof merge === 'number') stops.add(merge);
   // A break behind the first branch finds nothing of it: what it has written in place would stay.
   return t.attempt(() => {
-    const end = fork(t, frame, test, [
+    const end = traceCond(t, frame, test, [
       startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
       startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
     ]);
@@ -72,7 +72,7 @@ export function decide(
 function checkInstead(
   t: Tracer,
   frame: TraceFrame,
-  test: ScalarVariable,
+  test: DeviceScalar,
   { merges }: Structure,
   whenTrue: Pc,
   whenFalse: Pc,
@@ -120,15 +120,15 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
     };
   const followFrom = (option: number): PathEnd => {
     const holds = options.map((_, i) => i === option);
-    const test = toldBy(t, selector, holds) as ScalarVariable;
+    const test = toldBy(t, selector, holds) as DeviceScalar;
     const isLast = option === options.length - 2;
     const rest: Start = isLast ? startWithOption(option + 1) : () => followFrom(option + 1);
-    return fork(t, frame, test, [startWithOption(option), rest]);
+    return traceCond(t, frame, test, [startWithOption(option), rest]);
   };
   return t.attempt(() => settle(t, frame, followFrom(0)));
 }
 
-type Met = ChoiceMet['choice'];
+type Met = UnionMet['choice'];
 
 /** Throws a break where the decision is nested too deeply, or is known to take too many paths. */
 function expectFewPaths(t: Tracer, frame: TraceFrame): void {
@@ -165,7 +165,7 @@ function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   const merge = open.length > 1 ? commonMerge(structureOf(frame.closure.code), open) : undefined;
   if (merge !== undefined) stops.add(merge);
   const { tensor } = end.which!;
-  const test: ScalarVariable = {
+  const test: DeviceScalar = {
     kind: 'scalar',
     type: 'boolean',
     tensor: t.runApi(() => eq(tensor, numberOf(first))),
@@ -176,7 +176,7 @@ function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
     others.length === 1
       ? startOf(others[0]!)
       : () => dispatch(t, frame, { ...end, targets: others });
-  return fork(t, frame, test, [startOf(first), rest]);
+  return traceCond(t, frame, test, [startOf(first), rest]);
 }
 
 /** The first instruction that all ways from the targets to the return go through. */

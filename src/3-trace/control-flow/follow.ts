@@ -15,7 +15,7 @@ import type { RegionBuilder } from './region-builder.ts';
 export type Start = () => PathEnd;
 
 /** What one way through the code came to. */
-export interface Way {
+export interface TracedBranch {
   readonly region: RegionBuilder;
   readonly end: PathEnd;
   readonly state: State;
@@ -45,13 +45,13 @@ export const startWith =
     endWith(value);
 
 /** Follows a way inside a region and takes back what it did to the trace: only its result stays. */
-export function follow(
+export function traceBranch(
   t: Tracer,
   frame: TraceFrame,
   region: RegionBuilder,
   made: ReadonlySet<Variable>,
   start: Start,
-): Way {
+): TracedBranch {
   const depth = t.frames.length;
   const [registers, pc] = [[...frame.registers], frame.pc];
   try {

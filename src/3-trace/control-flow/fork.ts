@@ -3,11 +3,11 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { protectionAt } from '../../vm/bytecode/protection.ts';
 import { expectNoLeavesInside } from '../autograd/leaves-inside.ts';
-import { EagerlyRefused } from '../state/eagerly-refused.ts';
+import { RejectedEagerly } from '../state/eagerly-refused.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
-import { absent, known, type ScalarVariable, type Variable } from '../variables/variable.ts';
-import { follow, isRead, type Start, type Way } from './follow.ts';
+import { absent, known, type DeviceScalar, type Variable } from '../variables/variable.ts';
+import { traceBranch, isRead, type Start, type TracedBranch } from './follow.ts';
 import { type ArrayContent, arraysOfLengths } from './lists/array-lengths.ts';
 import { Grows, withGrown } from './lists/grown-array.ts';
 import type { Build, Values } from './merge/build-structure.ts';
@@ -16,7 +16,7 @@ import type { Leaf } from './merge/leaf.ts';
 import { leafTensor, leafVariable } from './merge/leaves.ts';
 import { differing, givenAt, unmergeable } from './merge/mismatch.ts';
 import { flagsOfBranch } from './merge/requires-grad.ts';
-import { Unifier } from './merge/unify.ts';
+import { PhiMerger } from './merge/unify.ts';
 import { check } from './numbers/check.ts';
 import { asTruth } from './numbers/scalars.ts';
 import { isWhole, noteWhole } from './numbers/whole-numbers.ts';
@@ -32,28 +32,28 @@ import { capturedByAny, RegionBuilder } from './region-builder.ts';
  * after the run. Afterwards the trace stands where both ways end. Where one way can do nothing but throw,
  * the program checks that it isn't taken.
  */
-export function fork(
+export function traceCond(
   t: Tracer,
   frame: TraceFrame,
-  test: ScalarVariable,
+  test: DeviceScalar,
   starts: readonly [Start, Start],
 ): PathEnd {
-  return withGrown(t, () => forkAs(t, frame, test, starts));
+  return withGrown(t, () => traceCondAs(t, frame, test, starts));
 }
 
-function forkAs(
+function traceCondAs(
   t: Tracer,
   frame: TraceFrame,
-  test: ScalarVariable,
+  test: DeviceScalar,
   starts: readonly [Start, Start],
 ): PathEnd {
   const made = madeObjects(t);
   const truth = asTruth(t, test);
   const before = stateOf(t, frame, made);
-  const ways: Way[] = [];
+  const ways: TracedBranch[] = [];
   for (const [way, start] of starts.entries()) {
     try {
-      ways.push(follow(t, frame, new RegionBuilder(t.surroundings), made, start));
+      ways.push(traceBranch(t, frame, new RegionBuilder(t.surroundings), made, start));
     } catch (error) {
       if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
       const other = starts[1 - way]!;
@@ -105,7 +105,7 @@ function mayBeCaught(t: Tracer, error: unknown): boolean {
 
 /** By the code, or by an op that refuses what it would get there. */
 function isThrow(error: unknown): boolean {
-  if (error instanceof EagerlyRefused) return true;
+  if (error instanceof RejectedEagerly) return true;
   if (!(error instanceof GraphBreak)) return false;
   return error.reason === 'throw' || (error.reason === 'op-error' && error.cause instanceof Error);
 }
@@ -126,7 +126,7 @@ function uncertain(error: unknown): unknown {
   return error;
 }
 
-function whichOf({ end }: Way): Variable {
+function whichOf({ end }: TracedBranch): Variable {
   return end.which ?? known(numberOf(end.targets[0]!));
 }
 
@@ -135,7 +135,7 @@ function changedPlaces(
   t: Tracer,
   frame: TraceFrame,
   before: State,
-  ways: readonly Way[],
+  ways: readonly TracedBranch[],
 ): [Place, Values][] {
   const keys = new Set(
     [before, ...ways.map(({ state }) => state)].flatMap((state) => [...state.keys()]),
@@ -182,20 +182,20 @@ function changedPlaces(
 
 /** Collects what several ways leave different. */
 class Join {
-  readonly #unifier: Unifier;
+  readonly #unifier: PhiMerger;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
-  readonly #ways: readonly Way[];
+  readonly #ways: readonly TracedBranch[];
   readonly #placed: { readonly place: Place; readonly part: Build }[] = [];
 
   constructor(
     t: Tracer,
     frame: TraceFrame,
-    ways: readonly Way[],
+    ways: readonly TracedBranch[],
     isOld: (variable: Variable) => boolean,
   ) {
     this.#t = t;
-    this.#unifier = new Unifier(t, isOld, new Set(ways.map(({ region }) => region.builder)));
+    this.#unifier = new PhiMerger(t, isOld, new Set(ways.map(({ region }) => region.builder)));
     this.#frame = frame;
     this.#ways = ways;
   }
@@ -249,7 +249,7 @@ class Join {
 function appendCond(
   t: Tracer,
   truth: Tensor,
-  ways: readonly Way[],
+  ways: readonly TracedBranch[],
   leaves: readonly Leaf[],
 ): Tensor[] {
   if (leaves.length === 0 && ways.every(({ region }) => !region.builder.hasEffect())) return [];

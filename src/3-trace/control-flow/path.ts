@@ -1,6 +1,6 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
-import type { ScalarVariable, Variable } from '../variables/variable.ts';
+import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
 /** Where a way through a function ends: before an instruction at which others go on, or at the return. */
 export type Target = Pc | 'return';
@@ -9,11 +9,11 @@ export type Target = Pc | 'return';
 export interface PathEnd {
   readonly targets: readonly Target[];
   /** With several targets: which one, as `numberOf` it. */
-  readonly which: ScalarVariable | null;
+  readonly which: DeviceScalar | null;
   /** What is returned, where a target is the return. */
   readonly value: Variable | null;
   /** Of the head of a loop: the decision that ends it, and whether its truth means another turn. */
-  readonly test?: { readonly scalar: ScalarVariable; readonly stays: boolean };
+  readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
   /** For errors: the last line of the way, and its last instruction. */
   readonly at?: UserPosition | undefined;
   readonly last?: Pc | undefined;

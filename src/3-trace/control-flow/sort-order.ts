@@ -14,7 +14,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
-import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../builtins/equivalents/codes.ts';
 import { insertionSort } from '../builtins/equivalents/sort.ts';
 import { Raised } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
@@ -49,7 +49,7 @@ export function isRatherList({ control }: Tracer, length: number): boolean {
  */
 export function sortByRanks(t: Tracer, frame: TraceFrame): void {
   const { code } = frame.closure;
-  if (!isEquivalent(code) || code !== codeOfInsertion(t)) return;
+  if (!isPolyfill(code) || code !== codeOfInsertion(t)) return;
   const caller = t.frames[t.frames.indexOf(frame) - 1];
   const array = asArray(t, frame.thisVariable);
   if (!caller || !array) return;

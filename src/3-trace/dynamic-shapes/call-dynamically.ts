@@ -21,8 +21,8 @@ import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
-import { resolved, settled } from '../variables/choices.ts';
-import { newArray, type ScalarVariable, type Variable } from '../variables/variable.ts';
+import { resolved, specialized } from '../variables/choices.ts';
+import { newArray, type DeviceScalar, type Variable } from '../variables/variable.ts';
 import { DrawsNumbers } from './call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from './call-trials.ts';
 import { noteSamples, samples, samplesOf } from './samples.ts';
@@ -226,7 +226,7 @@ class Call {
   /** The argument with its operands taken out. */
   #value(given: Variable): unknown {
     const t = this.#t;
-    const variable = settled(given);
+    const variable = specialized(given);
     switch (variable.kind) {
       case 'tensor':
         return this.#tensor(t.use(variable));
@@ -274,7 +274,7 @@ class Call {
     );
   }
 
-  #number(scalar: ScalarVariable): OperandPlace {
+  #number(scalar: DeviceScalar): OperandPlace {
     const t = this.#t;
     if (this.#takesNumbers) {
       return this.#tensor(t.use(scalarOperand(t, scalar, this.#like)));

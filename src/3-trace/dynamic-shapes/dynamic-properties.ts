@@ -7,7 +7,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { type DynamicVariable, known, newArray, type Variable } from '../variables/variable.ts';
+import { type UnbackedTensor, known, newArray, type Variable } from '../variables/variable.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { noteSamples } from './samples.ts';
 
@@ -15,7 +15,7 @@ import { noteSamples } from './samples.ts';
 const fields = new Set(['shape', 'dtype', 'device']);
 
 /** `x.key` of a tensor whose shape only the run knows: its sizes are numbers of the program. */
-export function readDynamicProperty(t: Tracer, variable: DynamicVariable, key: string): Variable {
+export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: string): Variable {
   const { tensor, sizes } = variable;
   if (!fields.has(key)) {
     const { getter, value } = t.inherited.read(Tensor.prototype, key);
@@ -59,7 +59,7 @@ function unknownProperty(key: string): GraphBreak {
 }
 
 /** A size, or (−1) the number of elements. */
-function dimension(t: Tracer, { tensor, shapes }: DynamicVariable, dim: number): Variable {
+function dimension(t: Tracer, { tensor, shapes }: UnbackedTensor, dim: number): Variable {
   const number = t.runApi(() => noGrad(() => bind1(dimensionOp, [tensor], { dim })));
   const read = (shape: readonly number[]) => (dim < 0 ? sizeOf(shape) : shape[dim]!);
   noteSamples(

@@ -5,11 +5,11 @@ import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { DynamicVariable, TensorVariable, Variable } from '../variables/variable.ts';
+import type { UnbackedTensor, TensorVariable, Variable } from '../variables/variable.ts';
 import { samples } from './samples.ts';
 import { performing } from './traced-call.ts';
 
-type Sizes = DynamicVariable['sizes'];
+type Sizes = UnbackedTensor['sizes'];
 
 /** What such tensors have in common: null for sizes that differ. Null: they are of several dtypes or ranks, or none. */
 export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | null {
@@ -33,9 +33,9 @@ export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | 
 }
 
 /** The tensor as a value of which only these sizes are known. */
-export function openShape(
+export function unbackedShape(
   t: Tracer,
-  variable: TensorVariable | DynamicVariable,
+  variable: TensorVariable | UnbackedTensor,
   sizes: Sizes,
 ): Tensor {
   const isOpen = variable.kind === 'dynamic';
@@ -46,7 +46,7 @@ export function openShape(
   const { dtype, device } = tensor;
   const form = isOpen ? 'dynamic' : 'tensor';
   const opening = {
-    name: 'openShape',
+    name: 'unbackedShape',
     forms: [form],
     metas: [contiguousMeta(tensor, device)],
   } as const;
@@ -78,7 +78,7 @@ export function openShape(
 }
 
 /** The variable for such a value. */
-export function openVariable(tensor: Tensor, sizes: Sizes): DynamicVariable {
+export function openVariable(tensor: Tensor, sizes: Sizes): UnbackedTensor {
   const shapes = samples.map((sample) => sizes.map((size) => size ?? sample));
   return { kind: 'dynamic', tensor, sizes, shapes };
 }

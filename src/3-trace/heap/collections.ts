@@ -9,7 +9,7 @@ import { expectIdentity } from '../control-flow/lists/listed.ts';
 import { makeRoom, settleOrder } from '../control-flow/places/key-order.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, resolved, settled } from '../variables/choices.ts';
+import { present, resolved, specialized } from '../variables/choices.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
 import {
@@ -45,7 +45,7 @@ export function asCollection(
   given: Variable,
   ...types: readonly string[]
 ): CollectionVariable | undefined {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'newCollection') {
     return types.includes(variable.type) ? variable : undefined;
   }
@@ -259,7 +259,7 @@ function keptKey(key: Variable, id: unknown): Variable {
 
 /** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
 function keyIdentity(t: Tracer, given: Variable): unknown {
-  const key = settled(given);
+  const key = specialized(given);
   switch (key.kind) {
     case 'constant':
     case 'symbolic':

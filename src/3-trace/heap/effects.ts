@@ -2,7 +2,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
 import { ObjectsMet } from '../inputs/objects-met.ts';
 import type { Journal } from '../state/journal.ts';
-import { present, resolved, settled } from '../variables/choices.ts';
+import { present, resolved, specialized } from '../variables/choices.ts';
 import {
   absent,
   type NewArrayVariable,
@@ -140,10 +140,10 @@ export class EffectLog {
     }
   }
 
-  /** Before a key comes or the keys are listed. Throws ChoiceMet where only a run can tell their order. */
+  /** Before a key comes or the keys are listed. Throws UnionMet where only a run can tell their order. */
   settleOrder(object: object): void {
     const order = this.#orders.get(object);
-    if (order) this.setOrder(object, order.object, settled(order.which));
+    if (order) this.setOrder(object, order.object, specialized(order.which));
   }
 
   /** Orders that the program chooses. */
@@ -151,7 +151,7 @@ export class EffectLog {
     return this.#orders.values();
   }
 
-  /** The keys that the object has after the writes, in their order. Throws ChoiceMet. */
+  /** The keys that the object has after the writes, in their order. Throws UnionMet. */
   keysOf(object: object, before: readonly string[]): string[] {
     this.settleOrder(object);
     const sketch: Record<string, true> = Object.fromEntries(before.map((key) => [key, true]));

@@ -12,7 +12,7 @@ import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Opcode } from '../../vm/bytecode/instructions.ts';
 import { usesSuper } from '../../vm/bytecode/uses-super.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
-import { TraceAgain } from '../control-flow/loops/loop-plans.ts';
+import { RestartTrace } from '../control-flow/loops/loop-plans.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isRefused } from '../variables/code-of.ts';
@@ -93,12 +93,12 @@ export function expectNotPassed(t: Tracer, closure: Omit<Closure, 'cells'>): voi
   const source = t.passed.get(closure);
   if (!source) return;
   t.control.plans.guardByIdentity(sourceKey(source));
-  throw new TraceAgain();
+  throw new RestartTrace();
 }
 
 /** A variable is assigned that may be one of theirs. */
 export function expectNonePassed(t: Tracer): void {
   if (t.passed.size === 0) return;
   for (const source of t.passed.values()) t.control.plans.guardByIdentity(sourceKey(source));
-  throw new TraceAgain();
+  throw new RestartTrace();
 }

@@ -25,7 +25,7 @@ import { type Keyed, labelOf } from '../control-flow/places/key-order.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
 import { resolved } from '../variables/choices.ts';
-import type { ElementForm } from '../variables/grown-list.ts';
+import type { ListTreeSpec } from '../variables/grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import {
@@ -252,7 +252,7 @@ export class Reconstruction {
     return { kind: 'iteratorRecord', iterator: this.recipe(iterator), next: method, done };
   }
 
-  #elementRecipe(form: ElementForm): ElementRecipe {
+  #elementRecipe(form: ListTreeSpec): ElementRecipe {
     switch (form.kind) {
       case 'leaf':
         return { kind: 'leaf', of: form.of };

@@ -7,12 +7,12 @@ import {
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { asNumber, numberTensor, scalarBinary } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { known, type ScalarVariable, type Variable } from '../variables/variable.ts';
+import { known, type DeviceScalar, type Variable } from '../variables/variable.ts';
 import { placeBehindStart, randomSources } from './counted-stream.ts';
 
 /** A place in the stream: counted by the program up to `base`, from there on by the trace. */
 interface Place {
-  readonly base: ScalarVariable | null;
+  readonly base: DeviceScalar | null;
   readonly drawn: number;
 }
 
@@ -63,7 +63,7 @@ export class RelativeStream implements RandomSource {
     const { base, drawn } = this.#place;
     if (!base) return known(drawn);
     if (drawn === 0) return base;
-    const sum = scalarBinary(this.#tracer, '+', base, known(drawn)) as ScalarVariable;
+    const sum = scalarBinary(this.#tracer, '+', base, known(drawn)) as DeviceScalar;
     this.position = sum;
     return sum;
   }
@@ -91,7 +91,7 @@ export class RelativeStream implements RandomSource {
 
   /** An op has drawn so many numbers: a value of the program. */
   moveBy(count: Tensor): void {
-    const drawn: ScalarVariable = { kind: 'scalar', type: 'number', tensor: count };
+    const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
     this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;
   }
 

@@ -12,7 +12,7 @@ import type { Execution } from '../state/execution.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { startGenerator } from '../values/generators.ts';
-import { ChoiceMet } from '../variables/choices.ts';
+import { UnionMet } from '../variables/choices.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 import { callInside } from './calls/invoke.ts';
@@ -122,7 +122,7 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
     return handler(tracer, frame, instruction) ?? frame.pc + 1;
   } catch (error) {
     if (error instanceof Raised) return goToHandler(tracer, error.thrown);
-    if (!(error instanceof ChoiceMet)) throw error;
+    if (!(error instanceof UnionMet)) throw error;
     return followOptions(tracer, frame, error.choice);
   }
 }

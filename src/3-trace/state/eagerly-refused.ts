@@ -4,8 +4,8 @@ import { TostaticError } from '../../../runtime/errors/errors.ts';
  * Eager execution throws this error in the middle of what was traced, where nothing of the graph is left to
  * go on with natively: the call runs eagerly from the start of the trace.
  */
-export class EagerlyRefused extends Error {
-  override readonly name = 'EagerlyRefused';
+export class RejectedEagerly extends Error {
+  override readonly name = 'RejectedEagerly';
   override readonly cause: TostaticError;
 
   constructor(cause: TostaticError) {
@@ -19,6 +19,6 @@ export function asEagerly<T>(body: () => T): T {
   try {
     return body();
   } catch (error) {
-    throw error instanceof TostaticError ? new EagerlyRefused(error) : error;
+    throw error instanceof TostaticError ? new RejectedEagerly(error) : error;
   }
 }

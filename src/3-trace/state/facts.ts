@@ -7,7 +7,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { expectIdentity } from '../control-flow/lists/listed.ts';
 import { comesFromBreak, guardNumbers, guardValue, isPositive } from '../inputs/symbolic.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
@@ -15,7 +15,7 @@ import type { Tracer } from './tracer.ts';
 
 /** The value of a primitive. */
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'symbolic') {
     if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
     return guardValue(t, variable);
@@ -40,7 +40,7 @@ function changingNumber(): GraphBreak {
 
 /** Whether the value counts as true. */
 export function truthiness(t: Tracer, given: Variable): boolean {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty: entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
@@ -59,7 +59,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
 }
 
 export function typeOf(t: Tracer, given: Variable): string {
-  const variable = settled(given);
+  const variable = specialized(given);
   const type = typeName(variable);
   const source = sourceOf(variable);
   if (source) t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
@@ -86,7 +86,7 @@ function typeName(variable: Variable): string {
 
 /** Null or undefined; when it is neither, which value it is doesn't matter yet. */
 export function isNullish(t: Tracer, given: Variable): boolean {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'symbolic') {
     guardNumbers(t, variable);
     return false;
@@ -105,7 +105,7 @@ export function isNullish(t: Tracer, given: Variable): boolean {
 }
 
 export function isUndefined(t: Tracer, given: Variable): boolean {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
   return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
 }
@@ -119,7 +119,7 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
 }
 
 export function isInitialized(t: Tracer, given: Variable): boolean {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'uninitialized') return false;
   const source = sourceOf(variable);
   if (source && mayBeUninitialized(source)) {

@@ -1,6 +1,6 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
 import { capturedFrame } from '../../vm/frames/captured-frame.ts';
-import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../builtins/equivalents/codes.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { isFrameworkFile } from './framework-files.ts';
@@ -22,7 +22,7 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
   const top = frames.length - 1;
   return frames
     .flatMap(({ closure: { code }, pc, thisVariable }, depth) => {
-      if (isEquivalent(code)) return [];
+      if (isPolyfill(code)) return [];
       // An instance made inside is named by what it inherits from.
       const named = thisVariable.kind === 'newObject' ? prototypeOf(thisVariable) : thisVariable;
       const self = named && 'value' in named ? named.value : undefined;
@@ -38,7 +38,7 @@ export function positionIn(frames: readonly TraceFrame[]): UserPosition | undefi
     const { source, spans } = closure.code;
     // A caller's pc is already past its call.
     const span = spans[i === frames.length - 1 ? pc : pc - 1];
-    if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
+    if (span && !isPolyfill(closure.code) && !isFrameworkFile(source.file)) {
       return source.position(span.start);
     }
   }

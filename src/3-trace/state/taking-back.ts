@@ -2,7 +2,7 @@ import type { TensorInputs } from '../inputs/tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
 /** What brings program, tape, inputs, frames and registers of a trace back to how they are now. */
-export function takingBack(t: Tracer, inputs: TensorInputs): () => void {
+export function rollback(t: Tracer, inputs: TensorInputs): () => void {
   const frames = [...t.frames];
   const pcs = frames.map(({ pc }) => pc);
   // Paths that an attempt follows are the top frame's: so are the registers that their results go to.

@@ -16,7 +16,7 @@ import { withRandomSource } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
-import type { PromisedSizes } from '../../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../../guards/promised-sizes.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
@@ -41,7 +41,7 @@ import { type Execution, notBegun } from './execution.ts';
 import { Journal } from './journal.ts';
 import { lineIn, positionIn } from './position.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
-import { takingBack } from './taking-back.ts';
+import { rollback } from './taking-back.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
@@ -89,7 +89,7 @@ export class Tracer {
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
   /** Sizes that every call is held against before it comes here. */
-  readonly promised: PromisedSizes;
+  readonly promised: ShapeBounds;
   readonly codeOf: CodeOf;
 
   constructor(
@@ -186,7 +186,7 @@ export class Tracer {
    * the objects that the trace has made. Guards stay; they are true anyway.
    */
   attempt<T>(body: () => T): T {
-    const takeBack = takingBack(this, this.#inputs);
+    const takeBack = rollback(this, this.#inputs);
     const { floor } = this;
     const mark = this.journal.open();
     try {

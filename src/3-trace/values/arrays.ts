@@ -16,7 +16,7 @@ import { symbolicTensor } from '../control-flow/merge/leaves.ts';
 import { scalarBinary } from '../control-flow/numbers/scalars.ts';
 import { constantOf, guardChange, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, settled } from '../variables/choices.ts';
+import { present, specialized } from '../variables/choices.ts';
 import {
   absent,
   hole,
@@ -24,7 +24,7 @@ import {
   type NewArrayVariable,
   newArray,
   type ObjectVariable,
-  type ScalarVariable,
+  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
@@ -41,7 +41,7 @@ export function asArray(
   given: Variable,
   use: 'all' | 'end' = 'all',
 ): ArrayVariable | undefined {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'newArray') return variable;
   if (variable.kind !== 'object') return undefined;
   const { value, source } = variable;
@@ -56,7 +56,7 @@ export function asArray(
 
 /** `Array.isArray(x)` */
 export function isArray(t: Tracer, given: Variable): boolean {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'newArray') return !variable.isArguments;
   const source = sourceOf(variable);
   const isArray = variable.kind === 'object' && Array.isArray(variable.value);
@@ -64,7 +64,7 @@ export function isArray(t: Tracer, given: Variable): boolean {
   return isArray;
 }
 
-/** Those that are there. Throws ChoiceMet where only a run can tell. */
+/** Those that are there. Throws UnionMet where only a run can tell. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
   const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
   if (isSure) return elements;
@@ -89,7 +89,7 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
 }
 
 /** Both together, without a guard on the first. */
-function behind(t: Tracer, length: Variable, more: ScalarVariable): Variable {
+function behind(t: Tracer, length: Variable, more: DeviceScalar): Variable {
   const source = length.kind === 'constant' ? length.source : null;
   const value = length.kind === 'constant' ? length.value : 0;
   if (!source || typeof value !== 'number') return scalarBinary(t, '+', more, length)!;

@@ -29,7 +29,7 @@ export class ChangingNumbers {
   /** Symbolic as far as is known. */
   readonly #open = new Map<PutOff, SymbolicVariable>();
   /** Plain after all. */
-  readonly #settled = new Map<PutOff, unknown>();
+  readonly #specialized = new Map<PutOff, unknown>();
 
   constructor(t: Tracer, use: NumberUse) {
     this.#t = t;
@@ -61,9 +61,9 @@ export class ChangingNumbers {
       for (const operand of asked) {
         const variable = this.#open.get(operand)!;
         this.#open.delete(operand);
-        this.#settled.set(operand, this.#plain(variable));
+        this.#specialized.set(operand, this.#plain(variable));
       }
-      operands = operands.map((operand) => replaced(operand, this.#settled));
+      operands = operands.map((operand) => replaced(operand, this.#specialized));
     }
     for (const variable of this.#open.values()) guardNumbers(t, variable);
     return t.perform(operands, body);

@@ -2,7 +2,7 @@
 
 import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
 import { known, type Variable } from '../variables/variable.ts';
@@ -10,7 +10,7 @@ import { withPrimitive } from './objects/to-primitive.ts';
 
 /** `a === b` */
 export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
-  if (differInType(t, settled(x), settled(y))) return false;
+  if (differInType(t, specialized(x), specialized(y))) return false;
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') return constantOf(t, a) === constantOf(t, b);
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
@@ -44,7 +44,7 @@ export function sameValueZero(t: Tracer, x: Variable, y: Variable): boolean {
 
 /** `a == b` */
 export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
-  const [left, right] = [settled(x), settled(y)];
+  const [left, right] = [specialized(x), specialized(y)];
   if (left.kind === 'symbolic' && isNullishConstant(right)) return isNullish(t, left);
   if (right.kind === 'symbolic' && isNullishConstant(left)) return isNullish(t, right);
   const [a, b] = [comparable(t, x), comparable(t, y)];
@@ -74,7 +74,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
 }
 
 function comparable(t: Tracer, given: Variable): Variable {
-  const variable = settled(given);
+  const variable = specialized(given);
   if (variable.kind === 'scalar') {
     throw numberNeeded(variable, 'is compared by a function of the host');
   }

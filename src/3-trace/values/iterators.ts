@@ -7,14 +7,14 @@ import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { type GrownArray, isGrown } from '../control-flow/lists/grown-array.ts';
+import { type GrowableArray, isGrown } from '../control-flow/lists/grown-array.ts';
 import { startOf, stepGrown } from '../control-flow/lists/lists.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { settled } from '../variables/choices.ts';
+import { specialized } from '../variables/choices.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import type {
   GeneratorVariable,
@@ -49,7 +49,7 @@ export function iteratorOver(
 
 /** `for (… of iterable)` begins. */
 export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
-  const iterable = settled(given);
+  const iterable = specialized(given);
   const array = asArray(t, iterable);
   if (array && isPristine(t, 'array')) return record(iteratorOver(t, array, 'values'), null, true);
   const isDriven = iterable.kind === 'iterator' || iterable.kind === 'generator';
@@ -79,7 +79,7 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 
 /** `for (const key in object)`: of an object whose prototypes add no names. */
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
-  const object = settled(given);
+  const object = specialized(given);
   if (object.kind === 'constant') {
     return overNames(t, isNullish(t, object) ? [] : plainKeys(t, object));
   }
@@ -210,8 +210,8 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   return element;
 }
 
-/** Whether there is another element is a decision of the program. Throws ChoiceMet. */
-function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrownArray): Variable | null {
+/** Whether there is another element is a decision of the program. Throws UnionMet. */
+function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrowableArray): Variable | null {
   const { position, what, next } = iterator;
   const at = position ?? startOf(t, next);
   t.journal.note(() => Object.assign(iterator, { position }));

@@ -6,14 +6,14 @@ import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
-import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../builtins/equivalents/codes.ts';
 import { readDynamicProperty } from '../dynamic-shapes/dynamic-properties.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
 import { type Key, ownAttributes, ownContent, prototypeOf } from '../heap/made-objects.ts';
 import { guardNumbers } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, settled } from '../variables/choices.ts';
+import { present, specialized } from '../variables/choices.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
 import {
@@ -38,7 +38,7 @@ const iteratorPrototypes = {
 } as const;
 
 export function readProperty(t: Tracer, object: Variable, key: string): Variable {
-  const base = settled(object);
+  const base = specialized(object);
   switch (base.kind) {
     case 'dynamic':
       return readDynamicProperty(t, base, key);
@@ -100,7 +100,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
 
 /** `base[symbol]` */
 export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
-  const base = settled(object);
+  const base = specialized(object);
   switch (base.kind) {
     case 'object':
     case 'function':
@@ -189,7 +189,7 @@ function inherited(
   if (typeof value === 'function') {
     noteFunctionRead(key, value);
     // It stands for a function of the host, which looks nothing up.
-    const original = isEquivalent(t.top.closure.code) && originalFunction(prototype, key);
+    const original = isPolyfill(t.top.closure.code) && originalFunction(prototype, key);
     if (typeof original === 'function') {
       return { kind: 'function', value: original as FunctionVariable['value'], source: null };
     }

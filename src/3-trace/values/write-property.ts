@@ -15,7 +15,7 @@ import {
 } from '../heap/made-objects.ts';
 import { constantOf, guardChange } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, settled } from '../variables/choices.ts';
+import { present, specialized } from '../variables/choices.ts';
 import {
   absent,
   type FunctionVariable,
@@ -32,7 +32,7 @@ import { writeTensorGrad } from './tensor-properties.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
 
 export function writeProperty(t: Tracer, target: Variable, key: Key, value: Variable): void {
-  const object = settled(target);
+  const object = specialized(target);
   switch (object.kind) {
     case 'newObject':
       if (key === '__proto__') break;
@@ -177,7 +177,7 @@ function callsSetter(
 
 /** `delete object[key]` */
 export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
-  const object = settled(target);
+  const object = specialized(target);
   if (object.kind === 'newObject') {
     deleteOwn(t, object, key);
     return;

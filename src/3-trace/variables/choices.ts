@@ -1,19 +1,19 @@
 /** Values of which the program chooses one, as instructions meet them. */
 
-import { absent, type ChoiceVariable, type Variable } from './variable.ts';
+import { absent, type UnionVariable, type Variable } from './variable.ts';
 
 /** Thrown where an instruction needs to know which option was chosen, before it has changed anything. */
-export class ChoiceMet extends Error {
-  override readonly name = 'ChoiceMet';
-  readonly #choice: ChoiceVariable | (() => ChoiceVariable);
+export class UnionMet extends Error {
+  override readonly name = 'UnionMet';
+  readonly #choice: UnionVariable | (() => UnionVariable);
 
   /** A choice that isn't there yet is made where the instruction begins. */
-  constructor(choice: ChoiceVariable | (() => ChoiceVariable)) {
+  constructor(choice: UnionVariable | (() => UnionVariable)) {
     super('a choice is met');
     this.#choice = choice;
   }
 
-  get choice(): ChoiceVariable {
+  get choice(): UnionVariable {
     return typeof this.#choice === 'function' ? this.#choice() : this.#choice;
   }
 }
@@ -25,18 +25,18 @@ export function resolved(variable: Variable): Variable {
   return at;
 }
 
-/** A value whose kind matters: throws ChoiceMet where it isn't known. */
-export function settled(variable: Variable): Exclude<Variable, ChoiceVariable> {
+/** A value whose kind matters: throws UnionMet where it isn't known. */
+export function specialized(variable: Variable): Exclude<Variable, UnionVariable> {
   const value = resolved(variable);
-  if (value.kind === 'choice') throw new ChoiceMet(value);
+  if (value.kind === 'choice') throw new UnionMet(value);
   return value;
 }
 
-/** An element or property that may be missing: undefined where it is. Throws ChoiceMet. */
+/** An element or property that may be missing: undefined where it is. Throws UnionMet. */
 export function present(variable: Variable | undefined): Variable | undefined {
   if (!variable) return undefined;
   const value = resolved(variable);
-  if (value.kind === 'choice' && mayBeAbsent(value)) throw new ChoiceMet(value);
+  if (value.kind === 'choice' && mayBeAbsent(value)) throw new UnionMet(value);
   return value === absent ? undefined : value;
 }
 

@@ -10,7 +10,7 @@ import type {
   FunctionVariable,
   NewObjectVariable,
   ObjectVariable,
-  ScalarVariable,
+  DeviceScalar,
 } from './variable.ts';
 
 /**
@@ -26,18 +26,18 @@ export interface ListVariable {
 }
 
 /** What every element of such an array is made of. */
-export type ElementForm =
+export type ListTreeSpec =
   | LeafForm
   /** The same in all of them. */
   | { readonly kind: 'same'; readonly value: ConstantVariable | ObjectVariable | FunctionVariable }
-  | { readonly kind: 'array'; readonly parts: readonly ElementForm[] }
+  | { readonly kind: 'array'; readonly parts: readonly ListTreeSpec[] }
   | {
       readonly kind: 'object';
-      readonly entries: readonly (readonly [string, ElementForm])[];
+      readonly entries: readonly (readonly [string, ListTreeSpec])[];
       readonly prototype: NewObjectVariable['prototype'];
     }
   /** An array of any number of elements. */
-  | { readonly kind: 'list'; readonly of: ElementForm };
+  | { readonly kind: 'list'; readonly of: ListTreeSpec };
 
 /** What a list of its own holds. */
 export interface LeafForm {
@@ -49,15 +49,15 @@ export interface LeafForm {
 }
 
 /** An array literal of the code. */
-export interface Birth {
+export interface AllocationSite {
   readonly code: Code;
   readonly pc: Pc;
   readonly grows: boolean;
 }
 
 /** The content of such an array: parallel lists, one for each leaf of the form, in its order. */
-export interface GrownList {
-  readonly form: ElementForm;
+export interface GrowableList {
+  readonly form: ListTreeSpec;
   readonly lists: readonly ListVariable[];
-  readonly length: ScalarVariable;
+  readonly length: DeviceScalar;
 }

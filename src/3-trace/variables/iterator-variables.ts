@@ -6,7 +6,7 @@ import type {
   NewCollectionVariable,
   NewTypedArrayVariable,
   ObjectVariable,
-  ScalarVariable,
+  DeviceScalar,
   Variable,
 } from './variable.ts';
 
@@ -29,7 +29,7 @@ export interface IteratorVariable {
   /** How many of the keys put in it has heard of. */
   heard: number;
   /** Of an array whose length only the program knows: the same as its value. */
-  position?: ScalarVariable | undefined;
+  position?: DeviceScalar | undefined;
   done: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { resolved, settled } from './choices.ts';
+import { resolved, specialized } from './choices.ts';
 import type { Variable } from './variable.ts';
 
 interface Arguments {
@@ -6,11 +6,11 @@ interface Arguments {
 }
 
 /** A function of the host that looks at its arguments is called for each option of a choice. */
-export function withSettledArguments<C extends Arguments>(fn: unknown, call: C): C {
+export function withSpecializedArguments<C extends Arguments>(fn: unknown, call: C): C {
   const isKnown = call.args.every((arg) => resolved(arg).kind !== 'choice');
   if (isKnown || typeof fn !== 'function' || keepsArguments.has(fn)) return call;
   const isNative = Function.prototype.toString.call(fn).endsWith('[native code] }');
-  return isNative ? { ...call, args: call.args.map(settled) } : call;
+  return isNative ? { ...call, args: call.args.map(specialized) } : call;
 }
 
 /** Functions that put their arguments somewhere as they are. */

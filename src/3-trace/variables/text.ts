@@ -3,7 +3,7 @@
 import { mapText, valuesIn } from '../../../runtime/program/number-text.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { nameOfNumber } from './number-needed.ts';
-import type { ScalarVariable, TextVariable, Variable } from './variable.ts';
+import type { DeviceScalar, TextVariable, Variable } from './variable.ts';
 
 /** Known to be true where some of it is there for sure. */
 export function truthOfText(text: TextVariable): true {
@@ -26,5 +26,5 @@ export function patternOf({ parts }: TextVariable): string {
 /** The same text of other numbers, in their order. */
 export function textOf({ parts }: TextVariable, numbers: readonly Variable[]): TextVariable {
   let next = 0;
-  return { kind: 'text', parts: mapText(parts, () => numbers[next++] as ScalarVariable) };
+  return { kind: 'text', parts: mapText(parts, () => numbers[next++] as DeviceScalar) };
 }

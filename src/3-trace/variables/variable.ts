@@ -9,7 +9,7 @@ import type { Source } from '../../guards/source.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import type { Birth, GrownList, ListVariable } from './grown-list.ts';
+import type { AllocationSite, GrowableList, ListVariable } from './grown-list.ts';
 import type {
   GeneratorVariable,
   IteratorRecordVariable,
@@ -24,11 +24,11 @@ export type Variable =
   | TensorVariable
   | ConstantVariable
   | SymbolicVariable
-  | ScalarVariable
+  | DeviceScalar
   | TextVariable
-  | ChoiceVariable
+  | UnionVariable
   | ListVariable
-  | DynamicVariable
+  | UnbackedTensor
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -84,7 +84,7 @@ export interface SymbolicVariable {
 }
 
 /** A number or truth value that the program computes; decisions on it are the program's, too. */
-export interface ScalarVariable {
+export interface DeviceScalar {
   readonly kind: 'scalar';
   readonly type: 'number' | 'boolean';
   /** One element, no dimensions. */
@@ -92,34 +92,34 @@ export interface ScalarVariable {
   /** Where the number was read, or one that it is made of. */
   readonly at?: UserPosition | undefined;
   /** Of a truth value that says which option was chosen: those for which it is true. */
-  readonly tells?: { readonly selector: Selector; readonly holds: readonly boolean[] };
+  readonly tells?: { readonly selector: UnionTag; readonly holds: readonly boolean[] };
 }
 
 /** Text that holds numbers of the program: made of them after the run, or when the program writes it. */
 export interface TextVariable {
   readonly kind: 'text';
-  readonly parts: readonly TextPart<ScalarVariable>[];
+  readonly parts: readonly TextPart<DeviceScalar>[];
 }
 
 /** Which of several values the program has chosen; those that were chosen together share one. */
-export interface Selector {
+export interface UnionTag {
   /** The number of the option. */
-  readonly which: ScalarVariable;
+  readonly which: DeviceScalar;
   /** Where the trace follows what is done with one option: its number. */
   chosen: number | null;
 }
 
 /** One of several values that are too different to be one: what is done with it is followed for each. */
-export interface ChoiceVariable {
+export interface UnionVariable {
   readonly kind: 'choice';
-  readonly selector: Selector;
+  readonly selector: UnionTag;
   readonly options: readonly Variable[];
   /** Where the options come from, for errors. */
   readonly from: string;
 }
 
 /** A tensor whose shape only the run knows: what is made of such an array, or at a number of the program. */
-export interface DynamicVariable {
+export interface UnbackedTensor {
   readonly kind: 'dynamic';
   /** A value without bytes of its own. */
   readonly tensor: Tensor;
@@ -168,9 +168,9 @@ export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
   /** Set where only the program knows how many there are; `elements` are nobody's to read then. */
-  grown?: GrownList | undefined;
+  grown?: GrowableList | undefined;
   /** The literal that it is, and whether it is known to grow in branches and loops. */
-  readonly born?: Birth;
+  readonly born?: AllocationSite;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
   /** Of sloppy code: the parameters' variables by their places among the elements, which are the same. */

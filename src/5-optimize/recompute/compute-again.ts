@@ -20,7 +20,7 @@ export interface Recomputed {
  * be made again stay as well. What is `brief` and only leads to what an op reads isn't held for later ops: they
  * make it once more.
  */
-export function computeAgain(
+export function recomputeInBackward(
   facts: ForwardFacts,
   stays: ReadonlySet<ValueId>,
   brief: ReadonlySet<ValueId> = new Set(),

@@ -1,6 +1,6 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
-import { computeAgain } from './compute-again.ts';
+import { recomputeInBackward } from './compute-again.ts';
 import { ForwardFacts } from './forward-facts.ts';
 import { forwardOfStep } from './forward-of-step.ts';
 
@@ -26,5 +26,5 @@ export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Sta
       if (!isInside) stays.add(id);
     }
   }
-  return { ...given, program: computeAgain(facts, stays).program };
+  return { ...given, program: recomputeInBackward(facts, stays).program };
 }

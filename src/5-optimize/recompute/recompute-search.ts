@@ -1,7 +1,7 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
-import { computeAgain, type Recomputed } from './compute-again.ts';
+import { recomputeInBackward, type Recomputed } from './compute-again.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 export interface Choice extends Recomputed {
@@ -101,7 +101,7 @@ export class RecomputeSearch {
   #try(base: Base, step: number): Choice {
     const known = base.tried.get(step);
     if (known) return known;
-    const recomputed = computeAgain(this.#facts, this.#keptAt(base, step), base.brief);
+    const recomputed = recomputeInBackward(this.#facts, this.#keptAt(base, step), base.brief);
     this.#left -= Math.max(recomputed.program.ops.length, effort / most);
     const choice = { ...recomputed, bytes: this.#costOf(recomputed.program) };
     base.tried.set(step, choice);

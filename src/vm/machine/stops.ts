@@ -3,7 +3,7 @@ import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import type { Machine, MachineFor } from '../frames/machine.ts';
-import { putDown } from '../frames/put-down.ts';
+import { copyFrameState } from '../frames/put-down.ts';
 import { stopped } from '../frames/stopped.ts';
 import { Suspended } from '../frames/suspended.ts';
 import { interpretOne } from '../interpreter/interpret.ts';
@@ -45,7 +45,7 @@ export function stopsEverywhere(
         current = copyOf(current);
         continue;
       }
-      if (Suspended.is(result)) putDown(current, frame);
+      if (Suspended.is(result)) copyFrameState(current, frame);
       return result;
     }
   };

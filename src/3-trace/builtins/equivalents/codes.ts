@@ -2,11 +2,11 @@ import type { Code } from '../../../vm/bytecode/code.ts';
 
 const codes = new WeakSet<Code>();
 
-export function noteEquivalent(code: Code): void {
+export function notePolyfill(code: Code): void {
   codes.add(code);
 }
 
 /** Code that stands for the host's: no place in it is the user's. */
-export function isEquivalent(code: Code): boolean {
+export function isPolyfill(code: Code): boolean {
   return codes.has(code);
 }

@@ -5,10 +5,10 @@ import { resolved } from '../../variables/choices.ts';
 import {
   absent,
   type NewArrayVariable,
-  type Selector,
+  type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
-import type { Way } from '../follow.ts';
+import type { TracedBranch } from '../follow.ts';
 import { isSame } from '../merge/is-same.ts';
 import { elementKey } from '../places/object-places.ts';
 import type { Place } from '../places/place.ts';
@@ -17,7 +17,7 @@ import type { Held, State } from '../places/state.ts';
 /** What an array holds where a way ends. */
 export interface ArrayContent {
   /** Says which of `items` it is; null: there is but one. */
-  readonly selector: Selector | null;
+  readonly selector: UnionTag | null;
   readonly items: readonly (readonly Variable[])[];
 }
 
@@ -35,7 +35,7 @@ export function arraysOfLengths(
   t: Tracer,
   places: readonly Place[],
   before: State,
-  ways: readonly Way[],
+  ways: readonly TracedBranch[],
 ): Map<NewArrayVariable, ArrayOfLengths> {
   const found = new Map<NewArrayVariable, ArrayOfLengths>();
   const arrays = new Set(places.flatMap(({ part, array }) => (part === 'element' && array) || []));

@@ -4,12 +4,12 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElement, arrayLength, asArray } from '../../values/arrays.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import {
-  type ChoiceVariable,
+  type UnionVariable,
   known,
-  type ScalarVariable,
+  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -18,11 +18,11 @@ import { asNumber } from '../numbers/scalars.ts';
 import { isGrown } from './grown-array.ts';
 import { grownElement, setGrownElement } from './lists.ts';
 
-/** `array[index]`: one of the elements, or undefined. Throws ChoiceMet; on each way the index is known. */
-export function elementAt(t: Tracer, base: Variable, index: ScalarVariable): Variable {
+/** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each way the index is known. */
+export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   const array = expectArray(t, base, index);
   if (isGrown(array)) return grownElement(t, array, index);
-  const found = settled(choiceOfIndex(t, arrayLength(t, array), index));
+  const found = specialized(choiceOfIndex(t, arrayLength(t, array), index));
   return found === outside
     ? undefinedVariable
     : arrayElement(t, array, constantOf(t, found) as number);
@@ -32,7 +32,7 @@ export function elementAt(t: Tracer, base: Variable, index: ScalarVariable): Var
 export function setGrownAt(
   t: Tracer,
   base: Variable,
-  index: ScalarVariable,
+  index: DeviceScalar,
   value: Variable,
 ): boolean {
   const array = asArray(t, base);
@@ -41,22 +41,22 @@ export function setGrownAt(
   return true;
 }
 
-/** The index as one of those that the array has, or its end. Throws ChoiceMet; on each way it is known. */
-export function indexIn(t: Tracer, base: Variable, index: ScalarVariable): Variable {
+/** The index as one of those that the array has, or its end. Throws UnionMet; on each way it is known. */
+export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   // At its end it grows.
   const count = arrayLength(t, expectArray(t, base, index)) + 1;
-  const found = settled(choiceOfIndex(t, count, index));
+  const found = specialized(choiceOfIndex(t, count, index));
   if (found !== outside) return found;
   // As where the language throws: the run ends without an effect, and the call runs as it is written.
   throw new GraphBreak('throw', 'an array is written past its end');
 }
 
-export function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): ChoiceVariable {
+export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): UnionVariable {
   const existing = indices.get(index)?.get(count);
   if (existing) return existing;
   const options = Array.from({ length: count }, (_, i) => known(i));
   const choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
-  const counts = indices.get(index) ?? new Map<number, ChoiceVariable>();
+  const counts = indices.get(index) ?? new Map<number, UnionVariable>();
   // It is a value of the branch or turn that it is asked in.
   t.journal.note(() => counts.delete(count));
   indices.set(index, counts.set(count, choice));
@@ -64,10 +64,10 @@ export function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): 
 }
 
 /** By what is asked: the ways that follow from one question meet the same answer. */
-const indices = new WeakMap<ScalarVariable, Map<number, ChoiceVariable>>();
+const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 
-function expectArray(t: Tracer, base: Variable, index: ScalarVariable) {
+function expectArray(t: Tracer, base: Variable, index: DeviceScalar) {
   const array = asArray(t, base);
   if (array) return array;
   throw numberNeeded(index, 'is the key of something else than an array');

@@ -7,12 +7,12 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isSame } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/choices.ts';
-import type { ElementForm, LeafForm } from '../../variables/grown-list.ts';
+import type { ListTreeSpec, LeafForm } from '../../variables/grown-list.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 import { idOf } from '../places/object-ids.ts';
 
 /** What the value is made of as an element; null where no list can hold it. */
-export function formOf(t: Tracer, given: Variable, at = t.position()): ElementForm | null {
+export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeSpec | null {
   const value = resolved(given);
   const scalar = (of: 'number' | 'boolean'): LeafForm => ({
     kind: 'leaf',
@@ -59,13 +59,13 @@ function formsOf(
   t: Tracer,
   values: readonly Variable[],
   at: UserPosition | undefined,
-): readonly ElementForm[] | null {
+): readonly ListTreeSpec[] | null {
   const forms = values.map((value) => formOf(t, value, at));
   return forms.every((form) => form !== null) ? forms : null;
 }
 
 /** What elements of both forms are made of; null where one array can't hold them. */
-export function joinForms(t: Tracer, a: ElementForm, b: ElementForm): ElementForm | null {
+export function joinForms(t: Tracer, a: ListTreeSpec, b: ListTreeSpec): ListTreeSpec | null {
   if (a.kind === 'leaf' && b.kind === 'leaf') {
     return a.of === b.of && sameSpec(a.spec, b.spec) ? a : null;
   }
@@ -92,16 +92,16 @@ export function joinForms(t: Tracer, a: ElementForm, b: ElementForm): ElementFor
 }
 
 /** What elements of all the forms are made of; null where one array can't hold them. */
-export function joinAll(t: Tracer, [first, ...rest]: readonly ElementForm[]): ElementForm | null {
+export function joinAll(t: Tracer, [first, ...rest]: readonly ListTreeSpec[]): ListTreeSpec | null {
   if (!first) return null;
-  return rest.reduce<ElementForm | null>((so, form) => so && joinForms(t, so, form), first);
+  return rest.reduce<ListTreeSpec | null>((so, form) => so && joinForms(t, so, form), first);
 }
 
 function joinEach(
   t: Tracer,
-  a: readonly ElementForm[],
-  b: readonly ElementForm[],
-): readonly ElementForm[] | null {
+  a: readonly ListTreeSpec[],
+  b: readonly ListTreeSpec[],
+): readonly ListTreeSpec[] | null {
   const parts = a.map((form, i) => joinForms(t, form, b[i]!));
   return parts.every((part) => part !== null) ? parts : null;
 }
@@ -112,13 +112,13 @@ export function isSameValue(t: Tracer, a: Variable, b: Variable): boolean {
   return Object.is(constantOf(t, a), constantOf(t, b));
 }
 
-type Entries = Extract<ElementForm, { kind: 'object' }>['entries'];
+type Entries = Extract<ListTreeSpec, { kind: 'object' }>['entries'];
 
 const sameKeys = (a: Entries, b: Entries): boolean =>
   a.length === b.length && a.every(([key], i) => key === b[i]![0]);
 
 /** The forms of what an array holds. */
-function elementsOf(form: ElementForm): readonly ElementForm[] | null {
+function elementsOf(form: ListTreeSpec): readonly ListTreeSpec[] | null {
   if (form.kind === 'array') return form.parts;
   return form.kind === 'list' ? [form.of] : null;
 }
@@ -132,7 +132,7 @@ export interface Column {
 }
 
 /** The leaves of a form, in its order. */
-export function columnsOf(form: ElementForm): readonly Column[] {
+export function columnsOf(form: ListTreeSpec): readonly Column[] {
   switch (form.kind) {
     case 'leaf':
       return [{ of: form.of, depth: 0, spec: form.spec }];
@@ -152,7 +152,7 @@ export function columnsOf(form: ElementForm): readonly Column[] {
 }
 
 /** The form as text: the same for forms that are alike. */
-export function formText(t: Tracer, form: ElementForm): string {
+export function formText(t: Tracer, form: ListTreeSpec): string {
   switch (form.kind) {
     case 'leaf':
       return form.of === 'tensor' ? formatSpec(form.spec) : form.of;
@@ -174,7 +174,7 @@ export function formText(t: Tracer, form: ElementForm): string {
 }
 
 /** Where the first element came from. */
-function originOf(form: ElementForm): UserPosition | undefined {
+function originOf(form: ListTreeSpec): UserPosition | undefined {
   switch (form.kind) {
     case 'leaf':
       return form.at;
@@ -190,7 +190,7 @@ function originOf(form: ElementForm): UserPosition | undefined {
 }
 
 /** The array holds elements of one form, and gets another one: both lines are named. */
-export function unlike(t: Tracer, form: ElementForm, given: Variable): GraphBreak {
+export function unlike(t: Tracer, form: ListTreeSpec, given: Variable): GraphBreak {
   const other = formOf(t, given);
   if (!other) return unlistable(given);
   const where = (position: UserPosition | undefined) =>
@@ -204,7 +204,7 @@ export function unlike(t: Tracer, form: ElementForm, given: Variable): GraphBrea
   );
 }
 
-function held(t: Tracer, form: ElementForm): string {
+function held(t: Tracer, form: ListTreeSpec): string {
   const text = formText(t, form);
   if (form.kind !== 'leaf') return text;
   return form.of === 'tensor' ? `${text} tensors` : `${text}s`;

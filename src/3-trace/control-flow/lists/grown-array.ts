@@ -4,21 +4,21 @@ import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/choices.ts';
-import type { ElementForm, GrownList } from '../../variables/grown-list.ts';
+import type { ListTreeSpec, GrowableList } from '../../variables/grown-list.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { formOf, joinForms, unlike, unlistable } from './element-form.ts';
 import { grownOf, notThere } from './list-elements.ts';
 import { markListed } from './listed.ts';
 
 /** An array that has become a list of the program. */
-export type GrownArray = NewArrayVariable & { readonly grown: GrownList };
+export type GrowableArray = NewArrayVariable & { readonly grown: GrowableList };
 
-export function isGrown(variable: Variable): variable is GrownArray {
+export function isGrown(variable: Variable): variable is GrowableArray {
   return variable.kind === 'newArray' && variable.grown !== undefined;
 }
 
 /** The list that the value is, or, of an array from outside, that is all of its content. */
-export function grownIn(t: Tracer, variable: Variable): GrownArray | undefined {
+export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefined {
   if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
   const changed = t.effects.array(variable.value);
   if (!changed?.whole || !isGrown(changed.content)) return undefined;
@@ -31,10 +31,10 @@ export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
   /** What its elements will be made of. */
-  readonly form: ElementForm;
+  readonly form: ListTreeSpec;
   readonly #otherwise: GraphBreak;
 
-  constructor(array: NewArrayVariable, form: ElementForm, otherwise = changesElsewhere()) {
+  constructor(array: NewArrayVariable, form: ListTreeSpec, otherwise = changesElsewhere()) {
     super('the length of an array differs');
     this.array = array;
     this.form = form;
@@ -71,11 +71,11 @@ const changesElsewhere = (): GraphBreak =>
 export function withGrown<T>(
   t: Tracer,
   follow: (grown: Iterable<NewArrayVariable>) => T,
-  expected: ReadonlyMap<NewArrayVariable, ElementForm> = new Map(),
+  expected: ReadonlyMap<NewArrayVariable, ListTreeSpec> = new Map(),
 ): T {
   // What they held before them.
   const grownHere = new Map<NewArrayVariable, Variable[]>();
-  const growHere = (array: NewArrayVariable, form: ElementForm) => {
+  const growHere = (array: NewArrayVariable, form: ListTreeSpec) => {
     const { elements } = array;
     grow(t, array, form);
     grownHere.set(array, elements);
@@ -119,14 +119,14 @@ function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grow
 }
 
 /** From here on the length of the array is a value of the program. `form`: what it is going to hold. */
-export function grow(t: Tracer, array: NewArrayVariable, form: ElementForm): void {
+export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): void {
   if (array.grown) return;
   t.control.plans.usesLists = true;
   const { elements } = array;
-  let own: ElementForm | null = null;
+  let own: ListTreeSpec | null = null;
   for (const element of elements) {
     const next = expectForm(t, element, bornAt(array));
-    const joined: ElementForm | null = own ? joinForms(t, own, next) : next;
+    const joined: ListTreeSpec | null = own ? joinForms(t, own, next) : next;
     if (!joined) throw unlike(t, own!, element);
     own = joined;
   }
@@ -143,13 +143,13 @@ export function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
 }
 
 /** Throws a break where no list can hold the value. */
-export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ElementForm {
+export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ListTreeSpec {
   const form = formOf(t, value, at);
   if (form) return form;
   throw unlistable(value);
 }
 
-export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrownList): void {
+export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrowableList): void {
   const { grown: before, elements } = array;
   t.journal.note(() => Object.assign(array, { grown: before, elements }));
   Object.assign(array, { grown, elements: notThere });

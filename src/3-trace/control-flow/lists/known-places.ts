@@ -7,8 +7,8 @@ import { add, eq, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayLength, asArray } from '../../values/arrays.ts';
-import { settled } from '../../variables/choices.ts';
-import type { ScalarVariable, Variable } from '../../variables/variable.ts';
+import { specialized } from '../../variables/choices.ts';
+import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 import { asNumber } from '../numbers/scalars.ts';
 import { choiceOfIndex } from './element-at.ts';
 import { grownIn } from './grown-array.ts';
@@ -30,7 +30,7 @@ const counting = new Map<unknown, readonly Counted[]>([
 ]);
 
 /**
- * The arguments, with places and counts of an array of known length that are known on each path. Throws ChoiceMet
+ * The arguments, with places and counts of an array of known length that are known on each path. Throws UnionMet
  * where a run decides one: the call is followed for each that it may be.
  */
 export function withKnownPlaces(
@@ -47,17 +47,17 @@ export function withKnownPlaces(
   return args.map((arg, i) => {
     const what = counted[i];
     if (!what || arg.kind !== 'scalar') return arg;
-    return settled(choiceOfIndex(t, length + 1, limited(t, arg, what, length)));
+    return specialized(choiceOfIndex(t, length + 1, limited(t, arg, what, length)));
   });
 }
 
 function limited(
   t: Tracer,
-  number: ScalarVariable,
+  number: DeviceScalar,
   what: 'place' | 'count',
   length: number,
-): ScalarVariable {
-  const known = limits.get(number) ?? new Map<string, ScalarVariable>();
+): DeviceScalar {
+  const known = limits.get(number) ?? new Map<string, DeviceScalar>();
   limits.set(number, known);
   const key = `${what} ${length}`;
   const existing = known.get(key);
@@ -79,4 +79,4 @@ function within(x: Tensor, what: 'place' | 'count', length: number): Tensor {
 }
 
 /** The paths that follow from one number meet the same choice. */
-const limits = new WeakMap<ScalarVariable, Map<string, ScalarVariable>>();
+const limits = new WeakMap<DeviceScalar, Map<string, DeviceScalar>>();

@@ -7,13 +7,13 @@ import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
-import type { ElementForm, GrownList, LeafForm, ListVariable } from '../../variables/grown-list.ts';
+import { specialized } from '../../variables/choices.ts';
+import type { ListTreeSpec, GrowableList, LeafForm, ListVariable } from '../../variables/grown-list.ts';
 import {
   absent,
   type NewArrayVariable,
   type NewObjectVariable,
-  type ScalarVariable,
+  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -34,12 +34,12 @@ import {
   unlistable,
 } from './element-form.ts';
 
-export function lengthScalar(t: Tracer, length: number): ScalarVariable {
+export function lengthScalar(t: Tracer, length: number): DeviceScalar {
   return { kind: 'scalar', type: 'number', tensor: constantTensor(t, length, t.device) };
 }
 
 /** Known elements as lists of the program. Throws a break where one is of another form. */
-export function grownOf(t: Tracer, elements: readonly Variable[], form: ElementForm): GrownList {
+export function grownOf(t: Tracer, elements: readonly Variable[], form: ListTreeSpec): GrowableList {
   const columns = columnsOf(form);
   // Without a tensor or number nobody knows how many there are.
   if (columns.length === 0)
@@ -78,17 +78,17 @@ function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>)
 
 /**
  * What each list gets of the element. Throws a break that names both lines where it is of another form, and
- * ChoiceMet.
+ * UnionMet.
  */
-export function leavesOf(t: Tracer, form: ElementForm, element: Variable): Tensor[] {
+export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tensor[] {
   const found: Tensor[] = [];
   if (!collect(t, form, element, found)) throw unlike(t, form, element);
   return found;
 }
 
 /** False: it is of another form. What is read where there is no element is refused by the run. */
-function collect(t: Tracer, form: ElementForm, given: Variable, found: Tensor[]): boolean {
-  const value = settled(given);
+function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]): boolean {
+  const value = specialized(given);
   const isMissing = value === absent || value === undefinedVariable;
   if (isMissing && form.kind !== 'same') {
     throw new GraphBreak('throw', 'an array that grows gets an element that is missing');
@@ -141,7 +141,7 @@ function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor 
   if (typeOfScalar(t, value) !== of) return null;
   if (value.kind === 'scalar') return of === 'boolean' ? asTruth(t, value) : asNumber(t, value);
   if (value.kind === 'symbolic') {
-    return (scalarBinary(t, '+', lengthScalar(t, 0), value) as ScalarVariable).tensor;
+    return (scalarBinary(t, '+', lengthScalar(t, 0), value) as DeviceScalar).tensor;
   }
   return constantTensor(t, (value as { readonly value: number | boolean }).value, t.device);
 }
@@ -149,11 +149,11 @@ function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor 
 /** The element whose leaves are these values of the program. */
 export function elementOf(
   t: Tracer,
-  { form, lists }: GrownList,
+  { form, lists }: GrowableList,
   leaves: readonly Tensor[],
 ): Variable {
   let next = 0;
-  const build = (part: ElementForm): Variable => {
+  const build = (part: ListTreeSpec): Variable => {
     switch (part.kind) {
       case 'leaf': {
         const tensor = leaves[next++]!;
@@ -178,7 +178,7 @@ export function elementOf(
         const inner = columnsOf(part.of).map(({ of, depth }): ListVariable => {
           return { kind: 'list', tensor: leaves[next++]!, of, depth };
         });
-        const length: ScalarVariable = { kind: 'scalar', type: 'number', tensor: leaves[next++]! };
+        const length: DeviceScalar = { kind: 'scalar', type: 'number', tensor: leaves[next++]! };
         return nested({ form: part.of, lists: inner, length });
       }
     }
@@ -188,12 +188,12 @@ export function elementOf(
   return element;
 }
 
-function nested(grown: GrownList): NewArrayVariable {
+function nested(grown: GrowableList): NewArrayVariable {
   return { ...grownArray(grown), listed: true };
 }
 
 /** An array that is nothing but its lists. */
-export function grownArray(grown: GrownList): NewArrayVariable {
+export function grownArray(grown: GrowableList): NewArrayVariable {
   return { kind: 'newArray', elements: notThere, grown };
 }
 

@@ -5,12 +5,12 @@ import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { ChoiceMet, resolved, settled } from '../../variables/choices.ts';
-import type { GrownList } from '../../variables/grown-list.ts';
+import { UnionMet, resolved, specialized } from '../../variables/choices.ts';
+import type { GrowableList } from '../../variables/grown-list.ts';
 import {
-  type ChoiceVariable,
+  type UnionVariable,
   known,
-  type ScalarVariable,
+  type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
 import { chosenBy } from '../merge/choice.ts';
@@ -21,12 +21,12 @@ export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
   return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
 }
 
-/** Throws ChoiceMet; on each way it is known. */
+/** Throws UnionMet; on each way it is known. */
 export function isThere(
   t: Tracer,
-  grown: GrownList,
-  key: string | ScalarVariable,
-  place: () => ScalarVariable,
+  grown: GrowableList,
+  key: string | DeviceScalar,
+  place: () => DeviceScalar,
 ): boolean {
   return (
     answerTo(t, grown, key, [there, none], () => {
@@ -42,29 +42,29 @@ export function isThere(
 }
 
 /** Whether it was asked before, and this is the way on which there is an element. */
-export function isKnownIndex({ length }: GrownList, index: ScalarVariable): boolean {
+export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boolean {
   const asked = questions.get(length)?.get(index);
   return asked !== undefined && resolved(asked) === there;
 }
 
 /** By what is asked of which length: the ways that follow from one question meet the same answer. */
-const questions = new WeakMap<ScalarVariable, Map<string | ScalarVariable, ChoiceVariable>>();
+const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const ways = [there, last, none];
 
-/** The answer on the way that is followed. Throws ChoiceMet where the question is asked for the first time. */
+/** The answer on the way that is followed. Throws UnionMet where the question is asked for the first time. */
 export function answerTo(
   t: Tracer,
-  { length }: GrownList,
-  key: string | ScalarVariable,
+  { length }: GrowableList,
+  key: string | DeviceScalar,
   answers: readonly Variable[],
   which: () => Tensor,
 ): Variable {
   const existing = questions.get(length)?.get(key);
-  if (existing) return settled(existing);
-  throw new ChoiceMet(() => {
+  if (existing) return specialized(existing);
+  throw new UnionMet(() => {
     const choice = chosenBy(t, which(), answers, 'an element of an array');
-    const asked = questions.get(length) ?? new Map<string | ScalarVariable, ChoiceVariable>();
+    const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
     // It is a value of the branch or turn that it is asked in.
     t.journal.note(() => asked.delete(key));
     questions.set(length, asked.set(key, choice));

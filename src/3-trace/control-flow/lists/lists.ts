@@ -15,18 +15,18 @@ import {
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { GrownList } from '../../variables/grown-list.ts';
+import type { GrowableList } from '../../variables/grown-list.ts';
 import {
   known,
   type NewArrayVariable,
-  type ScalarVariable,
+  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { asNumber, constantTensor, scalarBinary } from '../numbers/scalars.ts';
 import { idOf } from '../places/object-ids.ts';
 import { formOf, formText, joinForms, unlike } from './element-form.ts';
-import { type GrownArray, Grows, grow, setGrown } from './grown-array.ts';
+import { type GrowableArray, Grows, grow, setGrown } from './grown-array.ts';
 import { elementOf, grownOf, leavesOf, lengthScalar } from './list-elements.ts';
 import {
   answerTo,
@@ -41,7 +41,7 @@ import {
 import { expectUnlisted, markListed } from './listed.ts';
 
 /** `push`; answers the new length. */
-export function pushGrown(t: Tracer, array: GrownArray, items: readonly Variable[]): Variable {
+export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Variable[]): Variable {
   expectUnlisted(array);
   const rows = items.map((item) => leavesFor(t, array, item));
   for (const row of rows) {
@@ -57,7 +57,7 @@ export function pushGrown(t: Tracer, array: GrownArray, items: readonly Variable
 }
 
 /** What each list gets of the element. An array that turns out to need a wider form becomes a list anew. */
-function leavesFor(t: Tracer, array: GrownArray, item: Variable): Tensor[] {
+function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
   const { form } = array.grown;
   const other = formOf(t, item);
   const wide = other && joinForms(t, form, other);
@@ -70,8 +70,8 @@ function leavesFor(t: Tracer, array: GrownArray, item: Variable): Tensor[] {
 /** The lists of the array become others. */
 function changeLists(
   t: Tracer,
-  array: GrownArray,
-  length: ScalarVariable,
+  array: GrowableArray,
+  length: DeviceScalar,
   change: (list: Tensor, index: number) => Tensor,
 ): void {
   const { form, lists } = array.grown;
@@ -79,12 +79,12 @@ function changeLists(
   setGrown(t, array, { form, lists: changed, length });
 }
 
-function counted(t: Tracer, length: ScalarVariable, by: number): ScalarVariable {
-  return scalarBinary(t, '+', length, known(by)) as ScalarVariable;
+function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
+  return scalarBinary(t, '+', length, known(by)) as DeviceScalar;
 }
 
-/** `pop`. Throws ChoiceMet: on each way it is known whether there is an element. */
-export function popGrown(t: Tracer, array: GrownArray): Variable {
+/** `pop`. Throws UnionMet: on each way it is known whether there is an element. */
+export function popGrown(t: Tracer, array: GrowableArray): Variable {
   expectUnlisted(array);
   const { grown } = array;
   const lastPlace = () => counted(t, grown.length, -1);
@@ -97,11 +97,11 @@ export function popGrown(t: Tracer, array: GrownArray): Variable {
   return element;
 }
 
-/** `array[index]`, counted from the end where `fromEnd`. Throws ChoiceMet as `popGrown` does. */
+/** `array[index]`, counted from the end where `fromEnd`. Throws UnionMet as `popGrown` does. */
 export function grownElement(
   t: Tracer,
-  { grown }: GrownArray,
-  index: number | ScalarVariable,
+  { grown }: GrowableArray,
+  index: number | DeviceScalar,
   fromEnd = false,
 ): Variable {
   const place = () => {
@@ -116,8 +116,8 @@ export function grownElement(
 /** `array[index] = value`; at its end it grows. */
 export function setGrownElement(
   t: Tracer,
-  array: GrownArray,
-  index: number | ScalarVariable,
+  array: GrowableArray,
+  index: number | DeviceScalar,
   value: Variable,
 ): void {
   expectUnlisted(array);
@@ -155,51 +155,51 @@ export function setGrownElement(
 }
 
 /** `length = 0` */
-export function clearGrown(t: Tracer, array: GrownArray): void {
+export function clearGrown(t: Tracer, array: GrowableArray): void {
   expectUnlisted(array);
   setGrown(t, array, grownOf(t, [], array.grown.form));
 }
 
 /** The elements of another array go to the end. */
-export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrownArray): void {
+export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableArray): void {
   expectUnlisted(array);
   if (!array.grown && array.elements.length === 0) {
     setGrown(t, array, other.grown);
     return;
   }
   grow(t, array, other.grown.form);
-  const { form, length } = (array as GrownArray).grown;
+  const { form, length } = (array as GrowableArray).grown;
   if (formText(t, form) !== formText(t, other.grown.form)) {
     const wide = joinForms(t, form, other.grown.form);
     const refused = unlike(t, form, other);
     throw wide ? new Grows(array, wide, refused) : refused;
   }
   const more = other.grown;
-  const total = scalarBinary(t, '+', length, more.length) as ScalarVariable;
-  changeLists(t, array as GrownArray, total, (list, i) =>
+  const total = scalarBinary(t, '+', length, more.length) as DeviceScalar;
+  changeLists(t, array as GrowableArray, total, (list, i) =>
     t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) =>
       bind1(listConcat, [a as Tensor, b as Tensor]),
     ),
   );
 }
 
-/** Whether an iteration goes on; then its next element. Throws ChoiceMet. */
+/** Whether an iteration goes on; then its next element. Throws UnionMet. */
 export function stepGrown(
   t: Tracer,
-  { grown }: GrownArray,
-  position: ScalarVariable,
-): { readonly element: Variable; readonly next: ScalarVariable } | null {
+  { grown }: GrowableArray,
+  position: DeviceScalar,
+): { readonly element: Variable; readonly next: DeviceScalar } | null {
   if (!isThere(t, grown, position, () => position)) return null;
   return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
 }
 
 /** The position of an iteration that has taken so many steps. */
-export function startOf(t: Tracer, steps: number): ScalarVariable {
+export function startOf(t: Tracer, steps: number): DeviceScalar {
   return lengthScalar(t, steps);
 }
 
 /** The element at an index that the array has. */
-function elementAtPlace(t: Tracer, grown: GrownList, index: ScalarVariable): Variable {
+function elementAtPlace(t: Tracer, grown: GrowableList, index: DeviceScalar): Variable {
   const at = asNumber(t, index);
   const leaves = grown.lists.map(({ tensor }) =>
     t.perform<Tensor>([tensor, at], ([list, i]) => bind1(listAt, [list as Tensor, i as Tensor])),
@@ -207,11 +207,11 @@ function elementAtPlace(t: Tracer, grown: GrownList, index: ScalarVariable): Var
   return elementOf(t, grown, leaves);
 }
 
-/** `index in array`. Throws ChoiceMet. */
+/** `index in array`. Throws UnionMet. */
 export function isInGrown(
   t: Tracer,
-  { grown }: GrownArray,
-  index: number | ScalarVariable,
+  { grown }: GrowableArray,
+  index: number | DeviceScalar,
 ): boolean {
   const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
   return isThere(t, grown, typeof index === 'number' ? `false ${index}` : index, place);

@@ -2,12 +2,12 @@
 
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/choices.ts';
-import type { ElementForm, ListVariable } from '../../variables/grown-list.ts';
+import type { ListTreeSpec, ListVariable } from '../../variables/grown-list.ts';
 import {
-  type ChoiceVariable,
+  type UnionVariable,
   known,
   type NewArrayVariable,
-  type ScalarVariable,
+  type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
 import type { Build, Values } from '../merge/build-structure.ts';
@@ -24,7 +24,7 @@ export function listForm(
   present: readonly Variable[],
   isOld: (variable: Variable) => boolean,
   grows: boolean,
-): ElementForm | null {
+): ListTreeSpec | null {
   const arrays = arraysIn(present, grows);
   if (!arrays || arrays.some(isOld)) return null;
   if (arrays.every(isGrown)) return null;
@@ -62,8 +62,8 @@ function arraysIn(
 }
 
 /** One leaf for each list of the form, and the length. */
-export function addLists(t: Tracer, ways: Values, form: ElementForm, leaves: Leaf[]): Build {
-  const arrays = ways as readonly (NewArrayVariable | ChoiceVariable | null)[];
+export function addLists(t: Tracer, ways: Values, form: ListTreeSpec, leaves: Leaf[]): Build {
+  const arrays = ways as readonly (NewArrayVariable | UnionVariable | null)[];
   const text = formText(t, form);
   const lists = columnsOf(form).map((_, index) => {
     const values = arrays.map((array): LeafVariable | null => {
@@ -88,7 +88,7 @@ export function addLists(t: Tracer, ways: Values, form: ElementForm, leaves: Lea
     const array = grownArray({
       form,
       lists: lists.map((index) => joined[index] as ListVariable),
-      length: joined[length] as ScalarVariable,
+      length: joined[length] as DeviceScalar,
     });
     made.set(build, array);
     return Object.assign(array, { listed });

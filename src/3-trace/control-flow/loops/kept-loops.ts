@@ -1,6 +1,6 @@
 import { keptBecause } from '../../../traces/kept-loops.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import { isEquivalent } from '../../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../../builtins/equivalents/codes.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 
@@ -17,7 +17,7 @@ export function requestLoop(t: Tracer): void {
       plans.keep(code, loop, keptBecause.asked);
     }
     // The loop of a method that calls back is around the callback.
-    if (depth > 0 && !isEquivalent(t.frames[depth - 1]!.closure.code)) return;
+    if (depth > 0 && !isPolyfill(t.frames[depth - 1]!.closure.code)) return;
   }
 }
 

@@ -5,7 +5,7 @@
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ElementForm } from '../../variables/grown-list.ts';
+import type { ListTreeSpec } from '../../variables/grown-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
 import type { Leaf, LeafVariable } from '../merge/leaf.ts';
 import type { Unified } from '../merge/unify.ts';
@@ -32,7 +32,7 @@ export class KnownLoop {
   /** By the key of the place, in which objects have the number that they are reached with. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
   /** Arrays that are lists before it, by the number that they are reached with. */
-  readonly grown = new Map<number, { readonly born: Pc | undefined; readonly form: ElementForm }>();
+  readonly grown = new Map<number, { readonly born: Pc | undefined; readonly form: ListTreeSpec }>();
 }
 
 export class LoopMemory {
@@ -51,8 +51,8 @@ export class LoopMemory {
 export function growing(
   { grown }: KnownLoop,
   made: ReadonlySet<Variable>,
-): ReadonlyMap<NewArrayVariable, ElementForm> {
-  const arrays = new Map<NewArrayVariable, ElementForm>();
+): ReadonlyMap<NewArrayVariable, ListTreeSpec> {
+  const arrays = new Map<NewArrayVariable, ListTreeSpec>();
   if (grown.size === 0) return arrays;
   for (const [variable, number] of numbered(made)) {
     const known = grown.get(number);

@@ -6,7 +6,7 @@ import type { LoopDecision } from '../../../traces/trace-result.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import type { Birth } from '../../variables/grown-list.ts';
+import type { AllocationSite } from '../../variables/grown-list.ts';
 
 /** What is known of a loop whose end depends on values of the program. `peeled`: one after its first turn. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
@@ -61,7 +61,7 @@ export class LoopPlans {
   /** The function is traced again from its start. */
   choose(code: Code, loop: Loop, plan: LoopPlan): never {
     this.#note(code, loop, plan);
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   #note(code: Code, { header }: Loop, plan: LoopPlan): void {
@@ -103,7 +103,7 @@ export class LoopPlans {
   /** The function is traced again, with shapes that only the run knows. */
   openShapes(): never {
     this.shapesDiffer = true;
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   /** Whether tensors require gradients is kept where only the run knows it. */
@@ -112,7 +112,7 @@ export class LoopPlans {
   /** The function is traced again, and keeps it. */
   trackGradients(): never {
     this.tracksGradients = true;
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   readonly #toldApart = new Set<string>();
@@ -141,7 +141,7 @@ export class LoopPlans {
     this.unrolled.length = 0;
     this.kept.length = 0;
     this.unrolledBecause = null;
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   /** Arrays of that literal grow in branches and loops. */
@@ -150,10 +150,10 @@ export class LoopPlans {
   }
 
   /** The function is traced again, with lists for the arrays of that literal. */
-  growFrom({ code, pc }: Birth): never {
+  growFrom({ code, pc }: AllocationSite): never {
     const places = this.#growing.get(code) ?? new Set();
     this.#growing.set(code, places.add(pc));
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   /** Arrays from outside grow in branches and loops. */
@@ -164,7 +164,7 @@ export class LoopPlans {
   /** The function is traced again, with a list for that array from outside. */
   growOutside(source: Source): never {
     this.#growingOutside.add(sourceKey(source));
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   readonly #sorts = new Map<Code, Map<Pc, SortPlan>>();
@@ -180,7 +180,7 @@ export class LoopPlans {
     const known = places.get(pc);
     if (known === 'inserted' || known === plan) return;
     this.#sorts.set(code, places.set(pc, plan));
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   readonly #stops = new Map<Code, Map<Pc, BreakRecord>>();
@@ -194,7 +194,7 @@ export class LoopPlans {
   stopAt(code: Code, pc: Pc, record: BreakRecord): never {
     const places = this.#stops.get(code) ?? new Map<Pc, BreakRecord>();
     this.#stops.set(code, places.set(pc, record));
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 
   /** The call there is to run natively. */
@@ -206,7 +206,7 @@ export class LoopPlans {
   breakAt(code: Code, pc: Pc): never {
     const places = this.#breaks.get(code) ?? new Set();
     this.#breaks.set(code, places.add(pc));
-    throw new TraceAgain();
+    throw new RestartTrace();
   }
 }
 
@@ -226,6 +226,6 @@ function positionOf({ spans, source }: Code, { header }: Loop): UserPosition | u
 }
 
 /** Thrown when something was found out that the trace should have known from its start. */
-export class TraceAgain extends Error {
-  override readonly name = 'TraceAgain';
+export class RestartTrace extends Error {
+  override readonly name = 'RestartTrace';
 }

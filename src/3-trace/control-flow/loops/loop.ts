@@ -16,7 +16,7 @@ import {
   rememberGrown,
   rememberOperands,
 } from './loop-memory.ts';
-import { type Carried, type Form, Turn } from './turn.ts';
+import { type Carried, type Form, LoopFixpoint } from './turn.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
@@ -130,9 +130,9 @@ function attemptAs(
       fractional: new Set<string>(),
     };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const turn = new Turn(t, frame, loop, form, found);
+      const turn = new LoopFixpoint(t, frame, loop, form, found);
       if (!turn.fits) return null;
-      if (!turn.settled) continue;
+      if (!turn.specialized) continue;
       rememberOperands(t, known, made, carried);
       return turn.append();
     }

@@ -11,8 +11,8 @@ import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
-import { absent, type ScalarVariable, type Variable } from '../../variables/variable.ts';
-import { follow, isRead, type Way } from '../follow.ts';
+import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
+import { traceBranch, isRead, type TracedBranch } from '../follow.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
@@ -76,19 +76,19 @@ interface CarriedLeaf {
 }
 
 /** One attempt to follow the body with what is known to be carried. */
-export class Turn {
+export class LoopFixpoint {
   /** The loop has the form that was asked for. */
   readonly fits: boolean;
   /** Nothing was added to what is carried. */
-  readonly settled: boolean;
+  readonly specialized: boolean;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
   readonly #loop: Loop;
   readonly #carried: ReadonlyMap<string, Carried>;
   readonly #changes: Map<string, number>;
   /** Of a headed loop: the region of its condition. */
-  readonly #head: Way | null;
-  readonly #way: Way;
+  readonly #head: TracedBranch | null;
+  readonly #way: TracedBranch;
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
   /** Per carried place, start and end of this turn. */
@@ -129,7 +129,7 @@ export class Turn {
     this.#head =
       form === 'flagged'
         ? null
-        : follow(t, frame, head, made, () => {
+        : traceBranch(t, frame, head, made, () => {
             enter(head);
             return t.execution.runLoopHead(frame, loop);
           });
@@ -137,10 +137,10 @@ export class Turn {
     const body = new RegionBuilder(t.surroundings);
     if (from === null) {
       this.#way = this.#head!;
-      [this.fits, this.settled] = [false, true];
+      [this.fits, this.specialized] = [false, true];
       return;
     }
-    this.#way = follow(t, frame, body, made, () => {
+    this.#way = traceBranch(t, frame, body, made, () => {
       enter(body);
       const end = t.execution.runLoopBody(frame, loop, from);
       const pcs = [loop.header, ...loop.exits];
@@ -152,7 +152,7 @@ export class Turn {
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
     const added = this.fits && this.#compare(before, inside, carried, held);
-    this.settled =
+    this.specialized =
       !this.fits || (!added && !this.#findRecorded(flags.length) && !this.#findFractional());
   }
 
@@ -197,7 +197,7 @@ export class Turn {
   }
 
   /** Where the body begins; null when the head is more than a condition. */
-  #behindHead({ end, state }: Way, inside: State): Pc | null {
+  #behindHead({ end, state }: TracedBranch, inside: State): Pc | null {
     if (!end.test) return null;
     for (const [key, { place, raw, value }] of state) {
       const now = inside.get(key)?.value;
@@ -416,7 +416,7 @@ export class Turn {
   #condition({ test }: PathEnd): Tensor {
     const { scalar, stays } = test!;
     const t = this.#t;
-    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as ScalarVariable));
+    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
   }
 
   /** Whether there is another turn, and where the body went. */

@@ -4,7 +4,7 @@ import type { ListVariable } from '../../variables/grown-list.ts';
 import { textOf } from '../../variables/text.ts';
 import {
   absent,
-  type ScalarVariable,
+  type DeviceScalar,
   uninitializedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -52,7 +52,7 @@ export function buildStructure(
           const array = grownArray({
             form,
             lists: lists.map((list) => list(joined, made) as ListVariable),
-            length: length(joined, made) as ScalarVariable,
+            length: length(joined, made) as DeviceScalar,
           });
           made.set(build, array);
           return Object.assign(array, { listed });

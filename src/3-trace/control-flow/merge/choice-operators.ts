@@ -2,21 +2,21 @@
 
 import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { ChoiceMet } from '../../variables/choices.ts';
+import { UnionMet } from '../../variables/choices.ts';
 import {
-  type ChoiceVariable,
+  type UnionVariable,
   known,
-  type ScalarVariable,
+  type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
 import { toldBy } from './choice.ts';
 
 /** What a condition is: a value of the program to decide on, or known. */
-export type Condition = ScalarVariable | boolean;
+export type Condition = DeviceScalar | boolean;
 
 const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'choice';
 
-/** Whether the value counts as true; Throws ChoiceMet where the options' own values matter. */
+/** Whether the value counts as true; Throws UnionMet where the options' own values matter. */
 export function truthOf(t: Tracer, variable: Variable): Condition {
   if (variable.kind === 'scalar') return variable;
   if (variable.kind !== 'choice') return truthiness(t, variable);
@@ -32,7 +32,7 @@ export function missingOf(t: Tracer, variable: Variable, orNull: boolean): Condi
   return variable.kind === 'choice' ? tested(t, variable, test) : test(variable);
 }
 
-function tested(t: Tracer, choice: ChoiceVariable, test: (option: Variable) => boolean): Condition {
+function tested(t: Tracer, choice: UnionVariable, test: (option: Variable) => boolean): Condition {
   const told = ask(t, choice, test);
   return told.kind === 'scalar' ? told : truthiness(t, told);
 }
@@ -40,17 +40,17 @@ function tested(t: Tracer, choice: ChoiceVariable, test: (option: Variable) => b
 /** A truth value that follows from which option it is. */
 export function ask(
   t: Tracer,
-  choice: ChoiceVariable,
+  choice: UnionVariable,
   test: (option: Variable) => boolean,
 ): Variable {
   const { options, selector } = choice;
   // The number itself matters: the instruction is followed for each option.
-  if (!options.every(hasKnownTruth)) throw new ChoiceMet(choice);
+  if (!options.every(hasKnownTruth)) throw new UnionMet(choice);
   return toldBy(t, selector, options.map(test));
 }
 
 /** `typeof choice` */
-export function typeOfChoice(t: Tracer, { options, selector, from }: ChoiceVariable): Variable {
+export function typeOfChoice(t: Tracer, { options, selector, from }: UnionVariable): Variable {
   const types = options.map((option) => known(typeOf(t, option)));
   if (types.every(({ value }) => value === types[0]!.value)) return types[0]!;
   return { kind: 'choice', selector, options: types, from };

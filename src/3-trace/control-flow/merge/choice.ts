@@ -6,16 +6,16 @@ import { eq, logicalOr } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
-  type ChoiceVariable,
+  type UnionVariable,
   known,
-  type ScalarVariable,
-  type Selector,
+  type DeviceScalar,
+  type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
 /** Knows on this way which option it is; taken back with the way. */
-export function narrow(t: Tracer, selector: Selector, chosen: number): void {
+export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   const before = selector.chosen;
   t.journal.note(() => {
     selector.chosen = before;
@@ -24,7 +24,7 @@ export function narrow(t: Tracer, selector: Selector, chosen: number): void {
 }
 
 /** A truth value that is true for some of the options. */
-export function toldBy(t: Tracer, selector: Selector, holds: readonly boolean[]): Variable {
+export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
   if (holds.every((each) => each === holds[0])) return known(holds[0]!);
   const { tensor: which } = selector.which;
   const wanted = holds.flatMap((each, i) => (each ? [i] : []));
@@ -35,7 +35,7 @@ export function toldBy(t: Tracer, selector: Selector, holds: readonly boolean[])
 }
 
 /** On the way on which the scalar has that value: the option, where only one is left. */
-export function learn(t: Tracer, { tells }: ScalarVariable, value: boolean): void {
+export function learn(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
   if (!tells) return;
   const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));
   if (left.length === 1) narrow(t, tells.selector, left[0]!);
@@ -47,12 +47,12 @@ export function chosenBy(
   index: Tensor,
   options: readonly Variable[],
   from: string,
-): ChoiceVariable {
+): UnionVariable {
   const numbers = options.map((_, i) => constantTensor(t, i, index.device));
   const which = t.runApi(() =>
     noGrad(() => numbers.reduceRight((rest, number, i) => where(eq(index, i), number, rest))),
   );
-  const selector: Selector = {
+  const selector: UnionTag = {
     which: { kind: 'scalar', type: 'number', tensor: which },
     chosen: null,
   };

@@ -5,7 +5,7 @@ import { dtypes } from '../../../../runtime/tensor/dtype.ts';
 import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { absent, type DynamicVariable, type Variable } from '../../variables/variable.ts';
+import { absent, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/element-form.ts';
 import type { Values } from './build-structure.ts';
 
@@ -36,7 +36,7 @@ function countOf(elements: number): string {
 }
 
 /** `f32[?,4]` */
-function formatDynamic({ tensor, sizes }: DynamicVariable): string {
+function formatDynamic({ tensor, sizes }: UnbackedTensor): string {
   return `${dtypes[tensor.dtype].short}[${sizes.map((size) => size ?? '?').join()}]`;
 }
 

@@ -3,11 +3,11 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ElementForm, ListVariable } from '../../variables/grown-list.ts';
+import type { ListTreeSpec, ListVariable } from '../../variables/grown-list.ts';
 import type {
   ConstantVariable,
-  DynamicVariable,
-  ScalarVariable,
+  UnbackedTensor,
+  DeviceScalar,
   SymbolicVariable,
   TensorVariable,
   Variable,
@@ -31,17 +31,17 @@ export interface OneOf {
 /** A tensor of which only some sizes are known where all ways come together. */
 export interface Opened {
   readonly kind: 'opened';
-  readonly value: TensorVariable | DynamicVariable;
-  readonly sizes: DynamicVariable['sizes'];
+  readonly value: TensorVariable | UnbackedTensor;
+  readonly sizes: UnbackedTensor['sizes'];
 }
 
 export type LeafVariable =
   | TensorVariable
-  | ScalarVariable
+  | DeviceScalar
   | ConstantVariable
   | SymbolicVariable
   | ListVariable
-  | DynamicVariable
+  | UnbackedTensor
   | Opened
   | NewList
   | OneOf
@@ -54,7 +54,7 @@ export type LeafVariable =
 export interface NewList {
   readonly kind: 'newList';
   readonly elements: readonly Variable[] | null;
-  readonly form: ElementForm;
+  readonly form: ListTreeSpec;
   /** Which of the lists of the form. */
   readonly index: number;
 }

@@ -14,12 +14,12 @@ import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { leafLeaves } from '../../autograd/leaves-inside.ts';
-import { openShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
+import { unbackedShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
 import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
 import { isNull } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type {
-  DynamicVariable,
+  UnbackedTensor,
   SymbolicVariable,
   TensorVariable,
   Variable,
@@ -62,7 +62,7 @@ export function leafTensor(
     case 'dynamic':
       return value.tensor;
     case 'opened':
-      return openShape(t, value.value, value.sizes);
+      return unbackedShape(t, value.value, value.sizes);
     case 'newList':
       return newList(t, value);
     case 'renumbered':
@@ -185,16 +185,16 @@ export function columnOf({ values }: Leaf): Column {
 }
 
 /** The sizes that are known of a leaf whose shape only the run knows. */
-export function knownSizes({ values }: Leaf): DynamicVariable['sizes'] {
+export function knownSizes({ values }: Leaf): UnbackedTensor['sizes'] {
   for (const value of values) {
     if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;
   }
   throw new InvariantError('a leaf has a value on one way');
 }
 
-function dynamicLike(leaf: Leaf, tensor: Tensor): DynamicVariable {
+function dynamicLike(leaf: Leaf, tensor: Tensor): UnbackedTensor {
   const found = leaf.values.find((value) => value?.kind === 'dynamic');
-  return found ? { ...(found as DynamicVariable), tensor } : openVariable(tensor, knownSizes(leaf));
+  return found ? { ...(found as UnbackedTensor), tensor } : openVariable(tensor, knownSizes(leaf));
 }
 
 /** Nobody reads it: it has no elements and no shape. */

@@ -1,7 +1,7 @@
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { writes } from '../../../vm/bytecode/effects.ts';
-import { isEquivalent } from '../../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../../builtins/equivalents/codes.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { PathEnd } from '../path.ts';
@@ -48,7 +48,7 @@ export function givenAt(
   { register }: Pick<Place, 'register'>,
   { last = pc, at }: PathEnd,
 ): UserPosition | undefined {
-  if (register === null || isFrameworkFile(code.source.file) || isEquivalent(code)) return at;
+  if (register === null || isFrameworkFile(code.source.file) || isPolyfill(code)) return at;
   for (let above: number = last; above >= 0; above--) {
     if (writes(code.instructions[above]!) !== register) continue;
     const span = code.spans[above];

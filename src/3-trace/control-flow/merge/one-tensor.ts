@@ -1,6 +1,6 @@
 import type { Tracer } from '../../state/tracer.ts';
 import type { TensorVariable } from '../../variables/variable.ts';
-import { TraceAgain } from '../loops/loop-plans.ts';
+import { RestartTrace } from '../loops/loop-plans.ts';
 
 /**
  * Before it matters which tensor it is: where branches and loops have left it as one of several, these are told apart
@@ -8,7 +8,7 @@ import { TraceAgain } from '../loops/loop-plans.ts';
  */
 export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): void {
   const more = mergedAt.filter((at) => t.control.plans.tellApart(at));
-  if (more.length > 0) throw new TraceAgain();
+  if (more.length > 0) throw new RestartTrace();
 }
 
 /** Before something is said of a tensor that others may be, which branches and loops have left before. */
@@ -17,5 +17,5 @@ export function expectOneName(t: Tracer, variable: TensorVariable): void {
   const { traced } = variable;
   const places = (traced && t.control.mergedInto.get(traced)) ?? [];
   const more = places.filter((at) => t.control.plans.tellApart(at));
-  if (more.length > 0) throw new TraceAgain();
+  if (more.length > 0) throw new RestartTrace();
 }

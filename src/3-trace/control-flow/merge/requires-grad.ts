@@ -10,7 +10,7 @@ import { aliasOp } from '../../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ScalarVariable } from '../../variables/variable.ts';
+import type { DeviceScalar } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 import type { RegionBuilder } from '../region-builder.ts';
 import { never, type Requires, unknown } from './required-gradients.ts';
@@ -23,7 +23,7 @@ export function requiresGradAlways(t: Tracer, tensor: Tensor): boolean | null {
 }
 
 /** The truth value of the program that says it, where a run decides. */
-export function requiresGradFlag(t: Tracer, tensor: Tensor): ScalarVariable {
+export function requiresGradFlag(t: Tracer, tensor: Tensor): DeviceScalar {
   const flag = flagOf(t, t.control.required.of(tensor));
   return { kind: 'scalar', type: 'boolean', tensor: flag };
 }

@@ -1,7 +1,7 @@
 import {
   known,
-  type ScalarVariable,
-  type Selector,
+  type DeviceScalar,
+  type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
 import { idOf } from '../places/object-ids.ts';
@@ -9,9 +9,9 @@ import type { Values } from './build-structure.ts';
 import type { Leaf, LeafVariable } from './leaf.ts';
 
 /** Leaves that say which option was chosen, by what each way chooses. */
-export class Selectors {
+export class UnionTags {
   readonly #leaves: Leaf[];
-  readonly #known = new Map<string, (joined: readonly Variable[]) => Selector>();
+  readonly #known = new Map<string, (joined: readonly Variable[]) => UnionTag>();
 
   constructor(leaves: Leaf[]) {
     this.#leaves = leaves;
@@ -21,7 +21,7 @@ export class Selectors {
   of(
     ways: Values,
     numbers: readonly (readonly number[] | null)[],
-  ): (joined: readonly Variable[]) => Selector {
+  ): (joined: readonly Variable[]) => UnionTag {
     const key = ways
       .map((way, i) => {
         const whose = way?.kind === 'choice' ? idOf(way.selector) : '';
@@ -39,10 +39,10 @@ export class Selectors {
       return { kind: 'renumbered', which: which.tensor, to };
     });
     const index = this.#leaves.push({ kind: 'number', values }) - 1;
-    let made: { readonly which: Variable; readonly selector: Selector } | null = null;
+    let made: { readonly which: Variable; readonly selector: UnionTag } | null = null;
     // Places that were chosen together are known together.
-    const build = (joined: readonly Variable[]): Selector => {
-      const which = joined[index] as ScalarVariable;
+    const build = (joined: readonly Variable[]): UnionTag => {
+      const which = joined[index] as DeviceScalar;
       if (made?.which !== which) made = { which, selector: { which, chosen: null } };
       return made.selector;
     };

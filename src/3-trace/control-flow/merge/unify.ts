@@ -3,8 +3,8 @@ import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   absent,
-  type ChoiceVariable,
-  type DynamicVariable,
+  type UnionVariable,
+  type UnbackedTensor,
   known,
   type TensorVariable,
   type Variable,
@@ -17,7 +17,7 @@ import { type Build, buildStructure, Mismatch, type Values } from './build-struc
 import { describeWays, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
-import { Selectors } from './selectors.ts';
+import { UnionTags } from './selectors.ts';
 import { classOf } from './variable-class.ts';
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
@@ -37,7 +37,7 @@ export function unify(
   inner: ReadonlySet<object>,
   given: ReadonlySet<Tensor> = none,
 ): Unified {
-  const unifier = new Unifier(t, isOld, inner, given, true);
+  const unifier = new PhiMerger(t, isOld, inner, given, true);
   const build = unifier.add(ways, tell);
   const { leaves, options } = unifier;
   return { leaves, options, build: (joined) => build(joined, new Map()) };
@@ -47,7 +47,7 @@ export function unify(
  * Unifies what several places hold. What existed before the ways parted is told apart by identity; what
  * they made is made once more, as often as each of them made it.
  */
-export class Unifier {
+export class PhiMerger {
   readonly leaves: Leaf[] = [];
   options = 0;
   readonly #t: Tracer;
@@ -57,7 +57,7 @@ export class Unifier {
   readonly #builds = new Map<string, Build>();
   /** What the other ways give for a structure that one of them made. */
   readonly #partners = new Map<Variable, string>();
-  readonly #selectors = new Selectors(this.leaves);
+  readonly #selectors = new UnionTags(this.leaves);
 
   #tell: (how: string) => string = (how) => how;
 
@@ -128,7 +128,7 @@ export class Unifier {
       ),
       ways.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
     );
-    return (joined, made): ChoiceVariable => ({
+    return (joined, made): UnionVariable => ({
       kind: 'choice',
       selector: selector(joined),
       options: parts.map((part) => part(joined, made)),
@@ -151,7 +151,7 @@ export class Unifier {
     const sizes = this.#differingSizes(present);
     if (sizes) {
       const values = ways.map((way): LeafVariable | null => {
-        return way && { kind: 'opened', value: way as TensorVariable | DynamicVariable, sizes };
+        return way && { kind: 'opened', value: way as TensorVariable | UnbackedTensor, sizes };
       });
       const index = this.leaves.push({ kind: 'dynamic', values }) - 1;
       return (joined) => joined[index]!;
@@ -191,7 +191,7 @@ export class Unifier {
   }
 
   /** Where shapes differ from turn to turn: what is known of those of several ways. */
-  #differingSizes(present: readonly Variable[]): DynamicVariable['sizes'] | null {
+  #differingSizes(present: readonly Variable[]): UnbackedTensor['sizes'] | null {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;
     if (new Set(present.map(this.#classOf)).size === 1) return null;
@@ -266,7 +266,7 @@ export class Unifier {
     const options = classes.map((_, number) => this.#addOption(ways, numbers, number));
     if (classes.length === 1) return options[0]!;
     const selector = this.#selectors.of(ways, numbers);
-    const build: Build = (joined, made): ChoiceVariable => ({
+    const build: Build = (joined, made): UnionVariable => ({
       kind: 'choice',
       selector: selector(joined),
       options: options.map((option) => option(joined, made)),
@@ -287,7 +287,7 @@ export class Unifier {
       const [first, ...others] = kept[i]!;
       if (!first) return null;
       if (others.length === 0) return first as TensorVariable;
-      const { which } = (way as ChoiceVariable).selector;
+      const { which } = (way as UnionVariable).selector;
       return { kind: 'oneOf', which: which.tensor, options: found[i] as OneOf['options'] };
     });
     return this.#addLeaf({ kind: 'tensor', values });

@@ -6,7 +6,7 @@ import type { PrintPart } from '../../../../runtime/run-program/control/print.ts
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { type ScalarVariable, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { type DeviceScalar, undefinedVariable, type Variable } from '../../variables/variable.ts';
 
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
 
@@ -34,7 +34,7 @@ export function printInGraph(
   return undefinedVariable;
 }
 
-function scalarPart({ tensor, type }: ScalarVariable, operands: Tensor[]) {
+function scalarPart({ tensor, type }: DeviceScalar, operands: Tensor[]) {
   const index = operands.push(tensor) - 1;
   return type === 'boolean' ? { boolean: index } : { number: index };
 }

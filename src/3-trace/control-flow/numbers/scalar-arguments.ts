@@ -13,7 +13,7 @@ import type { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/choices.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
-import type { ScalarVariable, TensorVariable, Variable } from '../../variables/variable.ts';
+import type { DeviceScalar, TensorVariable, Variable } from '../../variables/variable.ts';
 import { asNumber, scalarOperand } from './scalars.ts';
 
 const { prototype } = Tensor;
@@ -41,7 +41,7 @@ export function scalarOperands(
   self: unknown,
   args: readonly Variable[],
 ): readonly Variable[] {
-  const scalar = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar');
+  const scalar = args.find((arg): arg is DeviceScalar => arg.kind === 'scalar');
   if (!scalar) return args;
   if (!operandFunctions.has(fn)) throw decidesShape(fn.name, scalar);
   const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
@@ -49,7 +49,7 @@ export function scalarOperands(
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
-export function decidesShape(name: string, scalar: ScalarVariable): GraphBreak {
+export function decidesShape(name: string, scalar: DeviceScalar): GraphBreak {
   return numberNeeded(scalar, `is an argument of ${name}, which decides a shape or a mode by it`);
 }
 

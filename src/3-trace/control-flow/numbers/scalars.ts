@@ -25,14 +25,14 @@ import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import {
   known,
-  type ScalarVariable,
+  type DeviceScalar,
   type TensorVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbers.ts';
 
 /** `x.itemSync()`: the value stays in the program, and is a number to the code. */
-export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
+export function readScalar(t: Tracer, variable: TensorVariable): DeviceScalar {
   const x = t.use(variable);
   asOp(t, () => single(x, 'itemSync'));
   const tensor = run(t, () => reshape(x, []));
@@ -43,16 +43,16 @@ function run(t: Tracer, body: () => Tensor): Tensor {
   return t.runApi(() => noGrad(body));
 }
 
-function numberScalar(tensor: Tensor): ScalarVariable {
+function numberScalar(tensor: Tensor): DeviceScalar {
   return { kind: 'scalar', type: 'number', tensor };
 }
 
-function truth(tensor: Tensor): ScalarVariable {
+function truth(tensor: Tensor): DeviceScalar {
   return { kind: 'scalar', type: 'boolean', tensor };
 }
 
 /** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
-export function asNumber(t: Tracer, { tensor }: ScalarVariable): Tensor {
+export function asNumber(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'float64') return tensor;
   const number = run(t, () => cast(tensor, 'float64'));
   if (isWholeTensor(tensor)) noteWhole(number);
@@ -60,7 +60,7 @@ export function asNumber(t: Tracer, { tensor }: ScalarVariable): Tensor {
 }
 
 /** Whether the value counts as true, as a bool tensor: not 0, and not NaN. */
-export function asTruth(t: Tracer, { tensor }: ScalarVariable): Tensor {
+export function asTruth(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'bool') return tensor;
   return run(t, () => {
     const nonzero = ops.ne(tensor, 0);
@@ -130,7 +130,7 @@ export function scalarBinary(
 /** What it is in the sample runs follows from what the operands are there. */
 function noteCombined(
   operator: string,
-  { tensor }: ScalarVariable,
+  { tensor }: DeviceScalar,
   from: readonly Variable[],
 ): void {
   const fn = scalarFunctions.get(operator);
@@ -163,12 +163,12 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
 }
 
 /** What the host's function of that name, or the operator, answers for numbers of the program. */
-function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVariable {
+function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
-    const scalar = args.find((arg) => arg.kind === 'scalar') as ScalarVariable;
+    const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;
     throw numberNeeded(scalar, `is an operand of ${fn}, which is not computed in programs`);
   }
-  const { device } = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar')!.tensor;
+  const { device } = args.find((arg): arg is DeviceScalar => arg.kind === 'scalar')!.tensor;
   const operands = args.map((arg) => {
     const value = operand(t, fn, arg);
     return value instanceof Tensor ? value : asTensor(t, arg, value, device);
@@ -222,13 +222,13 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
 }
 
 /** `!scalar` still tells. */
-function toldOtherwise({ tells }: ScalarVariable): Pick<ScalarVariable, 'tells'> {
+function toldOtherwise({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
   if (!tells) return {};
   return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };
 }
 
 /** `-x`, `+x`; `!x` is for `asTruth`. */
-export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Variable {
+export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Variable {
   switch (operator) {
     case '!':
       return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...toldOtherwise(x) };
@@ -293,7 +293,7 @@ export function scalarCall(
 }
 
 /** A method of numbers and truth values, called on one of the program. */
-export function scalarMethod(fn: unknown, receiver: Variable): ScalarVariable | undefined {
+export function scalarMethod(fn: unknown, receiver: Variable): DeviceScalar | undefined {
   if (receiver.kind !== 'scalar') return undefined;
   const isValue = fn === Number.prototype.valueOf || fn === Boolean.prototype.valueOf;
   return isValue ? receiver : undefined;
@@ -305,7 +305,7 @@ export function scalarMethod(fn: unknown, receiver: Variable): ScalarVariable | 
  */
 export function scalarOperand(
   t: Tracer,
-  scalar: ScalarVariable,
+  scalar: DeviceScalar,
   like: Tensor | undefined,
 ): TensorVariable {
   const dtype = like?.dtype ?? 'float32';

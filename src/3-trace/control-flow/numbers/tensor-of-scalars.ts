@@ -15,7 +15,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { plainEntries } from '../../values/objects/property-keys.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
-import type { ScalarVariable, TensorVariable, Variable } from '../../variables/variable.ts';
+import type { DeviceScalar, TensorVariable, Variable } from '../../variables/variable.ts';
 import { typeOfScalar } from './scalars.ts';
 
 /** What such a call makes; undefined for any other function, and where no number is the program's. */
@@ -76,7 +76,7 @@ function dtypeOf(
     }
   }
   if (dtypes[dtype].floating || dtype === 'bool') return dtype;
-  const scalar = leaves.find((leaf) => leaf.kind === 'scalar') as ScalarVariable;
+  const scalar = leaves.find((leaf) => leaf.kind === 'scalar') as DeviceScalar;
   throw numberNeeded(
     scalar,
     `becomes part of a tensor of ${dtype}, which does not hold every number`,

@@ -9,16 +9,16 @@ import {
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { textAsked } from '../../variables/text.ts';
-import type { ScalarVariable, TextVariable, Variable } from '../../variables/variable.ts';
+import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
 
-type Parts = readonly TextPart<ScalarVariable>[];
+type Parts = readonly TextPart<DeviceScalar>[];
 
 const asString: NumberFormat = { method: 'toString', digits: null };
 
 /** `${a}${b}` where one of them is a number of the program, or text of one; undefined elsewhere. */
 export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable | undefined {
   if (!values.some(({ kind }) => kind === 'scalar' || kind === 'text')) return undefined;
-  const parts: TextPart<ScalarVariable>[] = [];
+  const parts: TextPart<DeviceScalar>[] = [];
   for (const value of values) {
     if (value.kind === 'scalar') parts.push({ value, format: asString });
     else if (value.kind === 'text') parts.push(...value.parts);
@@ -34,7 +34,7 @@ export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable 
 
 /** Neighbours that are known are one: the same text has the same parts. */
 function merged(parts: Parts): Parts {
-  const result: TextPart<ScalarVariable>[] = [];
+  const result: TextPart<DeviceScalar>[] = [];
   for (const part of parts) {
     const last = result.at(-1);
     if (typeof part === 'string' && typeof last === 'string') result.push(result.pop() + part);

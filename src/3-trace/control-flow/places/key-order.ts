@@ -3,7 +3,7 @@
 import { isIndex } from '../../../vm/language/index-key.ts';
 import { joinOrders } from '../../heap/join-orders.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { mayBeAbsent, present, resolved, settled } from '../../variables/choices.ts';
+import { mayBeAbsent, present, resolved, specialized } from '../../variables/choices.ts';
 import {
   absent,
   known,
@@ -50,12 +50,12 @@ function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
   return keyed.entries.get(key)?.value;
 }
 
-/** Before the order is asked for. Throws ChoiceMet where only a run can tell it. */
+/** Before the order is asked for. Throws UnionMet where only a run can tell it. */
 export function settleOrder(t: Tracer, keyed: Keyed): void {
-  if (keyed.order) setOrder(t, keyed, settled(keyed.order));
+  if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
 }
 
-/** Before a key is given a value: what isn't there yet is going to be the last. Throws ChoiceMet. */
+/** Before a key is given a value: what isn't there yet is going to be the last. Throws UnionMet. */
 export function makeRoom(t: Tracer, keyed: Keyed, key: unknown): void {
   const value = valueAt(keyed, key);
   if (value && resolved(value) !== absent && !mayBeAbsent(value)) return;

@@ -2,15 +2,15 @@
 
 import { putInto } from '../../heap/collections.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { GrownList, ListVariable } from '../../variables/grown-list.ts';
+import type { GrowableList, ListVariable } from '../../variables/grown-list.ts';
 import type { IteratorVariable } from '../../variables/iterator-variables.ts';
 import {
   known,
   type NewArrayVariable,
-  type ScalarVariable,
+  type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
-import { type GrownArray, grownIn } from '../lists/grown-array.ts';
+import { type GrowableArray, grownIn } from '../lists/grown-array.ts';
 import { labelOf, orderOf, orderPlace } from './key-order.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
@@ -27,7 +27,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
   switch (variable.kind) {
     case 'newArray':
       if (variable.grown) {
-        addLists(variable as GrownArray, add);
+        addLists(variable as GrowableArray, add);
         return;
       }
       for (const [i, value] of variable.elements.entries()) {
@@ -107,9 +107,9 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
 }
 
 /** Of an array whose length only the program knows: each of its lists, and the length. */
-function addLists(array: GrownArray, add: Add): void {
+function addLists(array: GrowableArray, add: Add): void {
   const { form, lists, length } = array.grown;
-  const place = (key: string, name: string, change: (next: Variable) => Partial<GrownList>) => {
+  const place = (key: string, name: string, change: (next: Variable) => Partial<GrowableList>) => {
     const set = (t: Tracer, next: Variable) => {
       const { grown } = array;
       t.journal.note(() => Object.assign(array, { grown }));
@@ -121,7 +121,7 @@ function addLists(array: GrownArray, add: Add): void {
     const change = (next: Variable) => ({ lists: array.grown.lists.with(i, next as ListVariable) });
     add(place(`list ${i}`, 'the elements of an array', change), list);
   }
-  const change = (next: Variable) => ({ length: next as ScalarVariable });
+  const change = (next: Variable) => ({ length: next as DeviceScalar });
   add(place('length', 'the length of an array', change), length);
 }
 

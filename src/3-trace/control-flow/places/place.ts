@@ -1,6 +1,6 @@
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ElementForm } from '../../variables/grown-list.ts';
+import type { ListTreeSpec } from '../../variables/grown-list.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 
 /** Something that holds a variable and may hold another one later. */
@@ -24,7 +24,7 @@ export interface Place {
   /** The array that it is an element of, or whose content only the program knows. */
   readonly array?: NewArrayVariable;
   /** What its elements are made of, where only the program knows how many there are. */
-  readonly form?: ElementForm;
+  readonly form?: ListTreeSpec;
 }
 
 export type Add = (place: Place, value: Variable) => void;

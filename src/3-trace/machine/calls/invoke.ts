@@ -11,7 +11,7 @@ import { usesThis } from '../../../vm/bytecode/uses-this.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
 import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
-import { equivalentOf } from '../../builtins/equivalents.ts';
+import { polyfillOf } from '../../builtins/equivalents.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
@@ -26,9 +26,9 @@ import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-f
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { isRefused } from '../../variables/code-of.ts';
-import { withSettledArguments } from '../../variables/settled-arguments.ts';
+import { withSpecializedArguments } from '../../variables/settled-arguments.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {
   type CellReference,
@@ -55,7 +55,7 @@ export interface Call {
 
 /** The result; undefined when a frame was pushed whose return gives it. */
 export function invoke(t: Tracer, called: Variable, call: Call): Variable | undefined {
-  const callee = settled(called);
+  const callee = specialized(called);
   if (callee.kind === 'closure') return inlineClosure(t, callee, call);
   if (callee.kind === 'bound') {
     const { target, receiver, args } = callee;
@@ -79,7 +79,7 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     const { body: inside, guard = call.guard } = guarded;
     return invoke(t, inside, { ...call, receiver: undefinedVariable, args: [], guard });
   }
-  const receiver = settled(call.receiver);
+  const receiver = specialized(call.receiver);
   return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
 }
 
@@ -127,7 +127,7 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
-  return callHost(t, value, withSettledArguments(value, call));
+  return callHost(t, value, withSpecializedArguments(value, call));
 }
 
 function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Variable | undefined {
@@ -146,7 +146,7 @@ function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Vari
 function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const indirect = indirectCall(t, callee, call);
   if (indirect) return invoke(t, indirect.callee, indirect.call);
-  const equivalent = equivalentOf(t, callee.value, call.receiver, call.args);
+  const equivalent = polyfillOf(t, callee.value, call.receiver, call.args);
   if (equivalent) {
     return enterCall(t, call, {
       ...equivalent,

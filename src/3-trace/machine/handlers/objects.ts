@@ -22,7 +22,7 @@ import { readAbove, superPrototype } from '../../values/objects/super.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../../values/properties.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -54,8 +54,8 @@ export const objectHandlers: Handlers<
     set(frame, dst, readProperty(t, get(frame, object), key)),
   getElem: (t, frame, { dst, object, key }) => {
     const base = get(frame, object);
-    const index = settled(get(frame, key));
-    if (index.kind === 'scalar') return set(frame, dst, elementAt(t, settled(base), index));
+    const index = specialized(get(frame, key));
+    if (index.kind === 'scalar') return set(frame, dst, elementAt(t, specialized(base), index));
     set(
       frame,
       dst,
@@ -65,8 +65,8 @@ export const objectHandlers: Handlers<
   setProp: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), key, get(frame, src)),
   setElem: (t, frame, { object, key, src }) => {
-    const index = settled(get(frame, key));
-    const base = settled(get(frame, object));
+    const index = specialized(get(frame, key));
+    const base = specialized(get(frame, object));
     if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
     withPropertyKey(t, keyToWrite(t, frame, object, key), (name) =>
       writeProperty(t, base, name, get(frame, src)),
@@ -96,7 +96,7 @@ export const objectHandlers: Handlers<
   },
   arraySpread: (t, frame, { array, iterable }) => {
     const target = arrayMade(t, get(frame, array));
-    const items = settled(get(frame, iterable));
+    const items = specialized(get(frame, iterable));
     const grown = grownIn(t, items);
     if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
     else append(t, target, expand(t, items));
@@ -149,8 +149,8 @@ export const objectHandlers: Handlers<
 
 /** The key of `object[key] = …`; a number of the program is one of the array's indices. */
 function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): Variable {
-  const index = settled(get(frame, key));
-  return index.kind === 'scalar' ? indexIn(t, settled(get(frame, object)), index) : index;
+  const index = specialized(get(frame, key));
+  return index.kind === 'scalar' ? indexIn(t, specialized(get(frame, object)), index) : index;
 }
 
 /** Of a value that is a key already, where the language has made it one before. */

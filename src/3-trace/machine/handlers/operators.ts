@@ -20,7 +20,7 @@ import {
   withPrimitives,
   withPropertyKey,
 } from '../../values/objects/to-primitive.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { textAsked } from '../../variables/text.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -41,7 +41,7 @@ export const operatorHandlers: Handlers<
         ask(t, given, (option) => !truthiness(t, option)),
       );
     }
-    const operand = settled(given);
+    const operand = specialized(given);
     if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
     switch (operator) {
       case '!':
@@ -66,7 +66,7 @@ export const operatorHandlers: Handlers<
   binary: (t, frame, { dst, operator, left, right }) => {
     const compared = compareChoice(t, operator, get(frame, left), get(frame, right));
     if (compared) return set(frame, dst, compared);
-    const operands = [settled(get(frame, left)), settled(get(frame, right))] as const;
+    const operands = [specialized(get(frame, left)), specialized(get(frame, right))] as const;
     const [a, b] = operands;
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
@@ -235,7 +235,7 @@ function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitiv
 }
 
 function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
-  const [key, base] = [settled(given), settled(object)];
+  const [key, base] = [specialized(given), specialized(object)];
   const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
   if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
   return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));

@@ -3,14 +3,14 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { prototypeOf } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { known, type NewObjectVariable, type Variable } from '../../variables/variable.ts';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
-  const [value, type] = [settled(given), settled(callee)];
+  const [value, type] = [specialized(given), specialized(callee)];
   if (type.kind !== 'function') {
     throw new GraphBreak('unsupported-value', 'instanceof something made inside');
   }

@@ -7,11 +7,11 @@ import type { Code } from '../../../vm/bytecode/code.ts';
 import type { Closure, PrivateAccess } from '../../../vm/bytecode/frame.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
 import { PrivateSlot } from '../../../vm/language/private-slot.ts';
-import { TraceAgain } from '../../control-flow/loops/loop-plans.ts';
+import { RestartTrace } from '../../control-flow/loops/loop-plans.ts';
 import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import type { PrivateMemberKind } from '../../variables/code-of.ts';
 import { isPrivateKey, ownerOf, privateKey } from '../../variables/private-elements.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
@@ -33,7 +33,7 @@ export function readPrivate(
   object: Variable,
   name: string,
 ): Variable {
-  const [base, access] = [settled(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(frame, name)];
   if (base.kind === 'newObject') return readMade(t, base, access, name);
   const place = placeOf(t, base, access, name);
   if (access.kind === 'accessor') return callMember(t, access, name, 'get', base, []);
@@ -52,7 +52,7 @@ export function writePrivate(
   name: string,
   value: Variable,
 ): void {
-  const [base, access] = [settled(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(frame, name)];
   if (access.kind === 'method') throw new GraphBreak('throw', `the method #${name} is assigned`);
   if (base.kind === 'newObject') {
     const key = keyIn(base, access, name);
@@ -77,7 +77,7 @@ export function writePrivate(
 
 /** `#name in object` */
 export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): Variable {
-  const [base, access] = [settled(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(frame, name)];
   if (base.kind === 'newObject') {
     return known(
       ownContent(base, privateKey(ownerIn(access, name), nameIn(access, name))) !== undefined,
@@ -127,7 +127,7 @@ export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
   const owners = [...keys].filter(isPrivateKey).map(ownerOf);
   if (owners.length === 0) return;
   for (const owner of owners) if (owner) t.control.plans.constructNatively(owner);
-  throw new TraceAgain();
+  throw new RestartTrace();
 }
 
 /** A frame of a constructor goes on natively, where it can't add the private elements of its class. */
@@ -135,7 +135,7 @@ export function expectNoPrivateFields(t: Tracer, { fields, fn }: Omit<Closure, '
   const code = typeof fields === 'function' ? closureOf(fields)?.code : undefined;
   if (!code || typeof fn !== 'function' || !addsPrivate(code)) return;
   t.control.plans.constructNatively(fn);
-  throw new TraceAgain();
+  throw new RestartTrace();
 }
 
 const adding = new WeakMap<Code, boolean>();

@@ -8,7 +8,7 @@ import { settleOrder } from '../../control-flow/places/key-order.ts';
 import { type Key, ownAttributes, ownSymbols, prototypeOf } from '../../heap/made-objects.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { present, settled } from '../../variables/choices.ts';
+import { present, specialized } from '../../variables/choices.ts';
 import {
   type FunctionVariable,
   known,
@@ -22,7 +22,7 @@ import { heldFunction } from './getters.ts';
 
 /** `key in base`, or whether it is an own property. */
 export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean): Variable {
-  const base = settled(object);
+  const base = specialized(object);
   switch (base.kind) {
     case 'newObject':
       return hasMade(t, base, key, own);
@@ -97,7 +97,7 @@ function hasOuterProperty(
 
 /** The own enumerable string keys. */
 export function plainKeys(t: Tracer, object: Variable): string[] {
-  const base = settled(object);
+  const base = specialized(object);
   if (base.kind === 'newObject') {
     return ownNames(t, base).filter((key) => ownAttributes(base, key)?.enumerable);
   }
@@ -139,7 +139,7 @@ export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
 
 /** The own enumerable keys, which a spread copies: symbols stand behind the others. */
 export function copiedKeys(t: Tracer, given: Variable): Key[] {
-  const base = settled(given);
+  const base = specialized(given);
   const names = plainKeys(t, base);
   if (base.kind !== 'newObject') return names;
   const symbols = ownSymbols(base).filter((key) => ownAttributes(base, key)?.enumerable);

@@ -3,7 +3,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { prototypeOf } from '../../heap/made-objects.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { heldFunction } from './getters.ts';
 import { isPrimitiveVariable } from './to-primitive.ts';
@@ -14,7 +14,7 @@ export function isObjectVariable(variable: Variable): boolean {
 
 /** `Object.getPrototypeOf(value)` */
 export function prototypeVariable(t: Tracer, given: Variable): Variable {
-  const value = settled(given);
+  const value = specialized(given);
   switch (value.kind) {
     case 'constant':
     case 'symbolic':

@@ -5,7 +5,7 @@ import { sourceKey } from '../../../guards/source-key.ts';
 import { orRaise } from '../../state/exceptions.ts';
 import { constantOf, isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import {
   known,
   type ObjectVariable,
@@ -46,7 +46,7 @@ export function withRegExp<T>(
 /** `new RegExp(pattern, flags)`; undefined where another one is copied. */
 export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | undefined {
   const [pattern, flags] = args.map((arg) => {
-    const given = settled(arg);
+    const given = specialized(arg);
     return isPrimitiveVariable(given) && isUndefined(t, given) ? undefined : given;
   });
   if (asRegExp(pattern)) return undefined;

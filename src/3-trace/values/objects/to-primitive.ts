@@ -5,7 +5,7 @@ import { textOfAll } from '../../control-flow/numbers/text.ts';
 import { typeError } from '../../state/exceptions.ts';
 import { constantOf, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { settled } from '../../variables/choices.ts';
+import { specialized } from '../../variables/choices.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { readProperty, readSymbol } from '../properties.ts';
 
@@ -21,7 +21,7 @@ export function isPrimitiveVariable({ kind }: Variable): boolean {
  * any method. A break in one of them takes everything back.
  */
 export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
-  const value = settled(given);
+  const value = specialized(given);
   if (isPrimitiveVariable(value)) return value;
   if (value.kind === 'tensor' || value.kind === 'dynamic' || value.kind === 'uninitialized') {
     throw new GraphBreak('unsupported-value', `a ${value.kind} where a primitive is needed`);
@@ -33,9 +33,9 @@ export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
     }
     const methods = hint === 'string' ? ['toString', 'valueOf'] : ['valueOf', 'toString'];
     for (const name of methods) {
-      const method = settled(readProperty(t, value, name));
+      const method = specialized(readProperty(t, value, name));
       if (!isCallable(method)) continue;
-      const result = settled(t.execution.callInside(method, value, []));
+      const result = specialized(t.execution.callInside(method, value, []));
       if (isPrimitiveVariable(result)) return result;
     }
     throw notPrimitive();
@@ -43,7 +43,7 @@ export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
 }
 
 function expectPrimitive(result: Variable): Variable {
-  const value = settled(result);
+  const value = specialized(result);
   if (isPrimitiveVariable(value)) return value;
   throw notPrimitive();
 }
@@ -61,7 +61,7 @@ export function withPrimitives<T>(
   hint: Hint,
   body: (primitives: readonly Variable[]) => T,
 ): T {
-  const given = values.map(settled);
+  const given = values.map(specialized);
   if (given.every(isPrimitiveVariable)) return body(given);
   return t.attempt(() => body(given.map((value) => toPrimitive(t, value, hint))));
 }
