@@ -7,7 +7,7 @@ import { renumber } from './5-optimize/normalize.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
-import { withHigherOrderGradients } from './compile/gradients-again.ts';
+import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';

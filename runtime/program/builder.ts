@@ -21,7 +21,7 @@ import { sharedBy } from './memory-groups.ts';
 import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { RecordedWriteInPlace } from './recorded-write.ts';
-import { type OutsideNodes, FreedNodes } from './spent-nodes.ts';
+import { type OutsideNodes, FreedNodes } from './freed-nodes.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 

@@ -1,6 +1,6 @@
 import type { Backend } from '../run-program/backend/backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
-import type { HigherOrderGradients } from './gradients-again.ts';
+import type { HigherOrderGradients } from './higher-order-gradients.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program, with what happens to memory around it. */

@@ -13,7 +13,7 @@ import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { continueSums } from './continued-sums.ts';
+import { continueSums } from './gradient-accumulators.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable, leavesGpu } from './executor.ts';

@@ -3,7 +3,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import type { PassOutput, TakeSum, Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
-import type { GradientProgram, GradientRequest } from '../program/gradients-again.ts';
+import type { GradientProgram, GradientRequest } from '../program/higher-order-gradients.ts';
 import type { ValueId } from '../program/program.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';

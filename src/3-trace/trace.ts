@@ -33,7 +33,7 @@ import { resizedOf } from './inputs/resize.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import { execute, executionOf } from './machine/execute.ts';
-import { RejectedEagerly } from './state/eagerly-refused.ts';
+import { RejectedEagerly } from './state/rejected-eagerly.ts';
 import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 

@@ -3,7 +3,7 @@ import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { RefusedBackward } from '../../runtime/program/gradients-again.ts';
+import type { RefusedBackward } from '../../runtime/program/higher-order-gradients.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';

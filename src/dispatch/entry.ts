@@ -1,4 +1,4 @@
-import { markFreed } from '../../runtime/autograd/spent-node.ts';
+import { markFreed } from '../../runtime/autograd/freed-node.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';

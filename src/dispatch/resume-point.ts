@@ -1,7 +1,7 @@
 import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
-import type { ShapeBounds } from '../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../guards/shape-bounds.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';

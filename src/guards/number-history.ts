@@ -1,4 +1,4 @@
-import type { ShapeBounds } from './promised-sizes.ts';
+import type { ShapeBounds } from './shape-bounds.ts';
 
 /** Whether sizes and numbers from outside may differ without another trace. */
 export type Dynamic = boolean | 'auto';

@@ -1,5 +1,5 @@
 import { type NumberExpr, numberKey } from './number-expr.ts';
-import type { ShapeBounds } from './promised-sizes.ts';
+import type { ShapeBounds } from './shape-bounds.ts';
 import { sourceKey } from './source-key.ts';
 
 /** Between which whole numbers a value lies, both included. */

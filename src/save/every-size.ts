@@ -5,7 +5,7 @@ import { TostaticError } from '../../runtime/errors/errors.ts';
 import { encodeHole, evaluateSize, type SizeExpr } from '../../runtime/save/size-expr.ts';
 import { instantiates, type SavedSizes } from '../../runtime/save/sized-program.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
-import type { ShapeBounds } from '../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../guards/shape-bounds.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Resized } from '../traces/trace-result.ts';

@@ -10,7 +10,7 @@ import type { PassName } from '../5-optimize/passes.ts';
 import { defaultCompileOptions } from '../compile/compilation.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
-import type { ShapeBounds } from '../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../guards/shape-bounds.ts';
 import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { compileSubgraph } from '../pipeline.ts';

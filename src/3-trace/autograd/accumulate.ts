@@ -8,11 +8,11 @@ import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { asEagerly } from '../state/eagerly-refused.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
-import { resolved } from '../variables/choices.ts';
+import { resolved } from '../variables/unions.ts';
 import type { TensorVariable } from '../variables/variable.ts';
 import { gradientVariable } from './missing.ts';
 

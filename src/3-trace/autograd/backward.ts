@@ -10,7 +10,7 @@ import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
-import { resolved, specialized } from '../variables/choices.ts';
+import { resolved, specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';

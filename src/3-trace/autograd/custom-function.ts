@@ -8,7 +8,7 @@ import type { GradNode } from '../../../runtime/autograd/node.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { asEagerly } from '../state/eagerly-refused.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';

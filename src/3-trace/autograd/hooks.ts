@@ -9,7 +9,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
-import { asEagerly } from '../state/eagerly-refused.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
 import { constantOf } from '../state/facts.ts';
 import { isDifferentiable, placesBelow } from '../state/recorded-graph.ts';
 import type { Tracer } from '../state/tracer.ts';

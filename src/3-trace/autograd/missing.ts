@@ -6,7 +6,7 @@ import { cast } from '../../../runtime/ops/core/cast.ts';
 import { fillMissing, isThere } from '../../../runtime/program/missing-gradients.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { chosenBy } from '../control-flow/merge/choice.ts';
+import { chosenBy } from '../control-flow/merge/union.ts';
 import { check } from '../control-flow/numbers/check.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { known, type Variable } from '../variables/variable.ts';

@@ -6,7 +6,7 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { asEagerly } from '../state/eagerly-refused.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
 import { isLeaf, mayBeSpentBelow, placesBelow } from '../state/recorded-graph.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';

@@ -2,7 +2,7 @@
 
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { grownIn, isGrown } from '../control-flow/lists/grown-array.ts';
+import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { appendGrown, grownElement } from '../control-flow/lists/lists.ts';
 import { orRaise } from '../state/exceptions.ts';
@@ -32,7 +32,7 @@ import {
 } from '../values/objects/to-primitive.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import {
   hole,

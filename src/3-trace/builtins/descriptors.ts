@@ -23,7 +23,7 @@ import { heldFunction } from '../values/objects/getters.ts';
 import { hasProperty, ownNames } from '../values/objects/property-keys.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { writeProperty } from '../values/write-property.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   type Attributes,
   type FunctionVariable,

@@ -17,7 +17,7 @@ import { isObjectVariable, prototypeVariable } from '../values/objects/prototype
 import { isPrimitiveVariable, withPropertyKey } from '../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { writeProperty } from '../values/write-property.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,

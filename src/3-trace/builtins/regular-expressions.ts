@@ -20,7 +20,7 @@ import {
   textOfPrimitives,
   withPrimitive,
 } from '../values/objects/to-primitive.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 

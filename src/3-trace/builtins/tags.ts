@@ -7,7 +7,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { isArray } from '../values/arrays.ts';
 import { isPrimitiveVariable } from '../values/objects/to-primitive.ts';
 import { readSymbol } from '../values/properties.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import { known, type ObjectVariable, type Variable } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 

@@ -4,12 +4,12 @@ import { collectionType, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { TakenBefore } from '../control-flow/lists/grown-array.ts';
+import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import { expectIdentity } from '../control-flow/lists/listed.ts';
 import { makeRoom, settleOrder } from '../control-flow/places/key-order.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, resolved, specialized } from '../variables/choices.ts';
+import { present, resolved, specialized } from '../variables/unions.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
 import {

@@ -3,7 +3,7 @@
 import type { Effect, Recipe } from '../../traces/trace-result.ts';
 import type { RelativeStream } from '../inputs/random-stream.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { resolved } from '../variables/choices.ts';
+import { resolved } from '../variables/unions.ts';
 import { absent } from '../variables/variable.ts';
 import type { Disposal, OuterArray, TakenCollection, Write } from './effects.ts';
 import type { Reconstruction } from './reconstruct.ts';

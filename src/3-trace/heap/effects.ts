@@ -2,7 +2,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
 import { ObjectsMet } from '../inputs/objects-met.ts';
 import type { Journal } from '../state/journal.ts';
-import { present, resolved, specialized } from '../variables/choices.ts';
+import { present, resolved, specialized } from '../variables/unions.ts';
 import {
   absent,
   type NewArrayVariable,

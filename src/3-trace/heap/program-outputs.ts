@@ -2,7 +2,7 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isDifferentiable, spentBelow } from '../state/recorded-graph.ts';
-import type { ListVariable } from '../variables/grown-list.ts';
+import type { ListVariable } from '../variables/growable-list.ts';
 
 /** The values of the program that are asked for after the run, in the order in which they were asked for. */
 export class ProgramOutputs {

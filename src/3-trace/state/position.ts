@@ -1,6 +1,6 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
 import { capturedFrame } from '../../vm/frames/captured-frame.ts';
-import { isPolyfill } from '../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { isFrameworkFile } from './framework-files.ts';

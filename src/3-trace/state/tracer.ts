@@ -16,7 +16,7 @@ import { withRandomSource } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
-import type { ShapeBounds } from '../../guards/promised-sizes.ts';
+import type { ShapeBounds } from '../../guards/shape-bounds.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
@@ -41,7 +41,7 @@ import { type Execution, notBegun } from './execution.ts';
 import { Journal } from './journal.ts';
 import { lineIn, positionIn } from './position.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
-import { rollback } from './taking-back.ts';
+import { rollback } from './rollback.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 

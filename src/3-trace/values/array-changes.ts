@@ -1,7 +1,7 @@
 /** Elements come and go: of arrays made inside at once, of those from outside after the run. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { expectForm, grow, isGrown } from '../control-flow/lists/grown-array.ts';
+import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
 import { clearGrown, popGrown, pushGrown, setGrownElement } from '../control-flow/lists/lists.ts';
 import { guardChange } from '../state/facts.ts';
 import { isResultRead } from '../state/result-read.ts';

@@ -8,7 +8,7 @@ import { allows, isPlainArray, isProxy, readsPlainly } from '../../guards/plain.
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/grown-array.ts';
+import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/growable-array.ts';
 import { unknownLength } from '../control-flow/lists/list-elements.ts';
 import { expectUnlisted } from '../control-flow/lists/listed.ts';
 import { appendGrown, grownElement, isInGrown } from '../control-flow/lists/lists.ts';
@@ -16,7 +16,7 @@ import { symbolicTensor } from '../control-flow/merge/leaves.ts';
 import { scalarBinary } from '../control-flow/numbers/scalars.ts';
 import { constantOf, guardChange, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, specialized } from '../variables/choices.ts';
+import { present, specialized } from '../variables/unions.ts';
 import {
   absent,
   hole,

@@ -7,14 +7,14 @@ import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { type GrowableArray, isGrown } from '../control-flow/lists/grown-array.ts';
+import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
 import { startOf, stepGrown } from '../control-flow/lists/lists.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { specialized } from '../variables/choices.ts';
+import { specialized } from '../variables/unions.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import type {
   GeneratorVariable,

@@ -6,14 +6,14 @@ import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
-import { isPolyfill } from '../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { readDynamicProperty } from '../dynamic-shapes/dynamic-properties.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
 import { type Key, ownAttributes, ownContent, prototypeOf } from '../heap/made-objects.ts';
 import { guardNumbers } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, specialized } from '../variables/choices.ts';
+import { present, specialized } from '../variables/unions.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
 import {

@@ -12,7 +12,7 @@ import { sizeIn } from '../inputs/sizes.ts';
 import { sizeSource, symbolicFrom } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { resolved } from '../variables/choices.ts';
+import { resolved } from '../variables/unions.ts';
 import {
   type FunctionVariable,
   known,

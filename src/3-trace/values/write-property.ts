@@ -15,7 +15,7 @@ import {
 } from '../heap/made-objects.ts';
 import { constantOf, guardChange } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, specialized } from '../variables/choices.ts';
+import { present, specialized } from '../variables/unions.ts';
 import {
   absent,
   type FunctionVariable,

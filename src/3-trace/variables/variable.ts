@@ -9,7 +9,7 @@ import type { Source } from '../../guards/source.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import type { AllocationSite, GrowableList, ListVariable } from './grown-list.ts';
+import type { AllocationSite, GrowableList, ListVariable } from './growable-list.ts';
 import type {
   GeneratorVariable,
   IteratorRecordVariable,

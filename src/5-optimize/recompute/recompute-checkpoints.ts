@@ -1,6 +1,6 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
-import { recomputeInBackward } from './compute-again.ts';
+import { recomputeInBackward } from './recompute-in-backward.ts';
 import { ForwardFacts } from './forward-facts.ts';
 import { forwardOfStep } from './forward-of-step.ts';
 

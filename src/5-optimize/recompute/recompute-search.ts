@@ -1,7 +1,7 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
-import { recomputeInBackward, type Recomputed } from './compute-again.ts';
+import { recomputeInBackward, type Recomputed } from './recompute-in-backward.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 export interface Choice extends Recomputed {

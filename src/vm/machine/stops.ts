@@ -3,7 +3,7 @@ import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import type { Machine, MachineFor } from '../frames/machine.ts';
-import { copyFrameState } from '../frames/put-down.ts';
+import { copyFrameState } from '../frames/copy-frame-state.ts';
 import { stopped } from '../frames/stopped.ts';
 import { Suspended } from '../frames/suspended.ts';
 import { interpretOne } from '../interpreter/interpret.ts';

@@ -1,14 +1,14 @@
 /** Arrays that have another length on another way: one choice of the length, which all their elements share. */
 
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import {
   absent,
   type NewArrayVariable,
   type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
-import type { TracedBranch } from '../follow.ts';
+import type { TracedBranch } from '../trace-branch.ts';
 import { isSame } from '../merge/is-same.ts';
 import { elementKey } from '../places/object-places.ts';
 import type { Place } from '../places/place.ts';

@@ -4,7 +4,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElement, arrayLength, asArray } from '../../values/arrays.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import {
   type UnionVariable,
@@ -13,9 +13,9 @@ import {
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { chosenBy } from '../merge/choice.ts';
+import { chosenBy } from '../merge/union.ts';
 import { asNumber } from '../numbers/scalars.ts';
-import { isGrown } from './grown-array.ts';
+import { isGrown } from './growable-array.ts';
 import { grownElement, setGrownElement } from './lists.ts';
 
 /** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each way the index is known. */

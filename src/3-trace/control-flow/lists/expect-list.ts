@@ -1,9 +1,9 @@
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 import type { Place } from '../places/place.ts';
-import { joinAll } from './element-form.ts';
-import { bornAt, expectForm, Grows } from './grown-array.ts';
+import { joinAll } from './list-tree-spec.ts';
+import { bornAt, expectForm, Grows } from './growable-array.ts';
 
 /** An array whose length a turn changes is to be a list before the loop. */
 export function expectLength(

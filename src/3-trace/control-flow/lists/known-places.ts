@@ -7,11 +7,11 @@ import { add, eq, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayLength, asArray } from '../../values/arrays.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 import { asNumber } from '../numbers/scalars.ts';
 import { choiceOfIndex } from './element-at.ts';
-import { grownIn } from './grown-array.ts';
+import { grownIn } from './growable-array.ts';
 
 /** A place is counted from the end where it is negative; both are limited to the length. */
 type Counted = 'place' | 'count' | null;

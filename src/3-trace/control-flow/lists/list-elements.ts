@@ -7,8 +7,8 @@ import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { specialized } from '../../variables/choices.ts';
-import type { ListTreeSpec, GrowableList, LeafForm, ListVariable } from '../../variables/grown-list.ts';
+import { specialized } from '../../variables/unions.ts';
+import type { ListTreeSpec, GrowableList, LeafForm, ListVariable } from '../../variables/growable-list.ts';
 import {
   absent,
   type NewArrayVariable,
@@ -32,7 +32,7 @@ import {
   isSameValue,
   unlike,
   unlistable,
-} from './element-form.ts';
+} from './list-tree-spec.ts';
 
 export function lengthScalar(t: Tracer, length: number): DeviceScalar {
   return { kind: 'scalar', type: 'number', tensor: constantTensor(t, length, t.device) };

@@ -5,15 +5,15 @@ import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { UnionMet, resolved, specialized } from '../../variables/choices.ts';
-import type { GrowableList } from '../../variables/grown-list.ts';
+import { UnionMet, resolved, specialized } from '../../variables/unions.ts';
+import type { GrowableList } from '../../variables/growable-list.ts';
 import {
   type UnionVariable,
   known,
   type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
-import { chosenBy } from '../merge/choice.ts';
+import { chosenBy } from '../merge/union.ts';
 import { asNumber, constantTensor } from '../numbers/scalars.ts';
 
 /** Whether `i` is the index of one of `n` elements. */

@@ -2,7 +2,7 @@
 
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import type { NewArrayVariable, NewObjectVariable, Variable } from '../../variables/variable.ts';
 
 /** The value and what is in it: a change of it would have to be seen in the array, too. */

@@ -15,7 +15,7 @@ import {
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { GrowableList } from '../../variables/grown-list.ts';
+import type { GrowableList } from '../../variables/growable-list.ts';
 import {
   known,
   type NewArrayVariable,
@@ -25,8 +25,8 @@ import {
 } from '../../variables/variable.ts';
 import { asNumber, constantTensor, scalarBinary } from '../numbers/scalars.ts';
 import { idOf } from '../places/object-ids.ts';
-import { formOf, formText, joinForms, unlike } from './element-form.ts';
-import { type GrowableArray, Grows, grow, setGrown } from './grown-array.ts';
+import { formOf, formText, joinForms, unlike } from './list-tree-spec.ts';
+import { type GrowableArray, Grows, grow, setGrown } from './growable-array.ts';
 import { elementOf, grownOf, leavesOf, lengthScalar } from './list-elements.ts';
 import {
   answerTo,

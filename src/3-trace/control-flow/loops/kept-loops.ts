@@ -1,6 +1,6 @@
 import { keptBecause } from '../../../traces/kept-loops.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import { isPolyfill } from '../../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../../builtins/polyfills/codes.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 

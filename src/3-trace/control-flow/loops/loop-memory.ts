@@ -5,15 +5,15 @@
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ListTreeSpec } from '../../variables/grown-list.ts';
+import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
 import type { Leaf, LeafVariable } from '../merge/leaf.ts';
-import type { Unified } from '../merge/unify.ts';
+import type { Unified } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import { idOf } from '../places/object-ids.ts';
 import { isFixed, type Place } from '../places/place.ts';
 import type { State } from '../places/state.ts';
-import type { Carried, Form } from './turn.ts';
+import type { Carried, Form } from './loop-fixpoint.ts';
 
 /** A place that is carried as one operand. */
 interface KnownOperand {

@@ -6,7 +6,7 @@ import type { LoopDecision } from '../../../traces/trace-result.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import type { AllocationSite } from '../../variables/grown-list.ts';
+import type { AllocationSite } from '../../variables/growable-list.ts';
 
 /** What is known of a loop whose end depends on values of the program. `peeled`: one after its first turn. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';

@@ -3,8 +3,8 @@ import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { isRead } from '../follow.ts';
-import { grownIn, withGrown } from '../lists/grown-array.ts';
+import { isRead } from '../trace-branch.ts';
+import { grownIn, withGrown } from '../lists/growable-array.ts';
 import type { PathEnd } from '../path.ts';
 import type { Place } from '../places/place.ts';
 import { heldMoreThanOnce, madeObjects } from '../places/reachable.ts';
@@ -16,7 +16,7 @@ import {
   rememberGrown,
   rememberOperands,
 } from './loop-memory.ts';
-import { type Carried, type Form, LoopFixpoint } from './turn.ts';
+import { type Carried, type Form, LoopFixpoint } from './loop-fixpoint.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {

@@ -1,6 +1,6 @@
 import { valuesIn } from '../../../../runtime/program/number-text.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ListVariable } from '../../variables/grown-list.ts';
+import type { ListVariable } from '../../variables/growable-list.ts';
 import { textOf } from '../../variables/text.ts';
 import {
   absent,

@@ -6,7 +6,7 @@ import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { absent, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
-import { formText } from '../lists/element-form.ts';
+import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
 
 /** What a variable may be: a choice is any of its options. */

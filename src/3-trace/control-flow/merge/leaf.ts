@@ -3,7 +3,7 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ListTreeSpec, ListVariable } from '../../variables/grown-list.ts';
+import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
 import type {
   ConstantVariable,
   UnbackedTensor,

@@ -14,7 +14,7 @@ import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { leafLeaves } from '../../autograd/leaves-inside.ts';
-import { unbackedShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
+import { unbackedShape, openVariable } from '../../dynamic-shapes/unbacked-shape.ts';
 import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
 import { isNull } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -24,7 +24,7 @@ import type {
   TensorVariable,
   Variable,
 } from '../../variables/variable.ts';
-import { type Column, columnsOf, formText } from '../lists/element-form.ts';
+import { type Column, columnsOf, formText } from '../lists/list-tree-spec.ts';
 import { grownOf, listOfTensors } from '../lists/list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
 import { sizeGuess } from '../numbers/size-guess.ts';

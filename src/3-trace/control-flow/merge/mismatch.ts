@@ -1,7 +1,7 @@
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { writes } from '../../../vm/bytecode/effects.ts';
-import { isPolyfill } from '../../builtins/equivalents/codes.ts';
+import { isPolyfill } from '../../builtins/polyfills/codes.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { PathEnd } from '../path.ts';

@@ -1,7 +1,7 @@
 import { formatSpec } from '../../../../runtime/tensor/meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import type { Variable } from '../../variables/variable.ts';
 import { classOf } from './variable-class.ts';
 

@@ -5,7 +5,7 @@ import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { patternOf } from '../../variables/text.ts';
 import type { CellReference, Variable } from '../../variables/variable.ts';
-import { formText } from '../lists/element-form.ts';
+import { formText } from '../lists/list-tree-spec.ts';
 import { labelOf } from '../places/key-order.ts';
 import { idOf } from '../places/object-ids.ts';
 

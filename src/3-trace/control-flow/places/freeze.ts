@@ -1,4 +1,4 @@
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import type {
   CellReference,
   CollectionEntry,

@@ -3,7 +3,7 @@
 import { isIndex } from '../../../vm/language/index-key.ts';
 import { joinOrders } from '../../heap/join-orders.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { mayBeAbsent, present, resolved, specialized } from '../../variables/choices.ts';
+import { mayBeAbsent, present, resolved, specialized } from '../../variables/unions.ts';
 import {
   absent,
   known,

@@ -2,7 +2,7 @@
 
 import { putInto } from '../../heap/collections.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { GrowableList, ListVariable } from '../../variables/grown-list.ts';
+import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
 import type { IteratorVariable } from '../../variables/iterator-variables.ts';
 import {
   known,
@@ -10,7 +10,7 @@ import {
   type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
-import { type GrowableArray, grownIn } from '../lists/grown-array.ts';
+import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
 import { labelOf, orderOf, orderPlace } from './key-order.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';

@@ -1,6 +1,6 @@
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import type { ListTreeSpec } from '../../variables/grown-list.ts';
+import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 
 /** Something that holds a variable and may hold another one later. */

@@ -11,7 +11,7 @@ import { usesThis } from '../../../vm/bytecode/uses-this.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
 import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
-import { polyfillOf } from '../../builtins/equivalents.ts';
+import { polyfillOf } from '../../builtins/polyfills.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
@@ -26,9 +26,9 @@ import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-f
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import { isRefused } from '../../variables/code-of.ts';
-import { withSpecializedArguments } from '../../variables/settled-arguments.ts';
+import { withSpecializedArguments } from '../../variables/specialized-arguments.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {
   type CellReference,

@@ -2,7 +2,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import { decide } from '../../control-flow/decide.ts';
 import { keepLoopOfOpenSize } from '../../control-flow/loops/open-size-loops.ts';
-import { type Condition, missingOf, truthOf } from '../../control-flow/merge/choice-operators.ts';
+import { type Condition, missingOf, truthOf } from '../../control-flow/merge/union-operators.ts';
 import { goToHandler } from '../../state/exceptions.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {

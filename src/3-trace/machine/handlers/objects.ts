@@ -1,7 +1,7 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import { elementAt, indexIn, setGrownAt } from '../../control-flow/lists/element-at.ts';
-import { grownIn } from '../../control-flow/lists/grown-array.ts';
+import { grownIn } from '../../control-flow/lists/growable-array.ts';
 import { appendGrown } from '../../control-flow/lists/lists.ts';
 import {
   defineAccessor,
@@ -22,7 +22,7 @@ import { readAbove, superPrototype } from '../../values/objects/super.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../../values/properties.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';

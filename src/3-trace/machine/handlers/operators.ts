@@ -2,9 +2,9 @@ import { assertNever } from '../../../../runtime/errors/invariant.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
 import { binary, unary } from '../../../vm/bytecode/operators.ts';
-import { grownIn } from '../../control-flow/lists/grown-array.ts';
+import { grownIn } from '../../control-flow/lists/growable-array.ts';
 import { isInGrown } from '../../control-flow/lists/lists.ts';
-import { ask, typeOfChoice } from '../../control-flow/merge/choice-operators.ts';
+import { ask, typeOfChoice } from '../../control-flow/merge/union-operators.ts';
 import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
 import { comesFromBreak, guardNumbers } from '../../inputs/symbolic.ts';
@@ -20,7 +20,7 @@ import {
   withPrimitives,
   withPropertyKey,
 } from '../../values/objects/to-primitive.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import { textAsked } from '../../variables/text.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';

@@ -1,5 +1,5 @@
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
+import { resolved } from '../../variables/unions.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**

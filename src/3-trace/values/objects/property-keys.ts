@@ -8,7 +8,7 @@ import { settleOrder } from '../../control-flow/places/key-order.ts';
 import { type Key, ownAttributes, ownSymbols, prototypeOf } from '../../heap/made-objects.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { present, specialized } from '../../variables/choices.ts';
+import { present, specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,
   known,

@@ -3,7 +3,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { prototypeOf } from '../../heap/made-objects.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { heldFunction } from './getters.ts';
 import { isPrimitiveVariable } from './to-primitive.ts';

@@ -5,7 +5,7 @@ import { sourceKey } from '../../../guards/source-key.ts';
 import { orRaise } from '../../state/exceptions.ts';
 import { constantOf, isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
   known,
   type ObjectVariable,

@@ -5,7 +5,7 @@ import { textOfAll } from '../../control-flow/numbers/text.ts';
 import { typeError } from '../../state/exceptions.ts';
 import { constantOf, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { specialized } from '../../variables/choices.ts';
+import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { readProperty, readSymbol } from '../properties.ts';
 

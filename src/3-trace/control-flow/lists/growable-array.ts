@@ -3,10 +3,10 @@
 import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
-import type { ListTreeSpec, GrowableList } from '../../variables/grown-list.ts';
+import { resolved } from '../../variables/unions.ts';
+import type { ListTreeSpec, GrowableList } from '../../variables/growable-list.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { formOf, joinForms, unlike, unlistable } from './element-form.ts';
+import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 import { grownOf, notThere } from './list-elements.ts';
 import { markListed } from './listed.ts';
 

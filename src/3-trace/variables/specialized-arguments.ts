@@ -1,4 +1,4 @@
-import { resolved, specialized } from './choices.ts';
+import { resolved, specialized } from './unions.ts';
 import type { Variable } from './variable.ts';
 
 interface Arguments {

@@ -7,9 +7,9 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { awaitedBy, resumeWith } from '../vm/frames/async-frame.ts';
 import { suspensionOf } from '../vm/frames/driven-frame.ts';
 import { generatorOver } from '../vm/frames/generator-frame.ts';
-import { copyFrameState } from '../vm/frames/put-down.ts';
+import { copyFrameState } from '../vm/frames/copy-frame-state.ts';
 import { catchIn } from '../vm/frames/unwind.ts';
-import { type Fragments, isFragment, type EntryDispatcher } from './walker.ts';
+import { type Fragments, isFragment, type EntryDispatcher } from './entry-dispatcher.ts';
 
 /** An ordinary call. */
 export function runToReturn(dispatcher: EntryDispatcher, start: ResumePoint, initial: Frame[]): unknown {

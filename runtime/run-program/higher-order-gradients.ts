@@ -8,7 +8,7 @@ import type {
   GradientRequest,
   HigherOrderGradients,
   RefusedBackward,
-} from '../program/gradients-again.ts';
+} from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { Tensor } from '../tensor/tensor.ts';

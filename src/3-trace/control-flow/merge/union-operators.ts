@@ -2,14 +2,14 @@
 
 import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { UnionMet } from '../../variables/choices.ts';
+import { UnionMet } from '../../variables/unions.ts';
 import {
   type UnionVariable,
   known,
   type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
-import { toldBy } from './choice.ts';
+import { toldBy } from './union.ts';
 
 /** What a condition is: a value of the program to decide on, or known. */
 export type Condition = DeviceScalar | boolean;

@@ -1,8 +1,8 @@
 /** What arrays of several lengths become where ways come together: lists of the program. */
 
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/choices.ts';
-import type { ListTreeSpec, ListVariable } from '../../variables/grown-list.ts';
+import { resolved } from '../../variables/unions.ts';
+import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
 import {
   type UnionVariable,
   known,
@@ -12,9 +12,9 @@ import {
 } from '../../variables/variable.ts';
 import type { Build, Values } from '../merge/build-structure.ts';
 import type { Leaf, LeafVariable } from '../merge/leaf.ts';
-import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
+import { columnsOf, formOf, formText, joinAll } from './list-tree-spec.ts';
 import { samplesOf } from './expect-list.ts';
-import { isGrown } from './grown-array.ts';
+import { isGrown } from './growable-array.ts';
 import { grownArray } from './list-elements.ts';
 import { isListed } from './listed.ts';
 

@@ -7,12 +7,12 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../../vm/bytecode/structure.ts';
 import { expectNoLeavesInside } from '../../autograd/leaves-inside.ts';
-import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
+import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
-import { traceBranch, isRead, type TracedBranch } from '../follow.ts';
+import { traceBranch, isRead, type TracedBranch } from '../trace-branch.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
@@ -26,7 +26,7 @@ import {
   requiresGradAlways,
   requiresGradFlag,
 } from '../merge/requires-grad.ts';
-import { type Unified, unify } from '../merge/unify.ts';
+import { type Unified, unify } from '../merge/phi-merger.ts';
 import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
 import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../path.ts';

@@ -7,7 +7,7 @@ import type {
   GradientRequest,
   HigherOrderGradients,
   ReadValue,
-} from '../../runtime/program/gradients-again.ts';
+} from '../../runtime/program/higher-order-gradients.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
@@ -20,7 +20,7 @@ import {
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/dead-code.ts';
-import { recomputeValues } from '../5-optimize/make-again.ts';
+import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import type { Closure } from '../../vm/bytecode/frame.ts';
-import { grownIn } from '../control-flow/lists/grown-array.ts';
+import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
 import { asCollection } from '../heap/collections.ts';
@@ -18,15 +18,15 @@ import { typedArrayTypes } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { isSmallArray } from './arrays.ts';
-import * as arrayLikes from './equivalents/array-likes.ts';
-import * as arrays from './equivalents/arrays.ts';
-import { notePolyfill } from './equivalents/codes.ts';
-import * as collections from './equivalents/collections.ts';
-import * as json from './equivalents/json.ts';
-import * as lists from './equivalents/lists.ts';
-import * as objects from './equivalents/objects.ts';
-import { insertionSort, sortByRank } from './equivalents/sort.ts';
-import * as typedArrays from './equivalents/typed-arrays.ts';
+import * as arrayLikes from './polyfills/array-likes.ts';
+import * as arrays from './polyfills/arrays.ts';
+import { notePolyfill } from './polyfills/codes.ts';
+import * as collections from './polyfills/collections.ts';
+import * as json from './polyfills/json.ts';
+import * as lists from './polyfills/lists.ts';
+import * as objects from './polyfills/objects.ts';
+import { insertionSort, sortByRank } from './polyfills/sort.ts';
+import * as typedArrays from './polyfills/typed-arrays.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
 

@@ -13,7 +13,7 @@ import { missedBudget } from '../explain/memory-budget.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
-import { isEntry, type FrameCompiler } from './translator.ts';
+import { isEntry, type FrameCompiler } from './frame-compiler.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import { warnOnce } from './warn-once.ts';

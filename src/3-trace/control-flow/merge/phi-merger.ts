@@ -1,5 +1,5 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
+import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   absent,
@@ -10,14 +10,14 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import type { ArrayContent } from '../lists/array-lengths.ts';
-import { addLists, listForm } from '../lists/unify-lists.ts';
+import { addLists, listForm } from '../lists/merge-lists.ts';
 import { idOf } from '../places/object-ids.ts';
 import { partsOf } from '../places/parts.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
-import { UnionTags } from './selectors.ts';
+import { UnionTags } from './union-tags.ts';
 import { classOf } from './variable-class.ts';
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
