@@ -2,9 +2,9 @@
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/core/define-op.ts';
+import { capturedBehind } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { randn, type Tensor, toStatic } from '../src/index.ts';
-import { capturedBehind } from '../src/dispatch/static-functions.ts';
 import { activate } from '../src/vm/frames/function-of.ts';
 
 /** Least microseconds of one call, over `rounds` of `calls`. */

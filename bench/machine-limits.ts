@@ -3,7 +3,10 @@
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { argumentsAt } from '../runtime/device/cpu/scratch.ts';
 import { f32x4, i32, load, op, store } from '../runtime/device/cpu/wasm/assembler/code.ts';
-import { type FunctionBuilder, get } from '../runtime/device/cpu/wasm/assembler/function-builder.ts';
+import {
+  type FunctionBuilder,
+  get,
+} from '../runtime/device/cpu/wasm/assembler/function-builder.ts';
 import { compile } from '../runtime/device/cpu/wasm/assembler/module-builder.ts';
 import { Holder } from '../runtime/memory/holder.ts';
 

@@ -8,8 +8,8 @@ export {
   type RunningSteps,
   registerBackend,
 } from '../runtime/run-program/backend/backend.ts';
-export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/script/route.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
+export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/script/route.ts';
 export type { PassName } from './5-optimize/passes.ts';
 export type { ToStaticOptions } from './dispatch/captured-function.ts';
 export { type AppliedCounts, appliedTo } from './explain/applied.ts';
@@ -17,6 +17,7 @@ export type { ExplainOptions } from './explain/explain-options.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
 export type { Dynamic } from './guards/number-history.ts';
 export { refcounted } from './lab/eager-refcount.ts';
+export type { PassSwitches } from './options/static-options.ts';
 export type { CompiledPart } from './programs/compiled-part.ts';
 export {
   type MemoryChoice,
@@ -26,7 +27,6 @@ export {
   memoryPresets,
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
-export type { PassSwitches } from './options/static-options.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export {
   type StaticFunction,

@@ -8,10 +8,10 @@ import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
-import type { SubgraphStages } from './programs/stages.ts';
-import { finish, type Steps } from './programs/steps.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
 import { cheaper, isDear } from './compile/within-budget.ts';
+import type { SubgraphStages } from './programs/stages.ts';
+import { finish, type Steps } from './programs/steps.ts';
 
 /** What a program is differentiated for. */
 export interface Differentiation {
@@ -130,7 +130,12 @@ function* stagesOf(
   const stages = yield* compilation.inSteps('plan', () =>
     planner.trainingWithin(traced, joint, owned),
   );
-  return withHigherOrderGradients(counted(compilation, stages), needsGrad, options, compileSubgraph);
+  return withHigherOrderGradients(
+    counted(compilation, stages),
+    needsGrad,
+    options,
+    compileSubgraph,
+  );
 }
 
 /** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */

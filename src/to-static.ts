@@ -2,10 +2,10 @@ import { ArgumentError } from '../runtime/errors/errors.ts';
 import { Module } from '../runtime/nn/module/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './dispatch/captured-function.ts';
+import { capturedBehind, registerStatic } from './dispatch/static-functions.ts';
 import { explain } from './explain/explain.ts';
 import type { ExplainOptions } from './explain/explain-options.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
-import { capturedBehind, registerStatic } from './dispatch/static-functions.ts';
 import type { CapturedStats } from './stats.ts';
 import { closureOf } from './vm/frames/function-of.ts';
 

@@ -1,12 +1,12 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { zeros } from '../ops/movement/create.ts';
-import { dropout } from '../ops/random/dropout.ts';
-import { cat } from '../ops/movement/joining.ts';
 import { softmax } from '../ops/loss/loss.ts';
-import { linear, matmul } from '../ops/products/matmul.ts';
+import { zeros } from '../ops/movement/create.ts';
+import { cat } from '../ops/movement/joining.ts';
 import { narrow, reshape, transpose, unsqueeze } from '../ops/movement/movement.ts';
-import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
+import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
+import { linear, matmul } from '../ops/products/matmul.ts';
+import { dropout } from '../ops/random/dropout.ts';
 import { mean } from '../ops/reduce/reduce.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';

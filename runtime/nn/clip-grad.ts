@@ -1,9 +1,18 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { max } from '../ops/reduce/extremes.ts';
 import { mul_ } from '../ops/pointwise/in-place.ts';
-import { abs, add, clampMax, maximum, mul, pow, reciprocal, sqrt } from '../ops/pointwise/pointwise.ts';
+import {
+  abs,
+  add,
+  clampMax,
+  maximum,
+  mul,
+  pow,
+  reciprocal,
+  sqrt,
+} from '../ops/pointwise/pointwise.ts';
 import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
+import { max } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';

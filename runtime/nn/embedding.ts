@@ -1,12 +1,12 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { randn } from '../ops/movement/create.ts';
 import { embedding } from '../ops/indexing/embedding.ts';
-import { mul_ } from '../ops/pointwise/in-place.ts';
 import { indexFill } from '../ops/indexing/indexing.ts';
+import { randn } from '../ops/movement/create.ts';
 import { narrow, reshape, select } from '../ops/movement/movement.ts';
-import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
+import { mul_ } from '../ops/pointwise/in-place.ts';
+import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { norm } from '../ops/reduce/statistics.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -74,6 +74,13 @@ export { Module } from './module/module.ts';
 export type { BackwardHook, ForwardHook, ForwardPreHook } from './module/module-hooks.ts';
 export type { LoadOptions, LoadResult, StateDict, StateNames } from './module/module-state.ts';
 export {
+  type BufferOptions,
+  buffer,
+  kaimingUniform,
+  type Parameter,
+  parameter,
+} from './module/parameter.ts';
+export {
   BatchNorm1d,
   BatchNorm2d,
   BatchNorm3d,
@@ -103,13 +110,6 @@ export {
   ZeroPad1d,
   ZeroPad2d,
 } from './padding.ts';
-export {
-  type BufferOptions,
-  buffer,
-  kaimingUniform,
-  type Parameter,
-  parameter,
-} from './module/parameter.ts';
 export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,

@@ -1,6 +1,6 @@
-import { linear, matmul } from '../ops/products/matmul.ts';
 import { reshape } from '../ops/movement/movement.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
+import { linear, matmul } from '../ops/products/matmul.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';

@@ -28,7 +28,6 @@ import {
   klDiv,
   type LogitOptions,
 } from '../ops/loss/probability-losses.ts';
-import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import {
   type GaussianNllOptions,
   gaussianNllLoss,
@@ -38,6 +37,7 @@ import {
   poissonNllLoss,
   smoothL1Loss,
 } from '../ops/loss/regression-losses.ts';
+import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer } from './module/parameter.ts';

@@ -2,7 +2,6 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { clone } from '../ops/movement/movement.ts';
 import {
   batchNorm,
@@ -12,6 +11,7 @@ import {
   localResponseNorm,
   rmsNorm,
 } from '../ops/normalization/norms.ts';
+import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';

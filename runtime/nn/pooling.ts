@@ -16,8 +16,8 @@ import {
   avgPool2d,
   avgPool3d,
 } from '../ops/convolution/resample.ts';
-import { norm } from '../ops/reduce/statistics.ts';
 import { unfold } from '../ops/movement/windows.ts';
+import { norm } from '../ops/reduce/statistics.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';

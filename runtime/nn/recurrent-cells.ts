@@ -1,7 +1,7 @@
-import { linear } from '../ops/products/matmul.ts';
 import { narrow } from '../ops/movement/movement.ts';
-import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
+import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
+import { linear } from '../ops/products/matmul.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';

@@ -1,8 +1,8 @@
 import { ShapeError } from '../errors/errors.ts';
-import { dropout } from '../ops/random/dropout.ts';
 import { cat, stack } from '../ops/movement/joining.ts';
 import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
+import { dropout } from '../ops/random/dropout.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,8 +1,15 @@
 /** Activations that end or bend at a number. */
 
 import { add, leakyRelu, lt, mul, where } from '../ops/pointwise/pointwise.ts';
+import {
+  celu,
+  glu,
+  hardshrink,
+  softshrink,
+  tanhshrink,
+  threshold,
+} from '../ops/pointwise/thresholds.ts';
 import { randLike } from '../ops/random/random.ts';
-import { celu, glu, hardshrink, softshrink, tanhshrink, threshold } from '../ops/pointwise/thresholds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';

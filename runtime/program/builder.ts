@@ -16,12 +16,12 @@ import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
+import { FreedNodes, type OutsideNodes } from './freed-nodes.ts';
 import { isListSum, listAdd } from './list-ops.ts';
 import { sharedBy } from './memory-groups.ts';
 import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { RecordedWriteInPlace } from './recorded-write.ts';
-import { type OutsideNodes, FreedNodes } from './freed-nodes.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 

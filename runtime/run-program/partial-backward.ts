@@ -1,6 +1,6 @@
 import { copy } from '../ops/core/copy.ts';
-import { fullOp } from '../ops/movement/create.ts';
 import { operandUse } from '../ops/core/define-op.ts';
+import { fullOp } from '../ops/movement/create.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';

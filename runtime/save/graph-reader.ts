@@ -7,8 +7,8 @@ import {
   type OpRecord,
   opTable,
 } from '../ops/core/define-op.ts';
-import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import {
   type ScalarId,
   type ScalarNode,

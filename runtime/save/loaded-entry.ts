@@ -1,5 +1,5 @@
-import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markFreed } from '../autograd/freed-node.ts';
+import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';

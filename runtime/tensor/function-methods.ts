@@ -1,21 +1,21 @@
 /** The methods that are functions of one or two tensors beyond arithmetic. */
 
+import * as regions from '../ops/indexing/regions-replaced.ts';
+import * as scatterReduce from '../ops/indexing/scatter-reduce.ts';
 import { cholesky } from '../ops/linalg/cholesky.ts';
-import * as counting from '../ops/reduce/counting.ts';
 import * as determinants from '../ops/linalg/determinants.ts';
-import * as differences from '../ops/movement/differences.ts';
-import * as distances from '../ops/products/distances.ts';
 import * as systems from '../ops/linalg/linear-systems.ts';
 import { softmin } from '../ops/loss/loss.ts';
-import * as middle from '../ops/reduce/middle.ts';
+import * as differences from '../ops/movement/differences.ts';
 import * as pairs from '../ops/pointwise/pairs.ts';
-import * as products from '../ops/products/products.ts';
-import * as regions from '../ops/indexing/regions-replaced.ts';
-import * as running from '../ops/reduce/running-extremes.ts';
-import * as scatterReduce from '../ops/indexing/scatter-reduce.ts';
 import * as special from '../ops/pointwise/special.ts';
-import * as statistics from '../ops/reduce/statistics.ts';
 import * as thresholds from '../ops/pointwise/thresholds.ts';
+import * as distances from '../ops/products/distances.ts';
+import * as products from '../ops/products/products.ts';
+import * as counting from '../ops/reduce/counting.ts';
+import * as middle from '../ops/reduce/middle.ts';
+import * as running from '../ops/reduce/running-extremes.ts';
+import * as statistics from '../ops/reduce/statistics.ts';
 
 export const functionMethods = {
   fmax: pairs.fmax,

@@ -1,12 +1,12 @@
 /** Methods under PyTorch's second names, and those made of a few other ops. */
 
-import * as compositions from '../ops/products/compositions.ts';
+import { type Sizes, sizesOf } from '../ops/core/positional.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
-import * as inPlace from '../ops/pointwise/in-place.ts';
 import { transpose } from '../ops/movement/movement.ts';
+import * as inPlace from '../ops/pointwise/in-place.ts';
 import * as pointwise from '../ops/pointwise/pointwise.ts';
 import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
-import { type Sizes, sizesOf } from '../ops/core/positional.ts';
+import * as compositions from '../ops/products/compositions.ts';
 import * as products from '../ops/products/products.ts';
 import { dtypes } from './dtype.ts';
 import type { Tensor } from './tensor.ts';

@@ -1,11 +1,11 @@
-import { builtinModule } from './script/builtin-module.ts';
 import { boundTarget, captureLive } from './live/capture-live.ts';
-import { captureMarked } from './marked/capture-marked.ts';
 import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
 import { currentSession, withCaptureSession } from './live/capture-session.ts';
-import type { AnyFunction, CapturedFunction } from './script/captured-function.ts';
 import type { DebuggerSession } from './live/debugger-session.ts';
+import { captureMarked } from './marked/capture-marked.ts';
 import { readMarker } from './marked/read-marker.ts';
+import { builtinModule } from './script/builtin-module.ts';
+import type { AnyFunction, CapturedFunction } from './script/captured-function.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './script/refusal.ts';
 import type { CaptureOptions } from './script/route.ts';
 
@@ -14,13 +14,13 @@ export {
   endLongCaptureSession,
   withCaptureSession,
 } from './live/capture-session.ts';
+export { findHomeObject } from './live/home-object.ts';
 export type {
   AnyFunction,
   CapturedFunction,
   ClassNode,
   FunctionNode,
 } from './script/captured-function.ts';
-export { findHomeObject } from './live/home-object.ts';
 export {
   type CaptureRefusal,
   type CaptureRefusalReason,

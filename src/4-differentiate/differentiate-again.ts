@@ -2,7 +2,10 @@ import { runBackward } from '../../runtime/autograd/engine.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { GivenGradient, GradientRequest } from '../../runtime/program/higher-order-gradients.ts';
+import type {
+  GivenGradient,
+  GradientRequest,
+} from '../../runtime/program/higher-order-gradients.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';

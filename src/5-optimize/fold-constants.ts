@@ -1,6 +1,6 @@
-import { fullOp } from '../../runtime/ops/movement/create.ts';
 import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
+import { fullOp } from '../../runtime/ops/movement/create.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Staged } from './pass.ts';

@@ -21,8 +21,8 @@ import {
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/dead-code.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
-import { Compilation, type CompileOptions } from './compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
+import { Compilation, type CompileOptions } from './compilation.ts';
 
 interface Making extends Differentiated {
   /** Per input: a gradient comes to it. */

@@ -23,10 +23,10 @@ import { split } from '../6-split/split.ts';
 import { enteringAlone } from '../7-plan/entering.ts';
 import { planProgram, roughBytes } from '../7-plan/plan.ts';
 import type { Planned, PlanOptions, PlanRegions } from '../7-plan/plan-in-order.ts';
-import type { Compilation } from './compilation.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
+import type { Compilation } from './compilation.ts';
 import { withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */

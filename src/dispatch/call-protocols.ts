@@ -1,18 +1,22 @@
 /** The three ways of a call through its walk: to the return at once, over awaits, or from one `yield` to the next. */
 
 import type { AnyFunction } from '../1-capture/capture.ts';
-import { OwnedTensors } from './owned-tensors.ts';
-import type { ResumePoint } from './resume-point.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { awaitedBy, resumeWith } from '../vm/frames/async-frame.ts';
+import { copyFrameState } from '../vm/frames/copy-frame-state.ts';
 import { suspensionOf } from '../vm/frames/driven-frame.ts';
 import { generatorOver } from '../vm/frames/generator-frame.ts';
-import { copyFrameState } from '../vm/frames/copy-frame-state.ts';
 import { catchIn } from '../vm/frames/unwind.ts';
-import { type Fragments, isFragment, type EntryDispatcher } from './entry-dispatcher.ts';
+import { type EntryDispatcher, type Fragments, isFragment } from './entry-dispatcher.ts';
+import { OwnedTensors } from './owned-tensors.ts';
+import type { ResumePoint } from './resume-point.ts';
 
 /** An ordinary call. */
-export function runToReturn(dispatcher: EntryDispatcher, start: ResumePoint, initial: Frame[]): unknown {
+export function runToReturn(
+  dispatcher: EntryDispatcher,
+  start: ResumePoint,
+  initial: Frame[],
+): unknown {
   const owned = new OwnedTensors();
   let [point, frames] = [start, initial];
   let fragments: Fragments | undefined;
@@ -23,7 +27,8 @@ export function runToReturn(dispatcher: EntryDispatcher, start: ResumePoint, ini
       frames = way.frames;
       if (isFragment(way)) {
         fragments ??= new Map();
-        if (dispatcher.isTooMany(fragments, point, frames)) return dispatcher.finish(frames, owned).value;
+        if (dispatcher.isTooMany(fragments, point, frames))
+          return dispatcher.finish(frames, owned).value;
       }
       if (way.kind === 'break') dispatcher.step(frames, owned);
       point = dispatcher.pointAfter(point, way, frames);
@@ -45,7 +50,9 @@ export async function runAsync(
   let isNative = false;
   try {
     for (;;) {
-      let way = isNative ? dispatcher.natively(frames, owned) : dispatcher.walk(point, frames, owned);
+      let way = isNative
+        ? dispatcher.natively(frames, owned)
+        : dispatcher.walk(point, frames, owned);
       if (way.kind !== 'return' && isFragment(way)) {
         isNative = dispatcher.isTooMany(fragments, point, way.frames);
         if (isNative) way = dispatcher.natively(way.frames, owned);

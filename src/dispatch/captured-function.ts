@@ -8,22 +8,26 @@ import { spans } from '../../runtime/profiler/spans.ts';
 import { findHomeObject } from '../1-capture/capture.ts';
 import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
-import { codeOf } from './code-cache.ts';
-import { type ResumePoint, ResumePoints } from './resume-point.ts';
-import { SizedEntries } from './sized-entries.ts';
-import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { logFallback } from '../explain/log-events.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
+import {
+  type StaticSettings,
+  settingsOf,
+  type ToStaticOptions,
+} from '../options/static-options.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CompiledFunction } from '../save/program-to-save.ts';
-import { type StaticSettings, settingsOf, type ToStaticOptions } from '../options/static-options.ts';
 import { type CapturedStats, StatsCounter } from '../stats.ts';
 import { isNotToStatic, toStaticEnabled } from '../traces/policy.ts';
-import { FrameCompiler } from './frame-compiler.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
+import { generate, runAsync, runToReturn } from './call-protocols.ts';
+import { codeOf } from './code-cache.ts';
 import { EntryDispatcher } from './entry-dispatcher.ts';
+import { FrameCompiler } from './frame-compiler.ts';
+import { type ResumePoint, ResumePoints } from './resume-point.ts';
+import { SizedEntries } from './sized-entries.ts';
 import { warnOnce } from './warn-once.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
@@ -103,7 +107,8 @@ export class Captured {
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
-    if (this.#start?.code !== code) this.#start = { code, point: this.#dispatcher.points.at(frames) };
+    if (this.#start?.code !== code)
+      this.#start = { code, point: this.#dispatcher.points.at(frames) };
     return { point: this.#start.point, frames };
   }
 

@@ -2,9 +2,14 @@
 
 import type { MethodDefinition } from 'acorn';
 import { formatPosition } from '../../runtime/errors/position.ts';
-import { type AnyFunction, captureFunction, isRefusal, printRefusal } from '../1-capture/capture.ts';
-import type { CapturedFunction } from '../1-capture/script/captured-function.ts';
+import {
+  type AnyFunction,
+  captureFunction,
+  isRefusal,
+  printRefusal,
+} from '../1-capture/capture.ts';
 import { findHomeObject } from '../1-capture/live/home-object.ts';
+import type { CapturedFunction } from '../1-capture/script/captured-function.ts';
 import {
   type Construction,
   isLowerRefusal,
@@ -19,11 +24,11 @@ import {
   type RefusedCode,
 } from '../3-trace/variables/code-of.ts';
 import { provideClosures } from '../guards/code-behind.ts';
-import { capturedBehind } from './static-functions.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { newClosure, type PrivateAccess, type Scope } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import { instantiate } from '../vm/machine/run-frames.ts';
+import { capturedBehind } from './static-functions.ts';
 
 export interface CodeOptions {
   /** Values of the free names, for functions whose scope can't be had otherwise. */

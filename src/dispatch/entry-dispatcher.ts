@@ -4,18 +4,18 @@ import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
 import { endLongCaptureSession } from '../1-capture/capture.ts';
 import { isTensorFunction } from '../3-trace/builtins/api.ts';
-import type { Entry, EntryOutcome } from './entry.ts';
-import { finishNatively, stepNatively, stepTo } from './native.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
-import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
 import { missedBudget } from '../explain/memory-budget.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
-import { isEntry, type FrameCompiler } from './frame-compiler.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
+import type { Entry, EntryOutcome } from './entry.ts';
+import { type FrameCompiler, isEntry } from './frame-compiler.ts';
+import { finishNatively, stepNatively, stepTo } from './native.ts';
+import type { OwnedTensors } from './owned-tensors.ts';
+import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import { warnOnce } from './warn-once.ts';
 
 /** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */

@@ -13,25 +13,25 @@ import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { normalize } from '../5-optimize/normalize.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
-import { codeOf } from './code-cache.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
+import { instructionLog } from '../explain/log-events.ts';
+import { tellWhere } from '../full-graph/failed-run.ts';
+import { expectOneProgram } from '../full-graph/full-graph-error.ts';
+import type { StaticSettings } from '../options/static-options.ts';
+import { compileLater, compileSubgraph } from '../pipeline.ts';
+import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { StatsCounter } from '../stats.ts';
+import type { TraceResult } from '../traces/trace-result.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { codeOf } from './code-cache.ts';
 import { Entry } from './entry.ts';
 import { PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
 import { type PlanChoice, SubgraphVariants } from './subgraph-variants.ts';
-import { instructionLog } from '../explain/log-events.ts';
-import { tellWhere } from '../full-graph/failed-run.ts';
-import { expectOneProgram } from '../full-graph/full-graph-error.ts';
-import { compileLater, compileSubgraph } from '../pipeline.ts';
-import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
-import type { SubgraphStages } from '../programs/stages.ts';
-import type { Steps } from '../programs/steps.ts';
-import type { StaticSettings } from '../options/static-options.ts';
-import type { StatsCounter } from '../stats.ts';
-import type { TraceResult } from '../traces/trace-result.ts';
 import { verifiedCodeOf, verifyFrames } from './verified-code.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
 
 const regionPhases: RegionPhases = {
   normalize: (program) => normalize(joinCalls(program)),

@@ -1,9 +1,9 @@
 import type { CapturedCode, CodeOf, RefusedCode } from '../3-trace/variables/code-of.ts';
 import { isRefused } from '../3-trace/variables/code-of.ts';
-import { codeOf } from './code-cache.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { verify } from '../vm/bytecode/verify.ts';
+import { codeOf } from './code-cache.ts';
 
 const known = new WeakSet<Code>();
 

@@ -5,13 +5,17 @@ import { type Backend, backendNamed } from '../../runtime/run-program/backend/ba
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
+import type { Dynamic } from '../guards/number-history.ts';
+import {
+  type MemoryChoice,
+  type MemoryOptions,
+  memoryOptions,
+} from '../programs/memory-options.ts';
 import {
   checkFromEnvironment,
   fallbackFromEnvironment,
   minGraphSizeFromEnvironment,
 } from './environment.ts';
-import type { Dynamic } from '../guards/number-history.ts';
-import { type MemoryChoice, type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 
 export interface ToStaticOptions {
   /** Values of the names around the function, where they can't be found otherwise. */

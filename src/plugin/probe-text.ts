@@ -1,8 +1,8 @@
 import type { AnyNode, Pattern } from 'acorn';
+import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import type { ScriptFacts } from '../1-capture/script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../1-capture/script/binding.ts';
 import type { ClassNode } from '../1-capture/script/captured-function.ts';
-import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import { isFunctionNode } from '../1-capture/script/hoist.ts';
 import { privateDeclaration } from '../1-capture/script/private-declaration.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';

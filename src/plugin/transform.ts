@@ -1,9 +1,9 @@
 import remapping, { type EncodedSourceMap } from '@jridgewell/remapping';
 import type { Comment, Program } from 'acorn';
 import MagicString from 'magic-string';
+import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import { analyzeScript } from '../1-capture/script/analyze-script.ts';
 import type { FunctionFacts } from '../1-capture/script/binding.ts';
-import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import { parse } from '../vm/syntax/parse.ts';
 import { embeddedSource } from './embedded-source.ts';
 import { excludedRanges } from './excluded.ts';

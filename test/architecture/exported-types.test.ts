@@ -6,7 +6,7 @@ const textOf = (path: string): string => readFileSync(new URL(path, runtime), 'u
 
 /** Where the public names of a folder's files are listed. */
 const lists: Readonly<Record<string, string>> = {
-  ops: 'index.ts',
+  ops: 'ops/index.ts',
   nn: 'nn/index.ts',
   optim: 'optim/index.ts',
 };
@@ -21,7 +21,12 @@ it.each(Object.entries(lists))(
   'types beside public functions of %s are exported with them',
   (folder, list) => {
     const listed = new Set(textOf(list).match(/\w+/g));
-    const missing = readdirSync(new URL(`${folder}/`, runtime)).flatMap((file) => {
+    const names = readdirSync(new URL(`${folder}/`, runtime), {
+      recursive: true,
+      encoding: 'utf8',
+    });
+    const missing = names.flatMap((file) => {
+      if (!file.endsWith('.ts')) return [];
       const text = textOf(`${folder}/${file}`);
       const values = namesOf(text, 'function|const|class|abstract class');
       if (file === 'index.ts' || !values.some((name) => listed.has(name))) return [];

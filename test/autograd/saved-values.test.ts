@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OpNode } from '../../runtime/autograd/op-node.ts';
-import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
-import { linear } from '../../runtime/ops/products/matmul.ts';
 import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
+import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
+import { linear } from '../../runtime/ops/products/matmul.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';
 

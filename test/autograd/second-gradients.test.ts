@@ -7,8 +7,8 @@ import { E } from '../../runtime/ops/expr/expr.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
-import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 import { type GradientCase, gradientCases } from '../ops/cases/gradient-cases.ts';
+import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 
 /** Small, so as not to step over a kink; float32's rounding of a gradient, 1e-7 / step, allows it. */
 const step = 1 / 256;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { elementBytes } from '../../runtime/device/gpu/element-storage.ts';
 import { rand, randn } from '../../runtime/ops/movement/create.ts';
-import { linear } from '../../runtime/ops/products/matmul.ts';
 import { linspace } from '../../runtime/ops/movement/ranges.ts';
+import { linear } from '../../runtime/ops/products/matmul.ts';
 import { SGD } from '../../runtime/optim/sgd.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
+import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { ones, rand, randn, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { type HalfDType, halfFormats, isHalf } from '../../runtime/tensor/half.ts';

@@ -13,9 +13,9 @@ import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
 import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
-import { allocated } from '../ops/eager.ts';
 import { float, forwardCases, int } from '../ops/cases/forward-cases.ts';
 import { type Input, valuesOf } from '../ops/cases/forward-dtypes.ts';
+import { allocated } from '../ops/eager.ts';
 
 interface Example {
   readonly inputs: readonly Input[];

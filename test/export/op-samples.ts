@@ -8,7 +8,13 @@ import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import type { PortableProgram } from '../../src/export/lowering/portable-program.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
-import { type ForwardCase, inDtype, tensorOf, valuesOf, variants } from '../ops/cases/forward-dtypes.ts';
+import {
+  type ForwardCase,
+  inDtype,
+  tensorOf,
+  valuesOf,
+  variants,
+} from '../ops/cases/forward-dtypes.ts';
 
 export interface OpSample {
   readonly key: string;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
-import { rand } from '../../runtime/ops/movement/create.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
 import { embedding } from '../../runtime/ops/indexing/embedding.ts';
+import { rand } from '../../runtime/ops/movement/create.ts';
 import { cat, stack } from '../../runtime/ops/movement/joining.ts';
 import { pad } from '../../runtime/ops/movement/padding.ts';
-import { bernoulli, multinomial, randint, randperm } from '../../runtime/ops/random/random.ts';
 import { arange, eye, linspace } from '../../runtime/ops/movement/ranges.ts';
+import { bernoulli, multinomial, randint, randperm } from '../../runtime/ops/random/random.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
-import { crossEntropy, nllLoss } from '../../runtime/ops/loss/class-losses.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
-import { rand, randn } from '../../runtime/ops/movement/create.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
+import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { crossEntropy, nllLoss } from '../../runtime/ops/loss/class-losses.ts';
+import { rand, randn } from '../../runtime/ops/movement/create.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

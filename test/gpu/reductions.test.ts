@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
-import { max, min } from '../../runtime/ops/reduce/extremes.ts';
 import { logSoftmax, softmax } from '../../runtime/ops/loss/loss.ts';
+import { max, min } from '../../runtime/ops/reduce/extremes.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

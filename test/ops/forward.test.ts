@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
-import { zeros } from '../../runtime/ops/movement/create.ts';
 import { opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
-import { allocated, expectClose, type Tensor, type Tolerance } from './eager.ts';
 import { forwardCases as cases, float, int } from './cases/forward-cases.ts';
 import {
   type ForwardCase,
@@ -18,6 +17,7 @@ import {
 } from './cases/forward-dtypes.ts';
 import { gradientCases } from './cases/gradient-cases.ts';
 import * as reference from './cases/reference.ts';
+import { allocated, expectClose, type Tensor, type Tolerance } from './eager.ts';
 
 /**
  * Random ops, literals and views have tests of their own; pooling has two outputs; what reads the statistics of

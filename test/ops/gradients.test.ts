@@ -3,8 +3,8 @@ import type { GradNode } from '../../runtime/autograd/node.ts';
 import { opTable } from '../../runtime/ops/core/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
-import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
 import { type GradientCase, gradientCases } from './cases/gradient-cases.ts';
+import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
 
 /**
  * The step is wide enough that rounding doesn't drown the difference. Truncation is of the order step²,

@@ -8,8 +8,8 @@ import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { allocated, spread, tensor } from './eager.ts';
 import { indices } from './cases/reference.ts';
+import { allocated, spread, tensor } from './eager.ts';
 
 const int = (...values: number[]) => tensor(Int32Array.from(values));
 const counting = (...shape: number[]) =>

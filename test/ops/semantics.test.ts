@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ArgumentError, DTypeError, ShapeError } from '../../runtime/errors/errors.ts';
-import { max, min } from '../../runtime/ops/reduce/extremes.ts';
-import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
+import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
+import { max, min } from '../../runtime/ops/reduce/extremes.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { type Tensor, tensor } from './eager.ts';
 

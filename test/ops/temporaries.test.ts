@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { crossEntropy, mseLoss } from '../../runtime/ops/loss/class-losses.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
-import { argmax } from '../../runtime/ops/reduce/extremes.ts';
-import { softmax } from '../../runtime/ops/loss/loss.ts';
-import { linear } from '../../runtime/ops/products/matmul.ts';
 import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
+import { crossEntropy, mseLoss } from '../../runtime/ops/loss/class-losses.ts';
+import { softmax } from '../../runtime/ops/loss/loss.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
+import { linear } from '../../runtime/ops/products/matmul.ts';
+import { argmax } from '../../runtime/ops/reduce/extremes.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
 

@@ -3,16 +3,16 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import { zeros } from '../../runtime/ops/movement/create.ts';
 import { type Attrs, type OpRecord, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
-import { spread, tensor } from '../ops/eager.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
 import { tensorOf, valuesOf } from '../ops/cases/forward-dtypes.ts';
 import { gradientCases } from '../ops/cases/gradient-cases.ts';
+import { spread, tensor } from '../ops/eager.ts';
 import { fileOf } from './mutations.ts';
 
 export interface OpCall {

@@ -5,8 +5,8 @@ import { collapse } from './loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { gemmKernels } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
+import { gemmKernels } from './wasm/gemm-kernels.ts';
 
 /** One factor's strides in bytes. */
 interface Factor {

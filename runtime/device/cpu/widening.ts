@@ -1,8 +1,8 @@
 import { alignedBytes } from '../../memory/allocator.ts';
 import { Holder } from '../../memory/holder.ts';
 import { type OpRecord, operandUse } from '../../ops/core/define-op.ts';
-import { identity } from '../../ops/expr/expr-type.ts';
 import type { KernelName } from '../../ops/core/kernel-names.ts';
+import { identity } from '../../ops/expr/expr-type.ts';
 import { isHalf } from '../../tensor/half.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';

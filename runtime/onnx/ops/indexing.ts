@@ -1,8 +1,8 @@
 import { index } from '../../ops/indexing/advanced-index.ts';
-import { where } from '../../ops/pointwise/comparison.ts';
 import { nonzero } from '../../ops/indexing/data-dependent.ts';
 import { oneHot } from '../../ops/indexing/embedding.ts';
 import { gather, scatter } from '../../ops/indexing/gather.ts';
+import { where } from '../../ops/pointwise/comparison.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { fromStart } from '../axes.ts';
 import { hostOf, isHost, numberIn, tensorOf, type Value } from '../host.ts';

@@ -1,9 +1,9 @@
 import { conv1d, conv2d } from '../../ops/convolution/conv.ts';
 import { convTranspose1d, convTranspose2d } from '../../ops/convolution/conv-transpose.ts';
-import { einsum } from '../../ops/products/einsum.ts';
-import { matmul } from '../../ops/products/matmul.ts';
 import { maxPool1d, maxPool2d } from '../../ops/convolution/max-pool.ts';
 import { pad } from '../../ops/movement/padding.ts';
+import { einsum } from '../../ops/products/einsum.ts';
+import { matmul } from '../../ops/products/matmul.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Attributes } from '../attributes.ts';
 import { tensorOf } from '../host.ts';

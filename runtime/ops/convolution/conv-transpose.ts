@@ -7,6 +7,8 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
+import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
+import { squeeze, unsqueeze } from '../movement/movement.ts';
 import {
   batched,
   type ConvSizes,
@@ -21,8 +23,6 @@ import {
   windowRules,
   withBias,
 } from './conv.ts';
-import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
-import { squeeze, unsqueeze } from '../movement/movement.ts';
 
 /** A convolution of the result with these windows is as large as the operand, or larger. */
 const fitsTransposed: Fits = ([x, w], attrs) => {

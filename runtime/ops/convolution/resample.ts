@@ -5,14 +5,14 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { type Shape, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { clone, permute, reshape } from '../movement/movement.ts';
-import { equals, quotient } from '../numbers/number-arithmetic.ts';
 import { floating, inferFloat } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
+import { clone, permute, reshape } from '../movement/movement.ts';
+import { equals, quotient } from '../numbers/number-arithmetic.ts';
+import { mul } from '../pointwise/arithmetic.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
 
 const resamplingRules = {

@@ -3,17 +3,17 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import type { AttrRules } from './attr-rules.ts';
 import type { Expr } from '../expr/expr.ts';
 import { nodesOf } from '../expr/expr-nodes.ts';
 import { type FusedBody, writtenByFused } from '../expr/fused-body.ts';
-import type { KernelName } from './kernel-names.ts';
 import type { ListBody } from '../list-body.ts';
-import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
-import { expectNumber } from './positional.ts';
+import type { SymbolicNumber } from '../numbers/symbolic-number.ts';
 import type { RowRule } from '../row-cuts.ts';
 import type { StagedBody } from '../staged-body.ts';
-import type { SymbolicNumber } from '../numbers/symbolic-number.ts';
+import type { AttrRules } from './attr-rules.ts';
+import type { KernelName } from './kernel-names.ts';
+import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
+import { expectNumber } from './positional.ts';
 
 /** A symbolic number is known only when the program runs. */
 export type AttrValue = number | boolean | string | readonly number[] | SymbolicNumber;

@@ -1,12 +1,12 @@
 import { invariant } from '../../errors/invariant.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
 import type { Expr } from '../expr/expr.ts';
 import { nodesOf } from '../expr/expr-nodes.ts';
 import { type FusedBody, fusedAttr } from '../expr/fused-body.ts';
-import type { KernelName } from './kernel-names.ts';
-import { stageAttr } from '../staged-body.ts';
 import { isSymbolic, type SymbolicNumber } from '../numbers/symbolic-number.ts';
+import { stageAttr } from '../staged-body.ts';
+import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
+import type { KernelName } from './kernel-names.ts';
 
 const launched = new WeakMap<OpRecord, ReadonlySet<string>>();
 const symbolic = new WeakMap<OpRecord, ReadonlySet<string>>();

@@ -6,16 +6,16 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
-import { nonzeroColumns } from './data-dependent.ts';
-import { add_, copy_, fill_ } from '../pointwise/in-place.ts';
-import { expectIndices } from './index-operands.ts';
-import { indexed, indexedShape, indexReplaced } from './indexing.ts';
 import { stack } from '../movement/joining.ts';
 import { permute, reshape, select, unsqueeze } from '../movement/movement.ts';
-import { where } from '../pointwise/pointwise.ts';
 import { fullLike } from '../movement/ranges.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
 import { sliceOf } from '../movement/views.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+import { add_, copy_, fill_ } from '../pointwise/in-place.ts';
+import { where } from '../pointwise/pointwise.ts';
+import { nonzeroColumns } from './data-dependent.ts';
+import { expectIndices } from './index-operands.ts';
+import { indexed, indexedShape, indexReplaced } from './indexing.ts';
 
 /** A range of a dimension: `slice(start, end, step)`, or `{ start, end, step }`. */
 export type SliceIndex =

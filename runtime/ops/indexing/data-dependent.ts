@@ -9,8 +9,8 @@ import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
-import { indexed } from './indexing.ts';
 import { narrow, reshape } from '../movement/movement.ts';
+import { indexed } from './indexing.ts';
 
 /** Thrown while a program is built: the shape can't be known before the program has run. */
 export class ShapeDependsOnData extends ArgumentError {

@@ -6,18 +6,18 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { zeros } from '../movement/create.ts';
 import { defineOp, saving } from '../core/define-op.ts';
+import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
-import { scatter } from './gather.ts';
+import { zeros } from '../movement/create.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
 import { copy_ } from '../pointwise/in-place.ts';
+import { add, eq, gt, mul, reciprocal, where } from '../pointwise/pointwise.ts';
+import { norm } from '../reduce/statistics.ts';
+import { scatter } from './gather.ts';
 import { expectIndices, mismatch } from './index-operands.ts';
 import { indexAdd, indexCopy, indexed, indexSelect } from './indexing.ts';
-import { reshape, unsqueeze } from '../movement/movement.ts';
-import { add, eq, gt, mul, reciprocal, where } from '../pointwise/pointwise.ts';
-import { inferBinary, pointwise } from '../core/promotion.ts';
-import { fullLike } from '../movement/ranges.ts';
-import { norm } from '../reduce/statistics.ts';
 
 export interface EmbeddingOptions {
   /** The row of this index gets no gradient; a negative one counts from the last. */

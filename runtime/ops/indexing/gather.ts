@@ -8,10 +8,10 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 
 const gatherOp: OpRecord = defineOp({
   name: 'gather',

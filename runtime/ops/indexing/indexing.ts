@@ -7,14 +7,14 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { mul } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
+import { mul } from '../pointwise/arithmetic.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 

@@ -7,15 +7,15 @@ import { normalizeDim, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
+import { arange } from '../movement/ranges.ts';
+import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
+import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
+import { add, clampMin, where } from '../pointwise/pointwise.ts';
+import { cumsum } from '../reduce/scans.ts';
 import { scatter } from './gather.ts';
 import { mismatch } from './index-operands.ts';
 import { indexCopy, take } from './indexing.ts';
-import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
-import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
-import { add, clampMin, where } from '../pointwise/pointwise.ts';
-import { arange } from '../movement/ranges.ts';
-import { cumsum } from '../reduce/scans.ts';
-import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
 
 const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
   arange(start, plus(start, count * step), step, { dtype: 'int32', device: x.device });

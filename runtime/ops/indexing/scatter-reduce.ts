@@ -10,11 +10,19 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { reshape } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
+import {
+  div,
+  eq,
+  floorDivide,
+  logicalAnd,
+  maskedFill,
+  mul,
+  where,
+} from '../pointwise/pointwise.ts';
 import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
 import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
-import { reshape } from '../movement/movement.ts';
-import { div, eq, floorDivide, logicalAnd, maskedFill, mul, where } from '../pointwise/pointwise.ts';
-import { fullLike } from '../movement/ranges.ts';
 
 export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 

@@ -2,16 +2,16 @@
 
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { solveTriangular } from './linear-systems.ts';
-import { matmul } from '../products/matmul.ts';
+import { bindFloat } from '../core/promotion.ts';
 import { transpose } from '../movement/movement.ts';
 import { diagEmbed } from '../movement/place.ts';
-import { bindFloat } from '../core/promotion.ts';
-import { inferSquare } from './square-matrices.ts';
 import { tril } from '../movement/triangles.ts';
 import { diagonal } from '../movement/views.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { matmul } from '../products/matmul.ts';
+import { solveTriangular } from './linear-systems.ts';
+import { inferSquare } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 

@@ -6,16 +6,16 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { broadcastShapes, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { neg } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { matmul } from '../products/matmul.ts';
-import { squeeze, transpose, unsqueeze } from '../movement/movement.ts';
 import { bindFloat, floating } from '../core/promotion.ts';
-import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
+import { squeeze, transpose, unsqueeze } from '../movement/movement.ts';
 import { tril, triu } from '../movement/triangles.ts';
+import { neg } from '../pointwise/arithmetic.ts';
+import { matmul } from '../products/matmul.ts';
+import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 

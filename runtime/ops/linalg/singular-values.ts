@@ -6,14 +6,14 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul } from '../pointwise/arithmetic.ts';
 import { bind } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { defineOp, saving } from '../core/define-op.ts';
-import { reshape, unsqueeze } from '../movement/movement.ts';
 import { floating } from '../core/promotion.ts';
-import type { Dims, ReduceOptions } from '../reduce/reduce.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
+import { mul } from '../pointwise/arithmetic.ts';
+import type { Dims, ReduceOptions } from '../reduce/reduce.ts';
 
 /** Answers the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
 const nuclearNormOp = defineOp({

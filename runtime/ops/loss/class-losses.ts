@@ -7,16 +7,16 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
-import { logSoftmax, meanOfLabels } from './loss.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
+import { movedim } from '../movement/views.ts';
 import { equals, isAtMost, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from '../pointwise/pointwise.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-options.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { movedim } from '../movement/views.ts';
+import { logSoftmax, meanOfLabels } from './loss.ts';
 
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [classes]. */

@@ -2,22 +2,22 @@
 
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, minimum, mul, neg, sub } from '../pointwise/arithmetic.ts';
-import { clampMin } from '../pointwise/combining.ts';
-import { dropWhere, eq, keepWhere, ne } from '../pointwise/comparison.ts';
-import { pairwiseDistance } from '../products/distances.ts';
-import { div } from '../pointwise/division.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { oneHot } from '../indexing/embedding.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { equals, negated } from '../numbers/number-arithmetic.ts';
+import { add, minimum, mul, neg, sub } from '../pointwise/arithmetic.ts';
+import { clampMin } from '../pointwise/combining.ts';
+import { dropWhere, eq, keepWhere, ne } from '../pointwise/comparison.ts';
+import { div } from '../pointwise/division.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
+import { logSigmoid } from '../pointwise/smooth-activations.ts';
+import { pairwiseDistance } from '../products/distances.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import { aboveMargin } from './regression-losses.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { logSigmoid } from '../pointwise/smooth-activations.ts';
 
 export interface MarginOptions extends LossOptions {
   readonly margin?: number;

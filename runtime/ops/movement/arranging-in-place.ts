@@ -3,8 +3,8 @@
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
-import { copy_ } from '../pointwise/in-place.ts';
 import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';
+import { copy_ } from '../pointwise/in-place.ts';
 import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
 
 /** Writes what the out-of-place form answers over `x`. */

@@ -6,10 +6,10 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
 import { dtypeNames, expectHeld } from '../../tensor/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { defineOp, type OpRecord } from '../core/define-op.ts';
+import { mul } from '../pointwise/arithmetic.ts';
 import { div, floor } from '../pointwise/division.ts';
 
 export const fullOp = defineOp({

@@ -5,16 +5,16 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { plus, quotient } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { ne } from '../pointwise/comparison.ts';
 import { div } from '../pointwise/division.ts';
+import { sum } from '../reduce/reduce.ts';
+import { cumsum } from '../reduce/scans.ts';
 import { cat } from './joining.ts';
 import { clone, narrow, reshape } from './movement.ts';
-import { plus, quotient } from '../numbers/number-arithmetic.ts';
-import { sum } from '../reduce/reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { cumsum } from '../reduce/scans.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
 
 export interface DiffOptions {
   /** Joined in front of, or behind, the tensor before anything is subtracted. */

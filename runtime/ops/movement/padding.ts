@@ -6,10 +6,10 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { expectNumber } from '../core/positional.ts';
 import { cat } from './joining.ts';
 import { clone, narrow } from './movement.ts';
 import { padConstant } from './place.ts';
-import { expectNumber } from '../core/positional.ts';
 import { flip } from './rearrange.ts';
 
 export type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular';

@@ -16,11 +16,11 @@ import {
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
-import { full } from './create.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { contiguous } from './movement.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
+import { full } from './create.ts';
+import { contiguous } from './movement.ts';
 
 /** Where a view lies in a contiguous tensor: strides and first element, in elements. */
 export interface Region {

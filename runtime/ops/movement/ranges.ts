@@ -11,12 +11,12 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
-import { full } from './create.ts';
 import { defineOp } from '../core/define-op.ts';
-import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
-import { placed } from './place.ts';
 import { expectNumber } from '../core/positional.ts';
+import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { full } from './create.ts';
+import { placed } from './place.ts';
 
 const arangeOp = defineOp({
   name: 'arange',

@@ -9,12 +9,12 @@ import { formatShape, normalizeDim, type Shape } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
-import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { indexSelect } from '../indexing/indexing.ts';
-import { clone, reshape, transpose } from './movement.ts';
-import { isInteger, negated } from '../numbers/number-arithmetic.ts';
 import { expectWhole } from '../core/positional.ts';
+import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { indexSelect } from '../indexing/indexing.ts';
+import { isInteger, negated } from '../numbers/number-arithmetic.ts';
+import { clone, reshape, transpose } from './movement.ts';
 
 const flipOp: OpRecord = defineOp({
   name: 'flip',

@@ -4,10 +4,10 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { numbersIn } from '../core/positional.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { narrow, select } from './movement.ts';
-import { numbersIn } from '../core/positional.ts';
 
 function parts(x: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
   let start = 0;

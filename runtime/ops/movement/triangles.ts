@@ -4,12 +4,12 @@ import { ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { reshape } from './movement.ts';
+import { expectNumber } from '../core/positional.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { ge, le, type Operand, where } from '../pointwise/pointwise.ts';
-import { expectNumber } from '../core/positional.ts';
-import { arange, fullLike } from './ranges.ts';
 import { sum } from '../reduce/reduce.ts';
+import { reshape } from './movement.ts';
+import { arange, fullLike } from './ranges.ts';
 import { diagonal } from './views.ts';
 
 type Compare = (a: Tensor, b: Operand) => Tensor;

@@ -15,8 +15,8 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { permute, reshape, transpose } from './movement.ts';
 import { difference, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
+import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
 /** The list with another value at one place. */

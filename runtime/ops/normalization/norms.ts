@@ -6,20 +6,20 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { expectNumber } from '../core/positional.ts';
+import { floating } from '../core/promotion.ts';
+import { roundedOnce } from '../core/rounded-once.ts';
+import { reshape } from '../movement/movement.ts';
+import { padConstant } from '../movement/place.ts';
+import { unfold } from '../movement/windows.ts';
+import { minus } from '../numbers/number-arithmetic.ts';
 import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { div } from '../pointwise/division.ts';
 import { rsqrt } from '../pointwise/functions.ts';
 import { add_, mul_ } from '../pointwise/in-place.ts';
-import { reshape } from '../movement/movement.ts';
-import { minus } from '../numbers/number-arithmetic.ts';
-import { padConstant } from '../movement/place.ts';
-import { expectNumber } from '../core/positional.ts';
 import { pow } from '../pointwise/powers.ts';
-import { floating } from '../core/promotion.ts';
 import { mean } from '../reduce/reduce.ts';
-import { roundedOnce } from '../core/rounded-once.ts';
 import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
-import { unfold } from '../movement/windows.ts';
 
 interface Affine {
   /** Multiplies the normalized values; one element per channel. */

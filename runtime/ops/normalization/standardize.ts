@@ -6,20 +6,25 @@
 import { gradEnabled } from '../../autograd/grad-mode.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta, type TensorSpec } from '../../tensor/meta.ts';
+import {
+  formatSpec,
+  isContiguousMeta,
+  type TensorMeta,
+  type TensorSpec,
+} from '../../tensor/meta.ts';
 import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { cast, casting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { rsqrt } from '../pointwise/functions.ts';
-import { contiguous, reshape, select } from '../movement/movement.ts';
-import { negated } from '../numbers/number-arithmetic.ts';
-import { reciprocal } from '../pointwise/powers.ts';
-import { fullLike } from '../movement/ranges.ts';
-import { mean, sum } from '../reduce/reduce.ts';
 import { roundedOnce, wide } from '../core/rounded-once.ts';
+import { contiguous, reshape, select } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { rsqrt } from '../pointwise/functions.ts';
+import { reciprocal } from '../pointwise/powers.ts';
+import { mean, sum } from '../reduce/reduce.ts';
 import type { RowCut, RowRule, RowSlice } from '../row-cuts.ts';
 
 /** How a tensor falls into groups. */

@@ -3,9 +3,6 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { E } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
-import { negated, product } from '../numbers/number-arithmetic.ts';
 import {
   bindNumber,
   bindPromoted,
@@ -16,6 +13,9 @@ import {
   refuseBool,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { E } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
 const x = E.input(0);

@@ -5,17 +5,10 @@ import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand, sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
-import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { div } from './division.ts';
-import { E } from '../expr/expr.ts';
-import { log } from './functions.ts';
-import { isfinite, logicalAnd } from './logic.ts';
-import { clone } from '../movement/movement.ts';
 import {
   floating,
   inferBinary,
@@ -24,9 +17,16 @@ import {
   type Operand,
   pointwise,
 } from '../core/promotion.ts';
-import { fullLike } from '../movement/ranges.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { E } from '../expr/expr.ts';
+import { clone } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { add, mul, sub } from './arithmetic.ts';
+import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
+import { div } from './division.ts';
+import { log } from './functions.ts';
+import { isfinite, logicalAnd } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

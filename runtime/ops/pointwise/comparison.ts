@@ -6,10 +6,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { nonzeroColumns } from '../indexing/data-dependent.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { E } from '../expr/expr.ts';
-import { logicalNot } from './logic.ts';
 import {
   bindPromoted,
   inferBinary,
@@ -19,8 +16,11 @@ import {
   type Operand,
   pointwise,
 } from '../core/promotion.ts';
+import { E } from '../expr/expr.ts';
+import { nonzeroColumns } from '../indexing/data-dependent.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { logicalNot } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -1,14 +1,10 @@
 import { dtypes, promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul, neg, sub } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
-import { equals, power } from '../numbers/number-arithmetic.ts';
 import { expectWhole } from '../core/positional.ts';
 import {
   bindFloat,
@@ -22,7 +18,11 @@ import {
   pointwise,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { equals, power } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { mul, neg, sub } from './arithmetic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -2,15 +2,15 @@
 
 import { promote } from '../../tensor/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, neg, sub } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { div } from './division.ts';
+import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
-import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
+import { add, mul, neg, sub } from './arithmetic.ts';
+import { div } from './division.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -19,8 +19,8 @@ import {
 } from '../core/define-op.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
-import { div, mul } from './pointwise.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { div, mul } from './pointwise.ts';
 
 const x = E.input(0);
 const y = E.input(1);

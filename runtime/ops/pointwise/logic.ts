@@ -5,8 +5,8 @@ import { broadcastShapes } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, expectTensor } from '../core/define-op.ts';
-import { E, type Expr } from '../expr/expr.ts';
 import { inferBool, pointwise } from '../core/promotion.ts';
+import { E, type Expr } from '../expr/expr.ts';
 
 const x = E.input(0);
 const isTrue = (a: Expr): Expr => E.ne(a, E.const(0));

@@ -1,5 +1,6 @@
 /** Ops element by element, by family. Everything exported here is API. */
 
+export type { Operand } from '../core/promotion.ts';
 export * from './activations.ts';
 export * from './arithmetic.ts';
 export * from './combining.ts';
@@ -10,7 +11,6 @@ export * from './logic.ts';
 export * from './other-names.ts';
 export * from './pairs.ts';
 export * from './powers.ts';
-export type { Operand } from '../core/promotion.ts';
 export * from './smooth-activations.ts';
 export * from './special.ts';
 export * from './thresholds.ts';

@@ -4,17 +4,10 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { dtypes, promote } from '../../tensor/dtype.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul, neg, sub } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { dropWhere, eq, ge } from './comparison.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { div } from './division.ts';
-import { E } from '../expr/expr.ts';
-import { log } from './functions.ts';
-import { logicalAnd, logicalOr } from './logic.ts';
-import { equals, isBelow, logarithm, minus } from '../numbers/number-arithmetic.ts';
 import {
   bindFloat,
   counted,
@@ -25,7 +18,14 @@ import {
   type Operand,
   pointwise,
 } from '../core/promotion.ts';
+import { E } from '../expr/expr.ts';
+import { equals, isBelow, logarithm, minus } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { mul, neg, sub } from './arithmetic.ts';
+import { dropWhere, eq, ge } from './comparison.ts';
+import { div } from './division.ts';
+import { log } from './functions.ts';
+import { logicalAnd, logicalOr } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -1,17 +1,17 @@
 /** Activations that are smooth or made of few pieces, each with its gradient as one kernel. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
-import { sigmoid, tanh } from './activations.ts';
-import { abs, add, mul, neg, sign } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { dropWhere, gt, lt } from './comparison.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { div } from './division.ts';
+import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
+import { sigmoid, tanh } from './activations.ts';
+import { abs, add, mul, neg, sign } from './arithmetic.ts';
+import { dropWhere, gt, lt } from './comparison.ts';
+import { div } from './division.ts';
 import { exp } from './functions.ts';
-import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 
 interface Activation {
   readonly value: (x: Expr) => Expr;

@@ -6,21 +6,28 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { sigmoid, tanh } from './activations.ts';
-import { add, mul, sub } from './arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { div } from './division.ts';
-import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
-import { exp } from './functions.ts';
-import { narrow, reshape } from '../movement/movement.ts';
-import { bindFloat, floating, inferBinary, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
+import {
+  bindFloat,
+  floating,
+  inferBinary,
+  inferFloat,
+  inferSame,
+  pointwise,
+} from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { launchAttrs } from '../core/symbolic-attrs.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { narrow, reshape } from '../movement/movement.ts';
+import { sigmoid, tanh } from './activations.ts';
+import { add, mul, sub } from './arithmetic.ts';
+import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
+import { div } from './division.ts';
+import { exp } from './functions.ts';
 
 const x = E.input(0);
 const c = E.const;

@@ -8,14 +8,14 @@ import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { clone } from '../movement/movement.ts';
+import { tril, triu } from '../movement/triangles.ts';
+import { cumprod, cumsum } from '../reduce/scans.ts';
 import { floorDivide, fmod, remainder } from './division.ts';
 import { copy_ } from './in-place.ts';
 import { logicalAnd, logicalNot, logicalOr, logicalXor } from './logic.ts';
-import { clone } from '../movement/movement.ts';
 import { copysign, hypot } from './pairs.ts';
 import { clampMax, clampMin, lerp, nanToNum, xlogy } from './pointwise.ts';
-import { cumprod, cumsum } from '../reduce/scans.ts';
-import { tril, triu } from '../movement/triangles.ts';
 
 /** The op, written over its first operand. Throws DTypeError for fractions that would be written to integers. */
 const over =

@@ -8,14 +8,14 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { dropout } from '../random/dropout.ts';
-import { softmax } from '../loss/loss.ts';
-import { matmul } from './matmul.ts';
-import { transpose } from '../movement/movement.ts';
-import { add, logicalNot, maskedFill, mul } from '../pointwise/pointwise.ts';
-import { fullLike } from '../movement/ranges.ts';
 import { anyHalf, wide } from '../core/rounded-once.ts';
+import { softmax } from '../loss/loss.ts';
+import { transpose } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
 import { triu } from '../movement/triangles.ts';
+import { add, logicalNot, maskedFill, mul } from '../pointwise/pointwise.ts';
+import { dropout } from '../random/dropout.ts';
+import { matmul } from './matmul.ts';
 
 export interface AttentionOptions {
   /** bool: true where a query may look at a key; numbers are added to the scores. Broadcasts to [.., L, S]. */

@@ -7,14 +7,14 @@ import { formatShape, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { inverse } from '../linalg/linear-systems.ts';
-import { matmul } from './matmul.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
-import { clamp, div, eq, mul, type Operand, sqrt, sub, where } from '../pointwise/pointwise.ts';
 import { eye } from '../movement/ranges.ts';
-import { mean, sum } from '../reduce/reduce.ts';
 import { tensorSplit } from '../movement/splitting.ts';
-import { any } from '../reduce/statistics.ts';
 import { diag, matrixTranspose, t } from '../movement/views.ts';
+import { clamp, div, eq, mul, type Operand, sqrt, sub, where } from '../pointwise/pointwise.ts';
+import { mean, sum } from '../reduce/reduce.ts';
+import { any } from '../reduce/statistics.ts';
+import { matmul } from './matmul.ts';
 
 /** All elements in one dimension; a view where the strides allow it. */
 export const ravel = (x: Tensor): Tensor => flatten(x);

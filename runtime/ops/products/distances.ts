@@ -4,13 +4,13 @@ import { ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { unsqueeze } from '../movement/movement.ts';
+import { expandTogether } from '../movement/views.ts';
 import { isBelow } from '../numbers/number-arithmetic.ts';
 import { add, clampMin, div, mul, sub } from '../pointwise/pointwise.ts';
 import { type Dims, sum } from '../reduce/reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { norm } from '../reduce/statistics.ts';
-import { expandTogether } from '../movement/views.ts';
 
 export interface NormalizeOptions {
   /** 2 when left out. */

@@ -6,12 +6,12 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { matmul } from './matmul.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { permute, reshape } from '../movement/movement.ts';
+import { diagonal } from '../movement/views.ts';
 import { mul } from '../pointwise/pointwise.ts';
 import { sum } from '../reduce/reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { diagonal } from '../movement/views.ts';
+import { matmul } from './matmul.ts';
 
 /** A letter, or '…0', '…1', … for the dimensions of an ellipsis, counted from the last. */
 type Label = string;

@@ -5,16 +5,16 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { einsum } from './einsum.ts';
+import { expectWhole } from '../core/positional.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
-import { matmul } from './matmul.ts';
 import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
+import { expandTogether } from '../movement/views.ts';
 import { equals } from '../numbers/number-arithmetic.ts';
 import { add, mul, sub } from '../pointwise/pointwise.ts';
-import { expectWhole } from '../core/positional.ts';
 import { sum } from '../reduce/reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { expandTogether } from '../movement/views.ts';
+import { einsum } from './einsum.ts';
+import { matmul } from './matmul.ts';
 
 function expectRanks(name: string, tensors: readonly Tensor[], ranks: readonly number[]): void {
   if (tensors.every((x, i) => x.rank === ranks[i])) return;

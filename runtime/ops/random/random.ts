@@ -11,15 +11,15 @@ import { formatSpec } from '../../tensor/meta.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { rand, randn } from '../movement/create.ts';
-import { argmax } from '../reduce/extremes.ts';
-import { copy_ } from '../pointwise/in-place.ts';
-import { unsqueeze } from '../movement/movement.ts';
-import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
-import { argsort, topk } from '../reduce/order.ts';
-import { add, div, exp, gt, log, lt, mul, neg, tan, where } from '../pointwise/pointwise.ts';
 import { floating } from '../core/promotion.ts';
+import { rand, randn } from '../movement/create.ts';
+import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
+import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
+import { copy_ } from '../pointwise/in-place.ts';
+import { add, div, exp, gt, log, lt, mul, neg, tan, where } from '../pointwise/pointwise.ts';
+import { argmax } from '../reduce/extremes.ts';
+import { argsort, topk } from '../reduce/order.ts';
 
 /** A float32 in [0, 1) has 24 random bits. */
 const most = 2 ** 24;

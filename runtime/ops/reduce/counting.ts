@@ -13,7 +13,9 @@ import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
 import { equals, isBelow, minus, plus, quotient } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import {
   clamp,
   floor,
@@ -26,9 +28,7 @@ import {
   sub,
   where,
 } from '../pointwise/pointwise.ts';
-import { fullLike } from '../movement/ranges.ts';
 import { sum } from './reduce.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
 
 export interface SearchOptions {
   /** Where equal values belong: before them (false), or behind them. */

@@ -4,15 +4,15 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { maximum, minimum, mul } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { eq } from '../pointwise/comparison.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { div } from '../pointwise/division.ts';
+import { expectFlag } from '../core/positional.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
-import { expectFlag } from '../core/positional.ts';
+import { maximum, minimum, mul } from '../pointwise/arithmetic.ts';
+import { eq } from '../pointwise/comparison.ts';
+import { div } from '../pointwise/division.ts';
 import {
   type DimOptions,
   type Dims,

@@ -5,21 +5,28 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { cast } from '../core/cast.ts';
+import { expectFlag } from '../core/positional.ts';
+import { floating } from '../core/promotion.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { gather } from '../indexing/gather.ts';
+import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
+import {
+  equals,
+  isAtMost,
+  minus,
+  product,
+  wholeAbove,
+  wholeBelow,
+} from '../numbers/number-arithmetic.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
 import { div, floorDivide } from '../pointwise/division.ts';
-import { argmax } from './extremes.ts';
-import { gather } from '../indexing/gather.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from '../pointwise/logic.ts';
-import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
-import { equals, isAtMost, minus, product, wholeAbove, wholeBelow } from '../numbers/number-arithmetic.ts';
+import { argmax } from './extremes.ts';
 import { sort } from './order.ts';
-import { expectFlag } from '../core/positional.ts';
-import { floating } from '../core/promotion.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { any } from './statistics.ts';
 
 type Chosen = [values: Tensor, indices: Tensor];

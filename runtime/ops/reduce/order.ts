@@ -8,9 +8,9 @@ import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind } from '../core/bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectFlag } from '../core/positional.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape, select, unsqueeze } from '../movement/movement.ts';
-import { expectFlag } from '../core/positional.ts';
 
 function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   const shape = x!.shape.map((size, d) => (d === dim ? (count as number) : size));

@@ -7,10 +7,10 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { div } from '../pointwise/division.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { div } from '../pointwise/division.ts';
+import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));

@@ -4,14 +4,14 @@ import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul, sub } from '../pointwise/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, type OpRecord, opNamed, saving } from '../core/define-op.ts';
-import { div } from '../pointwise/division.ts';
-import { reshape, unsqueeze } from '../movement/movement.ts';
 import { expectFlag } from '../core/positional.ts';
 import { inferSame } from '../core/promotion.ts';
+import { reshape, unsqueeze } from '../movement/movement.ts';
+import { mul, sub } from '../pointwise/arithmetic.ts';
+import { div } from '../pointwise/division.ts';
 import { inferReduced } from './reduce.ts';
 
 const cumsumOp: OpRecord = defineOp({

@@ -4,17 +4,19 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { abs, add, mul, sub } from '../pointwise/arithmetic.ts';
 import { cast } from '../core/cast.ts';
-import { dropWhere, eq, gt, maskedFill, ne } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
-import { amax, amin } from './extremes.ts';
-import { exp, log } from '../pointwise/functions.ts';
-import { isfinite, isnan, logicalNot } from '../pointwise/logic.ts';
+import { floating } from '../core/promotion.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { nuclearNorm } from '../linalg/singular-values.ts';
 import { reshape } from '../movement/movement.ts';
 import { equals, isBelow, minus, quotient } from '../numbers/number-arithmetic.ts';
+import { abs, add, mul, sub } from '../pointwise/arithmetic.ts';
+import { dropWhere, eq, gt, maskedFill, ne } from '../pointwise/comparison.ts';
+import { div } from '../pointwise/division.ts';
+import { exp, log } from '../pointwise/functions.ts';
+import { isfinite, isnan, logicalNot } from '../pointwise/logic.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
-import { floating } from '../core/promotion.ts';
+import { amax, amin } from './extremes.ts';
 import {
   type DimOptions,
   type Dims,
@@ -24,8 +26,6 @@ import {
   type ReduceOptions,
   sum,
 } from './reduce.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { nuclearNorm } from '../linalg/singular-values.ts';
 
 export interface VarianceOptions extends ReduceOptions {
   /** The sum of squares is divided by the number of elements less this. 1 when left out. */

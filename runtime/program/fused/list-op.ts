@@ -1,7 +1,7 @@
 import type { Attrs, AttrValue } from '../../ops/core/define-op.ts';
 import { textOf } from '../../ops/expr/expr-nodes.ts';
-import { stageAttr } from '../../ops/staged-body.ts';
 import { isSymbolic } from '../../ops/numbers/symbolic-number.ts';
+import { stageAttr } from '../../ops/staged-body.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf, inferResults, leavesOf, nameOf } from './fused-op.ts';

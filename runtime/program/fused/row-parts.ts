@@ -1,14 +1,14 @@
 import type { Device } from '../../device/device.ts';
 import { slotAlignment } from '../../device/inner-bytes.ts';
 import { mayOverwrite, operandUse } from '../../ops/core/define-op.ts';
-import { pointwiseRows, type RowCut, type RowRule, type RowSlice } from '../../ops/row-cuts.ts';
-import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
 import {
   hasChangingAttrs,
   isChanging,
   launchAttrs,
   presentAttrs,
 } from '../../ops/core/symbolic-attrs.ts';
+import { pointwiseRows, type RowCut, type RowRule, type RowSlice } from '../../ops/row-cuts.ts';
+import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
 import { isContiguousMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';

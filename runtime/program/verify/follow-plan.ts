@@ -4,13 +4,13 @@ import { mayOverwrite, type OpRecord, operandUse } from '../../ops/core/define-o
 import { hasChangingAttrs, presentView } from '../../ops/core/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../../tensor/shape.ts';
-import { verifyParts } from './verify-parts.ts';
 import { PlacedSpans } from '../placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
 import type { ValueId } from '../program.ts';
 import { verifyAttrs } from '../verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
+import { verifyParts } from './verify-parts.ts';
 
 /** Memory that a run of the plan would use: who has a share in it, and where it lies in the arena. */
 interface Storage {

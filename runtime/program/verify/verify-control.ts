@@ -1,6 +1,6 @@
 import type { ControlForm } from '../../ops/core/define-op.ts';
-import { ControlCheck } from './control-check.ts';
 import type { PlannedSubgraph, Step } from '../plan.ts';
+import { ControlCheck } from './control-check.ts';
 import type { Fail } from './verify-failure.ts';
 import {
   verifyBackward,

@@ -1,7 +1,7 @@
 import { formatSpec, isContiguousMeta, sameSpec } from '../../tensor/meta.ts';
-import { FollowedPlan } from './follow-plan.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
+import { FollowedPlan } from './follow-plan.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**

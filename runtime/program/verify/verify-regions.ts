@@ -1,8 +1,8 @@
 /** Operators with programs inside, and those that undo them. */
 
 import { isContiguousMeta } from '../../tensor/meta.ts';
-import type { ControlCheck } from './control-check.ts';
 import type { PlannedSubgraph } from '../plan.ts';
+import type { ControlCheck } from './control-check.ts';
 
 export function verifyCond(check: ControlCheck): void {
   const [test, ...captured] = check.inputs;

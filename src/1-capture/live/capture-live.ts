@@ -1,13 +1,13 @@
 import { type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
-import { captureSnapshot, findInScopes } from './capture-snapshot.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
-import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
-import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { givenScope } from '../script/given-scope.ts';
-import { homeObjectInClass } from './home-object.ts';
-import { liveScope, privateAccess } from './live-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
+import { captureSnapshot, findInScopes } from './capture-snapshot.ts';
+import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
+import { type Evaluate, probeEntry } from './entry-probe.ts';
+import { homeObjectInClass } from './home-object.ts';
+import { liveScope, privateAccess } from './live-scope.ts';
 import { findFunction, knownScript, loadScript, type Script, sourceOf } from './script.ts';
 import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
 

@@ -1,7 +1,7 @@
 import { isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
-import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
 import { givenScope } from '../script/given-scope.ts';
+import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
 import { type FoundFunction, sourceOf } from './script.ts';
 
 /**

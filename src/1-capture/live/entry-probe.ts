@@ -1,8 +1,8 @@
 import type { FunctionFacts } from '../script/binding.ts';
 import type { AnyFunction } from '../script/captured-function.ts';
-import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
 import { entryRanges, isImplicit, type OffsetRange } from '../script/entry-positions.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
+import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
 import type { Script } from './script.ts';
 import { universalValue } from './universal-value.ts';
 

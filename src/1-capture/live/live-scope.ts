@@ -1,9 +1,9 @@
 import type { PrivateAccess, Scope } from '../../vm/bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
+import { frozenGlobals } from '../script/standard-globals.ts';
 import type { Evaluate } from './entry-probe.ts';
 import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
 import type { Script } from './script.ts';
-import { frozenGlobals } from '../script/standard-globals.ts';
 
 type Reader = () => unknown;
 

@@ -6,9 +6,9 @@ import { privateElements } from '../script/analyze-class.ts';
 import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../script/binding.ts';
 import type { ClassNode, FunctionNode } from '../script/captured-function.ts';
-import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
+import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 
 /** A parsed and analysed script; all functions that come from it share this. */
 export interface Script {

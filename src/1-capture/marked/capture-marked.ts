@@ -1,7 +1,7 @@
-import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { homeObjectInClass } from '../live/home-object.ts';
-import { markedScope } from './marked-scope.ts';
+import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
+import { markedScope } from './marked-scope.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 

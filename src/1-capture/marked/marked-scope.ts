@@ -1,10 +1,10 @@
 import type { Scope } from '../../vm/bytecode/frame.ts';
-import { isNeverReassigned } from '../script/binding.ts';
 import { guardUninitialized } from '../live/live-scope.ts';
+import { isOwnFunction, placesOf, scopeReads } from '../live/scope-reads.ts';
+import { isNeverReassigned } from '../script/binding.ts';
+import { frozenGlobals } from '../script/standard-globals.ts';
 import type { ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
-import { isOwnFunction, placesOf, scopeReads } from '../live/scope-reads.ts';
-import { frozenGlobals } from '../script/standard-globals.ts';
 
 /**
  * The variables around an instrumented function: the getters and setters that stand inside its

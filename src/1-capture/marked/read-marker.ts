@@ -1,14 +1,14 @@
+import { isNativeText, parsePrinted } from '../live/capture-printed.ts';
+import { parseScript, type Script } from '../live/script.ts';
+import { universalValue } from '../live/universal-value.ts';
 import { analyzeScript } from '../script/analyze-script.ts';
 import type { FunctionFacts } from '../script/binding.ts';
-import { isNativeText, parsePrinted } from '../live/capture-printed.ts';
 import type { AnyFunction } from '../script/captured-function.ts';
-import { beginsWithMarker, markerProperty } from './entry-marker.ts';
 import { functionNames } from '../script/function-names.ts';
-import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
 import { isRefusal } from '../script/refusal.ts';
-import { parseScript, type Script } from '../live/script.ts';
 import { makeScriptText } from '../script/script-text.ts';
-import { universalValue } from '../live/universal-value.ts';
+import { beginsWithMarker, markerProperty } from './entry-marker.ts';
+import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
 import { unpack } from './unpack.ts';
 
 /** What the build plugin left in a function. */

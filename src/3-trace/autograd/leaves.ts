@@ -10,8 +10,8 @@ import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor
 import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
 import { isMadeInside } from '../control-flow/region-builder.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
-import { asEagerly } from '../state/rejected-eagerly.ts';
 import { constantOf } from '../state/facts.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';

@@ -1,59 +1,20 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
-import * as advancedIndex from '../../../runtime/ops/indexing/advanced-index.ts';
-import * as attention from '../../../runtime/ops/products/attention.ts';
-import * as broadcast from '../../../runtime/ops/core/broadcast.ts';
-import { cast } from '../../../runtime/ops/core/cast.ts';
-import * as cholesky from '../../../runtime/ops/linalg/cholesky.ts';
-import * as classLosses from '../../../runtime/ops/loss/class-losses.ts';
-import * as compositions from '../../../runtime/ops/products/compositions.ts';
-import * as conv from '../../../runtime/ops/convolution/conv.ts';
-import * as convTranspose from '../../../runtime/ops/convolution/conv-transpose.ts';
-import * as counting from '../../../runtime/ops/reduce/counting.ts';
-import { full, ones, rand, randn, zeros } from '../../../runtime/ops/movement/create.ts';
-import * as dataDependent from '../../../runtime/ops/indexing/data-dependent.ts';
-import * as determinants from '../../../runtime/ops/linalg/determinants.ts';
-import * as differences from '../../../runtime/ops/movement/differences.ts';
-import * as distances from '../../../runtime/ops/products/distances.ts';
-import * as dropout from '../../../runtime/ops/random/dropout.ts';
-import * as einsum from '../../../runtime/ops/products/einsum.ts';
-import * as embedding from '../../../runtime/ops/indexing/embedding.ts';
-import * as extremes from '../../../runtime/ops/reduce/extremes.ts';
-import * as gather from '../../../runtime/ops/indexing/gather.ts';
-import * as inPlace from '../../../runtime/ops/pointwise/in-place.ts';
+import * as ops from '../../../runtime/ops/index.ts';
+import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
+import { full, ones, rand, randn, zeros } from '../../../runtime/ops/movement/create.ts';
 import * as joining from '../../../runtime/ops/movement/joining.ts';
-import * as linearSystems from '../../../runtime/ops/linalg/linear-systems.ts';
-import * as loss from '../../../runtime/ops/loss/loss.ts';
-import * as marginLosses from '../../../runtime/ops/loss/margin-losses.ts';
-import * as matmul from '../../../runtime/ops/products/matmul.ts';
-import * as maxPool from '../../../runtime/ops/convolution/max-pool.ts';
-import * as middle from '../../../runtime/ops/reduce/middle.ts';
 import * as movement from '../../../runtime/ops/movement/movement.ts';
-import * as norms from '../../../runtime/ops/normalization/norms.ts';
-import * as order from '../../../runtime/ops/reduce/order.ts';
-import * as padding from '../../../runtime/ops/movement/padding.ts';
-import * as place from '../../../runtime/ops/movement/place.ts';
-import * as pointwise from '../../../runtime/ops/pointwise/pointwise.ts';
-import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-place.ts';
-import * as probabilityLosses from '../../../runtime/ops/loss/probability-losses.ts';
-import * as products from '../../../runtime/ops/products/products.ts';
-import * as random from '../../../runtime/ops/random/random.ts';
 import * as ranges from '../../../runtime/ops/movement/ranges.ts';
 import * as rearrange from '../../../runtime/ops/movement/rearrange.ts';
-import * as reduce from '../../../runtime/ops/reduce/reduce.ts';
-import * as regionsReplaced from '../../../runtime/ops/indexing/regions-replaced.ts';
-import * as regressionLosses from '../../../runtime/ops/loss/regression-losses.ts';
-import * as resample from '../../../runtime/ops/convolution/resample.ts';
-import * as runningExtremes from '../../../runtime/ops/reduce/running-extremes.ts';
-import * as scans from '../../../runtime/ops/reduce/scans.ts';
-import * as scatterReduce from '../../../runtime/ops/indexing/scatter-reduce.ts';
 import * as splitting from '../../../runtime/ops/movement/splitting.ts';
-import * as statistics from '../../../runtime/ops/reduce/statistics.ts';
-import * as triangles from '../../../runtime/ops/movement/triangles.ts';
 import * as views from '../../../runtime/ops/movement/views.ts';
-import * as windows from '../../../runtime/ops/movement/windows.ts';
+import * as inPlace from '../../../runtime/ops/pointwise/in-place.ts';
+import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-place.ts';
+import * as dropout from '../../../runtime/ops/random/dropout.ts';
+import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
 import { tensor } from '../../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../../runtime/tensor/methods.ts';
@@ -91,77 +52,9 @@ function functionsOf(module: object): Callable[] {
   return Object.values(module).filter((value): value is Callable => typeof value === 'function');
 }
 
-/** Ops that move, join, choose and order elements. */
-const arranging = [
-  advancedIndex,
-  dataDependent,
-  embedding,
-  gather,
-  indexing,
-  joining,
-  order,
-  padding,
-  place,
-  ranges,
-  rearrange,
-  splitting,
-  triangles,
-  views,
-  windows,
-];
-
-/** Layers, losses and everything else that is made of several ops. */
-const composed = [
-  attention,
-  cholesky,
-  classLosses,
-  compositions,
-  convTranspose,
-  counting,
-  determinants,
-  differences,
-  distances,
-  einsum,
-  linearSystems,
-  marginLosses,
-  maxPool,
-  middle,
-  norms,
-  probabilityLosses,
-  products,
-  regionsReplaced,
-  regressionLosses,
-  resample,
-  runningExtremes,
-  scatterReduce,
-];
-
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
-  ...[
-    broadcast,
-    conv,
-    inPlace,
-    pointwiseInPlace,
-    loss,
-    matmul,
-    movement,
-    pointwise,
-    extremes,
-    reduce,
-    scans,
-    statistics,
-  ].flatMap(functionsOf),
-  ...arranging.flatMap(functionsOf),
-  ...composed.flatMap(functionsOf),
-  ...functionsOf(dropout),
-  ...functionsOf(random),
-  cast,
-  full,
-  ones,
-  zeros,
-  rand,
-  randn,
+  ...[ops, inPlace, pointwiseInPlace, movement].flatMap(functionsOf),
   tensor,
   ...tensorMethods.traced,
   ...tensorMethods.draws,
@@ -279,7 +172,7 @@ export function callApi(
         new GraphBreak('in-place', `${error.op}() where gradients flow`)
       );
     }
-    if (error instanceof dataDependent.ShapeDependsOnData) {
+    if (error instanceof ShapeDependsOnData) {
       throw new GraphBreak('data-read', `the size of what ${error.op}() answers hangs on values`);
     }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);

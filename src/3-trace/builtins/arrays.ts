@@ -32,8 +32,8 @@ import {
 } from '../values/objects/to-primitive.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
-import { specialized } from '../variables/unions.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   hole,
   known,

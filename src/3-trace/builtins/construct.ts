@@ -17,8 +17,8 @@ import { isPrimitiveVariable, joinedText } from '../values/objects/to-primitive.
 import { readProperty } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
 import { newTypedArray, typedArrayTypes } from '../values/typed-arrays.ts';
-import { specialized } from '../variables/unions.ts';
 import { isRefused } from '../variables/code-of.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,
   hole,

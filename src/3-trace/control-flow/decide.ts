@@ -7,16 +7,16 @@ import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { UnionMet } from '../variables/unions.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
+import type { UnionMet } from '../variables/unions.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
-import { type Start, startAt, startWith } from './trace-branch.ts';
-import { traceCond, isProtected } from './trace-cond.ts';
 import { learn, narrow, toldBy } from './merge/union.ts';
 import { check } from './numbers/check.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
 import { numberOf, type PathEnd, type Target } from './path.ts';
 import { sortByRanks } from './sort-order.ts';
+import { type Start, startAt, startWith } from './trace-branch.ts';
+import { isProtected, traceCond } from './trace-cond.ts';
 
 /** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
 const maxNesting = 64;

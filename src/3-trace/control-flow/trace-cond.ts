@@ -6,8 +6,7 @@ import { expectNoLeavesInside } from '../autograd/leaves-inside.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
-import { absent, known, type DeviceScalar, type Variable } from '../variables/variable.ts';
-import { traceBranch, isRead, type Start, type TracedBranch } from './trace-branch.ts';
+import { absent, type DeviceScalar, known, type Variable } from '../variables/variable.ts';
 import { type ArrayContent, arraysOfLengths } from './lists/array-lengths.ts';
 import { Grows, withGrown } from './lists/growable-array.ts';
 import type { Build, Values } from './merge/build-structure.ts';
@@ -15,8 +14,8 @@ import { isSame } from './merge/is-same.ts';
 import type { Leaf } from './merge/leaf.ts';
 import { leafTensor, leafVariable } from './merge/leaves.ts';
 import { differing, givenAt, unmergeable } from './merge/mismatch.ts';
-import { flagsOfBranch } from './merge/requires-grad.ts';
 import { PhiMerger } from './merge/phi-merger.ts';
+import { flagsOfBranch } from './merge/requires-grad.ts';
 import { check } from './numbers/check.ts';
 import { asTruth } from './numbers/scalars.ts';
 import { isWhole, noteWhole } from './numbers/whole-numbers.ts';
@@ -25,6 +24,7 @@ import { isFixed, type Place } from './places/place.ts';
 import { madeObjects } from './places/reachable.ts';
 import { type State, stateOf } from './places/state.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
+import { isRead, type Start, type TracedBranch, traceBranch } from './trace-branch.ts';
 
 /**
  * Follows both ways of a decision that only the run can make, and appends one `cond` whose results are all

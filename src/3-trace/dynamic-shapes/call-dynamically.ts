@@ -22,7 +22,7 @@ import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { resolved, specialized } from '../variables/unions.ts';
-import { newArray, type DeviceScalar, type Variable } from '../variables/variable.ts';
+import { type DeviceScalar, newArray, type Variable } from '../variables/variable.ts';
 import { DrawsNumbers } from './call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from './call-trials.ts';
 import { noteSamples, samples, samplesOf } from './samples.ts';

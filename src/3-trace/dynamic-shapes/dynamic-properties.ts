@@ -7,7 +7,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { type UnbackedTensor, known, newArray, type Variable } from '../variables/variable.ts';
+import { known, newArray, type UnbackedTensor, type Variable } from '../variables/variable.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { noteSamples } from './samples.ts';
 

@@ -5,7 +5,7 @@ import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { UnbackedTensor, TensorVariable, Variable } from '../variables/variable.ts';
+import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';
 import { samples } from './samples.ts';
 import { performing } from './traced-call.ts';
 

@@ -9,9 +9,9 @@ import { expectIdentity } from '../control-flow/lists/listed.ts';
 import { makeRoom, settleOrder } from '../control-flow/places/key-order.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, resolved, specialized } from '../variables/unions.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
+import { present, resolved, specialized } from '../variables/unions.ts';
 import {
   absent,
   type CollectionEntry,

@@ -4,8 +4,8 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectUnlisted } from '../control-flow/lists/listed.ts';
 import { makeRoom } from '../control-flow/places/key-order.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present } from '../variables/unions.ts';
 import { isPrivateKey } from '../variables/private-elements.ts';
+import { present } from '../variables/unions.ts';
 import {
   type Attributes,
   type NewObjectVariable,

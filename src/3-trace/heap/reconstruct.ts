@@ -24,10 +24,10 @@ import { asNumber } from '../control-flow/numbers/scalars.ts';
 import { type Keyed, labelOf } from '../control-flow/places/key-order.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
-import { resolved } from '../variables/unions.ts';
 import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
+import { resolved } from '../variables/unions.ts';
 import {
   absent,
   hole,

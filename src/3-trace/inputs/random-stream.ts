@@ -7,7 +7,7 @@ import {
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { asNumber, numberTensor, scalarBinary } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { known, type DeviceScalar, type Variable } from '../variables/variable.ts';
+import { type DeviceScalar, known, type Variable } from '../variables/variable.ts';
 import { placeBehindStart, randomSources } from './counted-stream.ts';
 
 /** A place in the stream: counted by the program up to `base`, from there on by the trace. */

@@ -7,9 +7,9 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { expectIdentity } from '../control-flow/lists/listed.ts';
 import { comesFromBreak, guardNumbers, guardValue, isPositive } from '../inputs/symbolic.ts';
-import { specialized } from '../variables/unions.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
+import { specialized } from '../variables/unions.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 

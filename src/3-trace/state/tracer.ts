@@ -40,8 +40,8 @@ import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import { Journal } from './journal.ts';
 import { lineIn, positionIn } from './position.ts';
-import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { rollback } from './rollback.ts';
+import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 

@@ -19,12 +19,12 @@ import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   absent,
+  type DeviceScalar,
   hole,
   known,
   type NewArrayVariable,
   newArray,
   type ObjectVariable,
-  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';

@@ -2,9 +2,9 @@
 
 import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { specialized } from '../variables/unions.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
+import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
 import { withPrimitive } from './objects/to-primitive.ts';
 

@@ -14,7 +14,6 @@ import { asCollection, type CollectionVariable, entriesOf, putInto } from '../he
 import { prototypeOf } from '../heap/made-objects.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { specialized } from '../variables/unions.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import type {
   GeneratorVariable,
@@ -22,6 +21,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from '../variables/iterator-variables.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,
@@ -211,7 +211,11 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
 }
 
 /** Whether there is another element is a decision of the program. Throws UnionMet. */
-function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrowableArray): Variable | null {
+function advanceGrown(
+  t: Tracer,
+  iterator: IteratorVariable,
+  array: GrowableArray,
+): Variable | null {
   const { position, what, next } = iterator;
   const at = position ?? startOf(t, next);
   t.journal.note(() => Object.assign(iterator, { position }));

@@ -13,9 +13,9 @@ import { type Key, ownAttributes, ownContent, prototypeOf } from '../heap/made-o
 import { guardNumbers } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { present, specialized } from '../variables/unions.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
+import { present, specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,
   known,

@@ -7,10 +7,10 @@ import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type {
   ConstantVariable,
+  DeviceScalar,
   FunctionVariable,
   NewObjectVariable,
   ObjectVariable,
-  DeviceScalar,
 } from './variable.ts';
 
 /**

@@ -2,11 +2,11 @@
 
 import type { TraceFrame } from './trace-frame.ts';
 import type {
+  DeviceScalar,
   NewArrayVariable,
   NewCollectionVariable,
   NewTypedArrayVariable,
   ObjectVariable,
-  DeviceScalar,
   Variable,
 } from './variable.ts';
 

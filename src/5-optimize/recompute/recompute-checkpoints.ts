@@ -1,8 +1,8 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
-import { recomputeInBackward } from './recompute-in-backward.ts';
 import { ForwardFacts } from './forward-facts.ts';
 import { forwardOfStep } from './forward-of-step.ts';
+import { recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
  * What calls of `checkpoint` have made inside is not kept: backward makes it again, before the op that reads it

@@ -1,8 +1,8 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
-import { recomputeInBackward, type Recomputed } from './recompute-in-backward.ts';
 import type { ForwardFacts } from './forward-facts.ts';
+import { type Recomputed, recomputeInBackward } from './recompute-in-backward.ts';
 
 export interface Choice extends Recomputed {
   /** What the program needs by the measure that was given. */

@@ -1,5 +1,10 @@
 import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
-import { type Attrs, type OpRecord, operandUse, opNamed } from '../../../runtime/ops/core/define-op.ts';
+import {
+  type Attrs,
+  type OpRecord,
+  operandUse,
+  opNamed,
+} from '../../../runtime/ops/core/define-op.ts';
 import { presentView } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';

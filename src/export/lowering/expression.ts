@@ -1,4 +1,10 @@
-import type { BinaryFn, CompareFn, DoubleFn, Expr, UnaryFn } from '../../../runtime/ops/expr/expr.ts';
+import type {
+  BinaryFn,
+  CompareFn,
+  DoubleFn,
+  Expr,
+  UnaryFn,
+} from '../../../runtime/ops/expr/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr/expr-type.ts';
 import type { DType } from '../../../runtime/tensor/dtype.ts';
 import { doubleFunction } from './double-functions.ts';

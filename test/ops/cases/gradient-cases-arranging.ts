@@ -1,7 +1,7 @@
-import { indexPut } from '../../../runtime/ops/indexing/advanced-index.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
+import { indexPut } from '../../../runtime/ops/indexing/advanced-index.ts';
+import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { embedding } from '../../../runtime/ops/indexing/embedding.ts';
 import { cat, stack } from '../../../runtime/ops/movement/joining.ts';
 import { pad } from '../../../runtime/ops/movement/padding.ts';

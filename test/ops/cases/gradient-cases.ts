@@ -1,9 +1,9 @@
+import { conv2d } from '../../../runtime/ops/convolution/conv.ts';
+import { maxPool2d } from '../../../runtime/ops/convolution/max-pool.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { expandLike, sumTo } from '../../../runtime/ops/core/broadcast.ts';
-import { nllLoss } from '../../../runtime/ops/loss/class-losses.ts';
-import { conv2d } from '../../../runtime/ops/convolution/conv.ts';
 import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
-import { maxPool2d } from '../../../runtime/ops/convolution/max-pool.ts';
+import { nllLoss } from '../../../runtime/ops/loss/class-losses.ts';
 import { where } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { Shape } from '../../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from '../eager.ts';

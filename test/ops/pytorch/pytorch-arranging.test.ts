@@ -4,7 +4,14 @@ import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { embedding } from '../../../runtime/ops/indexing/embedding.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../../runtime/ops/movement/joining.ts';
 import { type PadMode, pad } from '../../../runtime/ops/movement/padding.ts';
-import { arange, eye, fullLike, linspace, onesLike, zerosLike } from '../../../runtime/ops/movement/ranges.ts';
+import {
+  arange,
+  eye,
+  fullLike,
+  linspace,
+  onesLike,
+  zerosLike,
+} from '../../../runtime/ops/movement/ranges.ts';
 import type { DType } from '../../../runtime/tensor/dtype.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';

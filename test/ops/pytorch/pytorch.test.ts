@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { crossEntropy, mseLoss } from '../../../runtime/ops/loss/class-losses.ts';
 import { conv2d } from '../../../runtime/ops/convolution/conv.ts';
-import { linear } from '../../../runtime/ops/products/matmul.ts';
+import { crossEntropy, mseLoss } from '../../../runtime/ops/loss/class-losses.ts';
 import { where } from '../../../runtime/ops/pointwise/pointwise.ts';
+import { linear } from '../../../runtime/ops/products/matmul.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor } from '../eager.ts';
 import {

@@ -2,8 +2,8 @@
 
 import { describe, it } from 'vitest';
 import type { Tensor } from '../../../src/index.ts';
-import { changing, num, type Obj } from './changing.ts';
 import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
+import { changing, num, type Obj } from './changing.ts';
 
 const cases: Record<string, () => World> = {
   'a method is patched on the prototype, on the instance, and removed': changing(() => {

@@ -2,8 +2,8 @@
 
 import { describe, it } from 'vitest';
 import type { Tensor } from '../../../src/index.ts';
-import { changing, type Obj } from './changing.ts';
 import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
+import { changing, type Obj } from './changing.ts';
 
 const cases: Record<string, () => World> = {
   'an array gets an iterator of its own': changing(

@@ -2,8 +2,8 @@
 
 import { describe, it } from 'vitest';
 import type { Tensor } from '../../../src/index.ts';
-import { changing, getter, num, type Obj } from './changing.ts';
 import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
+import { changing, getter, num, type Obj } from './changing.ts';
 
 const cases: Record<string, () => World> = {
   'a property becomes a getter with effects, and back': changing(

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { grad, seed, sum, Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
-import { type Case, cases } from './changing-attributes-table.ts';
 import { weights } from '../same-as-eager.ts';
 import { describeError } from '../snapshot.ts';
+import { type Case, cases } from './changing-attributes-table.ts';
 
 /** Those whose rules decide on the number, or place something by it. */
 const names = [

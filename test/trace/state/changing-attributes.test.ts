@@ -5,8 +5,8 @@ import { opTable } from '../../../runtime/ops/core/define-op.ts';
 import { symbolicAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { seed, type Tensor, tensor, toStatic } from '../../../src/index.ts';
-import { type Case, cases, refused } from './changing-attributes-table.ts';
 import { expectSameAsEager, weights } from '../same-as-eager.ts';
+import { type Case, cases, refused } from './changing-attributes-table.ts';
 
 const sixth = () => tensor(new Int32Array(24).map((_, i) => i % 6));
 

@@ -1,7 +1,7 @@
 import type { Attrs, AttrValue } from '../../../ops/core/define-op.ts';
+import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
 import type { ListBody, ListItem } from '../../../ops/list-body.ts';
 import { stageAttr } from '../../../ops/staged-body.ts';
-import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
 import { bindFlatList, type FlatItem } from '../pointwise.ts';

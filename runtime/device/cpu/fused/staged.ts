@@ -1,6 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
 import { Holder } from '../../../memory/holder.ts';
 import type { Attrs, AttrValue, OpRecord } from '../../../ops/core/define-op.ts';
+import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
 import type { RowSlice } from '../../../ops/row-cuts.ts';
 import {
   type Stage,
@@ -8,7 +9,6 @@ import {
   type StagePlace,
   stageAttr,
 } from '../../../ops/staged-body.ts';
-import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Shape } from '../../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';

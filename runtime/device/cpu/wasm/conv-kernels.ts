@@ -6,12 +6,21 @@ import {
   panelBAt,
   weightLaneTableAt,
 } from '../scratch.ts';
-import { type Code, callCode, fillMemory, i32, load, op, scratch, store } from './assembler/code.ts';
-import { directGradRow, directRow } from './direct-conv.ts';
+import {
+  type Code,
+  callCode,
+  fillMemory,
+  i32,
+  load,
+  op,
+  scratch,
+  store,
+} from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { compile, lazily, localIndex } from './assembler/module-builder.ts';
+import { directGradRow, directRow } from './direct-conv.ts';
 import { multiplyPanels, onto, tileColumns, tileRows } from './gemm-kernels.ts';
 import { copyPlanes } from './image-kernel.ts';
-import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
 import { blockM } from './product-blocks.ts';
 

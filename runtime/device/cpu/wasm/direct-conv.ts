@@ -1,4 +1,14 @@
-import { type Code, f32x4, i32, lane, load, memoryLane, op, shuffle, store } from './assembler/code.ts';
+import {
+  type Code,
+  f32x4,
+  i32,
+  lane,
+  load,
+  memoryLane,
+  op,
+  shuffle,
+  store,
+} from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 
 /** Convolutions with few channels a group, where packing for a product would cost more than the product. */

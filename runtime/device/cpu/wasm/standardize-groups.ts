@@ -1,5 +1,15 @@
 import { argumentsAt, panelBAt, panelBBytes } from '../scratch.ts';
-import { type Code, callCode, f64, fillMemory, i32, load, op, scratch, store } from './assembler/code.ts';
+import {
+  type Code,
+  callCode,
+  f64,
+  fillMemory,
+  i32,
+  load,
+  op,
+  scratch,
+  store,
+} from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { localIndex } from './assembler/module-builder.ts';
 

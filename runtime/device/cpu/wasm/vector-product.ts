@@ -1,5 +1,16 @@
 import { panelBAt } from '../scratch.ts';
-import { type Code, f32, f32x4, fillMemory, i32, lane, load, op, scratch, store } from './assembler/code.ts';
+import {
+  type Code,
+  f32,
+  f32x4,
+  fillMemory,
+  i32,
+  lane,
+  load,
+  op,
+  scratch,
+  store,
+} from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { blockK } from './product-blocks.ts';
 import { transposeFour } from './transpose-kernel.ts';

@@ -8,11 +8,11 @@ import {
   type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
-import type { TracedBranch } from '../trace-branch.ts';
 import { isSame } from '../merge/is-same.ts';
 import { elementKey } from '../places/object-places.ts';
 import type { Place } from '../places/place.ts';
 import type { Held, State } from '../places/state.ts';
+import type { TracedBranch } from '../trace-branch.ts';
 
 /** What an array holds where a way ends. */
 export interface ArrayContent {

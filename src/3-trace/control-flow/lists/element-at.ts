@@ -4,12 +4,12 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElement, arrayLength, asArray } from '../../values/arrays.ts';
-import { specialized } from '../../variables/unions.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
-  type UnionVariable,
-  known,
   type DeviceScalar,
+  known,
+  type UnionVariable,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';

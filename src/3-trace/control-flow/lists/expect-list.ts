@@ -2,8 +2,8 @@ import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 import type { Place } from '../places/place.ts';
-import { joinAll } from './list-tree-spec.ts';
 import { bornAt, expectForm, Grows } from './growable-array.ts';
+import { joinAll } from './list-tree-spec.ts';
 
 /** An array whose length a turn changes is to be a list before the loop. */
 export function expectLength(

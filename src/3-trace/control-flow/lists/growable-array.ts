@@ -3,11 +3,11 @@
 import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import type { GrowableList, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
-import type { ListTreeSpec, GrowableList } from '../../variables/growable-list.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 import { grownOf, notThere } from './list-elements.ts';
+import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 import { markListed } from './listed.ts';
 
 /** An array that has become a list of the program. */

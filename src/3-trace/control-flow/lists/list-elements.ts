@@ -7,13 +7,18 @@ import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import type {
+  GrowableList,
+  LeafForm,
+  ListTreeSpec,
+  ListVariable,
+} from '../../variables/growable-list.ts';
 import { specialized } from '../../variables/unions.ts';
-import type { ListTreeSpec, GrowableList, LeafForm, ListVariable } from '../../variables/growable-list.ts';
 import {
   absent,
+  type DeviceScalar,
   type NewArrayVariable,
   type NewObjectVariable,
-  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -39,7 +44,11 @@ export function lengthScalar(t: Tracer, length: number): DeviceScalar {
 }
 
 /** Known elements as lists of the program. Throws a break where one is of another form. */
-export function grownOf(t: Tracer, elements: readonly Variable[], form: ListTreeSpec): GrowableList {
+export function grownOf(
+  t: Tracer,
+  elements: readonly Variable[],
+  form: ListTreeSpec,
+): GrowableList {
   const columns = columnsOf(form);
   // Without a tensor or number nobody knows how many there are.
   if (columns.length === 0)

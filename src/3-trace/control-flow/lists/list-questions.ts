@@ -5,12 +5,12 @@ import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { UnionMet, resolved, specialized } from '../../variables/unions.ts';
 import type { GrowableList } from '../../variables/growable-list.ts';
+import { resolved, specialized, UnionMet } from '../../variables/unions.ts';
 import {
-  type UnionVariable,
-  known,
   type DeviceScalar,
+  known,
+  type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { chosenBy } from '../merge/union.ts';

@@ -6,8 +6,8 @@ import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/tenso
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isSame } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
-import type { ListTreeSpec, LeafForm } from '../../variables/growable-list.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 import { idOf } from '../places/object-ids.ts';
 

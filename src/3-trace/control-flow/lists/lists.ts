@@ -2,8 +2,8 @@
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
-import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import {
   listAt,
@@ -17,15 +17,14 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList } from '../../variables/growable-list.ts';
 import {
+  type DeviceScalar,
   known,
   type NewArrayVariable,
-  type DeviceScalar,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { asNumber, constantTensor, scalarBinary } from '../numbers/scalars.ts';
 import { idOf } from '../places/object-ids.ts';
-import { formOf, formText, joinForms, unlike } from './list-tree-spec.ts';
 import { type GrowableArray, Grows, grow, setGrown } from './growable-array.ts';
 import { elementOf, grownOf, leavesOf, lengthScalar } from './list-elements.ts';
 import {
@@ -38,6 +37,7 @@ import {
   there,
   ways,
 } from './list-questions.ts';
+import { formOf, formText, joinForms, unlike } from './list-tree-spec.ts';
 import { expectUnlisted, markListed } from './listed.ts';
 
 /** `push`; answers the new length. */

@@ -1,21 +1,21 @@
 /** What arrays of several lengths become where ways come together: lists of the program. */
 
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/unions.ts';
 import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
+import { resolved } from '../../variables/unions.ts';
 import {
-  type UnionVariable,
+  type DeviceScalar,
   known,
   type NewArrayVariable,
-  type DeviceScalar,
+  type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import type { Build, Values } from '../merge/build-structure.ts';
 import type { Leaf, LeafVariable } from '../merge/leaf.ts';
-import { columnsOf, formOf, formText, joinAll } from './list-tree-spec.ts';
 import { samplesOf } from './expect-list.ts';
 import { isGrown } from './growable-array.ts';
 import { grownArray } from './list-elements.ts';
+import { columnsOf, formOf, formText, joinAll } from './list-tree-spec.ts';
 import { isListed } from './listed.ts';
 
 /** Arrays of several lengths that are to be lists: what their elements are made of. */

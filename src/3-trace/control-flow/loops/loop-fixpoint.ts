@@ -12,7 +12,6 @@ import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
-import { traceBranch, isRead, type TracedBranch } from '../trace-branch.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
@@ -20,13 +19,13 @@ import { isSame } from '../merge/is-same.ts';
 import { type Leaf, tensorsOf } from '../merge/leaf.ts';
 import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from '../merge/leaves.ts';
 import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
+import { type Unified, unify } from '../merge/phi-merger.ts';
 import {
   noteDecided,
   noteLoopResults,
   requiresGradAlways,
   requiresGradFlag,
 } from '../merge/requires-grad.ts';
-import { type Unified, unify } from '../merge/phi-merger.ts';
 import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
 import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../path.ts';
@@ -34,6 +33,7 @@ import { isFixed, type Place } from '../places/place.ts';
 import { heldMoreThanOnce } from '../places/reachable.ts';
 import { type Held, type State, stateOf } from '../places/state.ts';
 import { capturedByAny, RegionBuilder } from '../region-builder.ts';
+import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
 /** What goes from turn to turn: a place, and its value at the start and after a turn as one structure. */
 export interface Carried {

@@ -32,7 +32,10 @@ export class KnownLoop {
   /** By the key of the place, in which objects have the number that they are reached with. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
   /** Arrays that are lists before it, by the number that they are reached with. */
-  readonly grown = new Map<number, { readonly born: Pc | undefined; readonly form: ListTreeSpec }>();
+  readonly grown = new Map<
+    number,
+    { readonly born: Pc | undefined; readonly form: ListTreeSpec }
+  >();
 }
 
 export class LoopMemory {

@@ -3,12 +3,13 @@ import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { isRead } from '../trace-branch.ts';
 import { grownIn, withGrown } from '../lists/growable-array.ts';
 import type { PathEnd } from '../path.ts';
 import type { Place } from '../places/place.ts';
 import { heldMoreThanOnce, madeObjects } from '../places/reachable.ts';
 import { stateOf } from '../places/state.ts';
+import { isRead } from '../trace-branch.ts';
+import { type Carried, type Form, LoopFixpoint } from './loop-fixpoint.ts';
 import {
   growing,
   type KnownLoop,
@@ -16,7 +17,6 @@ import {
   rememberGrown,
   rememberOperands,
 } from './loop-memory.ts';
-import { type Carried, type Form, LoopFixpoint } from './loop-fixpoint.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {

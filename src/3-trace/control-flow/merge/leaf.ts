@@ -6,10 +6,10 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
 import type {
   ConstantVariable,
-  UnbackedTensor,
   DeviceScalar,
   SymbolicVariable,
   TensorVariable,
+  UnbackedTensor,
   Variable,
 } from '../../variables/variable.ts';
 

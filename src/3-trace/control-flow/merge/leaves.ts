@@ -4,9 +4,9 @@ import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
 import { InvariantError, invariant } from '../../../../runtime/errors/invariant.ts';
-import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { full } from '../../../../runtime/ops/movement/create.ts';
 import { asStrided } from '../../../../runtime/ops/movement/place.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { dynamicSpec } from '../../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
@@ -14,18 +14,18 @@ import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { leafLeaves } from '../../autograd/leaves-inside.ts';
-import { unbackedShape, openVariable } from '../../dynamic-shapes/unbacked-shape.ts';
+import { openVariable, unbackedShape } from '../../dynamic-shapes/unbacked-shape.ts';
 import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
 import { isNull } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type {
-  UnbackedTensor,
   SymbolicVariable,
   TensorVariable,
+  UnbackedTensor,
   Variable,
 } from '../../variables/variable.ts';
-import { type Column, columnsOf, formText } from '../lists/list-tree-spec.ts';
 import { grownOf, listOfTensors } from '../lists/list-elements.ts';
+import { type Column, columnsOf, formText } from '../lists/list-tree-spec.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
 import { sizeGuess } from '../numbers/size-guess.ts';
 import { isAround, isMadeInside } from '../region-builder.ts';

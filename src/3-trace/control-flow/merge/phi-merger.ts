@@ -3,10 +3,10 @@ import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   absent,
-  type UnionVariable,
-  type UnbackedTensor,
   known,
   type TensorVariable,
+  type UnbackedTensor,
+  type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import type { ArrayContent } from '../lists/array-lengths.ts';

@@ -4,9 +4,9 @@ import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts'
 import type { Tracer } from '../../state/tracer.ts';
 import { UnionMet } from '../../variables/unions.ts';
 import {
-  type UnionVariable,
-  known,
   type DeviceScalar,
+  known,
+  type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { toldBy } from './union.ts';

@@ -1,6 +1,6 @@
 import {
-  known,
   type DeviceScalar,
+  known,
   type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';

@@ -6,10 +6,10 @@ import { eq, logicalOr } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
-  type UnionVariable,
-  known,
   type DeviceScalar,
+  known,
   type UnionTag,
+  type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';

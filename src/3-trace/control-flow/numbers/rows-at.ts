@@ -3,11 +3,11 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
-import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { indexSelect } from '../../../../runtime/ops/indexing/indexing.ts';
 import { narrow, reshape, select, squeeze } from '../../../../runtime/ops/movement/movement.ts';
-import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { arange } from '../../../../runtime/ops/movement/ranges.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';

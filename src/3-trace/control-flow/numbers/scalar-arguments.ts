@@ -11,8 +11,8 @@ import { dtypes } from '../../../../runtime/tensor/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/unions.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
+import { resolved } from '../../variables/unions.ts';
 import type { DeviceScalar, TensorVariable, Variable } from '../../variables/variable.ts';
 import { asNumber, scalarOperand } from './scalars.ts';
 

@@ -7,8 +7,11 @@ import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
 import { full } from '../../../../runtime/ops/movement/create.ts';
 import { reshape } from '../../../../runtime/ops/movement/movement.ts';
+import {
+  hostScalarNames,
+  scalarFunctions,
+} from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import * as ops from '../../../../runtime/ops/pointwise/pointwise.ts';
-import { hostScalarNames, scalarFunctions } from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../../runtime/tensor/dtype.ts';
 import { single } from '../../../../runtime/tensor/read.ts';
@@ -24,8 +27,8 @@ import { PutOff } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import {
-  known,
   type DeviceScalar,
+  known,
   type TensorVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -128,11 +131,7 @@ export function scalarBinary(
 }
 
 /** What it is in the sample runs follows from what the operands are there. */
-function noteCombined(
-  operator: string,
-  { tensor }: DeviceScalar,
-  from: readonly Variable[],
-): void {
+function noteCombined(operator: string, { tensor }: DeviceScalar, from: readonly Variable[]): void {
   const fn = scalarFunctions.get(operator);
   if (!fn) return;
   const operands = from.map((each) => {

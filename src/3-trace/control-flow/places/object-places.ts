@@ -5,9 +5,9 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
 import type { IteratorVariable } from '../../variables/iterator-variables.ts';
 import {
+  type DeviceScalar,
   known,
   type NewArrayVariable,
-  type DeviceScalar,
   type Variable,
 } from '../../variables/variable.ts';
 import { type GrowableArray, grownIn } from '../lists/growable-array.ts';

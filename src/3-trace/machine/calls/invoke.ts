@@ -26,10 +26,10 @@ import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-f
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
-import { specialized } from '../../variables/unions.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import { withSpecializedArguments } from '../../variables/specialized-arguments.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
   type CellReference,
   type ClosureVariable,

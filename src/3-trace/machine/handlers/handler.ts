@@ -1,7 +1,7 @@
 import type { InstructionOf, Opcode, Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { resolved } from '../../variables/unions.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { resolved } from '../../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 
 /**

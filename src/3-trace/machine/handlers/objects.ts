@@ -22,8 +22,8 @@ import { readAbove, superPrototype } from '../../values/objects/super.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../../values/properties.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
-import { specialized } from '../../variables/unions.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { specialized } from '../../variables/unions.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 

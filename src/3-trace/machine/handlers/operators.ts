@@ -20,8 +20,8 @@ import {
   withPrimitives,
   withPropertyKey,
 } from '../../values/objects/to-primitive.ts';
-import { specialized } from '../../variables/unions.ts';
 import { textAsked } from '../../variables/text.ts';
+import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 

@@ -11,10 +11,10 @@ import { RestartTrace } from '../../control-flow/loops/loop-plans.ts';
 import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { specialized } from '../../variables/unions.ts';
 import type { PrivateMemberKind } from '../../variables/code-of.ts';
 import { isPrivateKey, ownerOf, privateKey } from '../../variables/private-elements.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,
   known,

@@ -1,0 +1,407 @@
+/** The public functions of tensors. Captured code may call all of them: a new op is a file and its export here. */
+
+export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './convolution/conv.ts';
+export {
+  type ConvTransposeOptions,
+  convTranspose1d,
+  convTranspose2d,
+} from './convolution/conv-transpose.ts';
+export {
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  type MaxPoolOptions,
+  maxPool1d,
+  maxPool2d,
+} from './convolution/max-pool.ts';
+export {
+  type AvgPoolOptions,
+  adaptiveAvgPool1d,
+  adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  avgPool1d,
+  avgPool2d,
+  avgPool3d,
+  type InterpolateOptions,
+  type InterpolationMode,
+  interpolate,
+  pixelShuffle,
+  pixelUnshuffle,
+} from './convolution/resample.ts';
+export { expand } from './core/broadcast.ts';
+export type { CallTraceCounts } from './core/call-trace.ts';
+export { cast } from './core/cast.ts';
+export type { Sizes } from './core/positional.ts';
+export {
+  type IndexItem,
+  type IndexPutOptions,
+  index,
+  indexPut,
+  type SliceIndex,
+  slice,
+} from './indexing/advanced-index.ts';
+export { maskedSelect, nonzero } from './indexing/data-dependent.ts';
+export { type EmbeddingOptions, embedding, oneHot } from './indexing/embedding.ts';
+export { gather, scatter, scatterAdd, takeAlongDim } from './indexing/gather.ts';
+export { indexAdd, indexCopy, indexFill, indexSelect, take } from './indexing/indexing.ts';
+export {
+  diagonalScatter,
+  maskedScatter,
+  selectScatter,
+  sliceScatter,
+} from './indexing/regions-replaced.ts';
+export {
+  indexReduce,
+  type ScatterOptions,
+  type ScatterReduction,
+  scatterReduce,
+} from './indexing/scatter-reduce.ts';
+export { type CholeskyOptions, cholesky } from './linalg/cholesky.ts';
+export { det, logdet, slogdet } from './linalg/determinants.ts';
+export {
+  inverse,
+  type SolveOptions,
+  solve,
+  solveTriangular,
+  type TriangularOptions,
+  type TriangularSolveOptions,
+  triangularSolve,
+} from './linalg/linear-systems.ts';
+export {
+  type CrossEntropyOptions,
+  crossEntropy,
+  mseLoss,
+  type NllOptions,
+  nllLoss,
+} from './loss/class-losses.ts';
+export { logSoftmax, softmax, softmin } from './loss/loss.ts';
+export {
+  cosineEmbeddingLoss,
+  hingeEmbeddingLoss,
+  type MarginOptions,
+  type MultiMarginOptions,
+  marginRankingLoss,
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  softMarginLoss,
+  type TripletOptions,
+  tripletMarginLoss,
+  type WeightOptions,
+} from './loss/margin-losses.ts';
+export {
+  type BinaryOptions,
+  binaryCrossEntropy,
+  binaryCrossEntropyWithLogits,
+  type KlDivOptions,
+  klDiv,
+  type LogitOptions,
+} from './loss/probability-losses.ts';
+export {
+  type GaussianNllOptions,
+  gaussianNllLoss,
+  huberLoss,
+  l1Loss,
+  type PoissonNllOptions,
+  poissonNllLoss,
+  smoothL1Loss,
+} from './loss/regression-losses.ts';
+export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './movement/create.ts';
+export {
+  cumulativeTrapezoid,
+  type DiffOptions,
+  diff,
+  type GradientOptions,
+  gradient,
+  type TrapezoidOptions,
+  trapezoid,
+} from './movement/differences.ts';
+export {
+  cat,
+  cat as concat,
+  cat as concatenate,
+  columnStack,
+  dstack,
+  hstack,
+  stack,
+  vstack,
+} from './movement/joining.ts';
+export {
+  contiguous,
+  flatten,
+  narrow,
+  permute,
+  reshape,
+  select,
+  squeeze,
+  transpose,
+  unsqueeze,
+} from './movement/movement.ts';
+export { type PadMode, pad } from './movement/padding.ts';
+export { diagEmbed } from './movement/place.ts';
+export {
+  arange,
+  emptyLike,
+  eye,
+  fullLike,
+  type LikeOptions,
+  linspace,
+  type NewOptions,
+  onesLike,
+  type RangeOptions,
+  zerosLike,
+} from './movement/ranges.ts';
+export {
+  flip,
+  fliplr,
+  flipud,
+  repeat,
+  repeatInterleave,
+  roll,
+  rot90,
+  tile,
+} from './movement/rearrange.ts';
+export { chunk, split, tensorSplit, unbind } from './movement/splitting.ts';
+export { trace, tril, triu } from './movement/triangles.ts';
+export {
+  broadcastTo,
+  diag,
+  diagonal,
+  meshgrid,
+  moveaxis,
+  movedim,
+  swapaxes,
+  t,
+  unflatten,
+} from './movement/views.ts';
+export { col2im, im2col, type UnfoldOptions, unfold } from './movement/windows.ts';
+export {
+  type BatchNormOptions,
+  batchNorm,
+  groupNorm,
+  type InstanceNormOptions,
+  instanceNorm,
+  layerNorm,
+  localResponseNorm,
+  rmsNorm,
+} from './normalization/norms.ts';
+export {
+  abs,
+  absolute,
+  acos,
+  acosh,
+  add,
+  addcdiv,
+  addcmul,
+  allclose,
+  arccos,
+  arccosh,
+  arcsin,
+  arcsinh,
+  arctan,
+  arctan2,
+  arctanh,
+  asin,
+  asinh,
+  atan,
+  atan2,
+  atanh,
+  type ClosenessOptions,
+  ceil,
+  celu,
+  clamp,
+  clampMax,
+  clampMin,
+  clip,
+  copysign,
+  cos,
+  cosh,
+  type DivOptions,
+  deg2rad,
+  digamma,
+  div,
+  divide,
+  elu,
+  eq,
+  erf,
+  erfc,
+  erfinv,
+  exp,
+  exp2,
+  expm1,
+  fill,
+  fix,
+  floatPower,
+  floor,
+  floorDivide,
+  fmax,
+  fmin,
+  fmod,
+  frac,
+  ge,
+  gelu,
+  glu,
+  greater,
+  greaterEqual,
+  gt,
+  hardshrink,
+  hardsigmoid,
+  hardswish,
+  hardtanh,
+  heaviside,
+  hypot,
+  isclose,
+  isfinite,
+  isinf,
+  isnan,
+  isneginf,
+  isposinf,
+  le,
+  leakyRelu,
+  lerp,
+  less,
+  lessEqual,
+  lgamma,
+  log,
+  log1p,
+  log2,
+  log10,
+  logaddexp,
+  logaddexp2,
+  logicalAnd,
+  logicalNot,
+  logicalOr,
+  logicalXor,
+  logit,
+  logSigmoid,
+  lt,
+  maskedFill,
+  maximum,
+  minimum,
+  mish,
+  mul,
+  multiply,
+  nanToNum,
+  ne,
+  neg,
+  negative,
+  notEqual,
+  type Operand,
+  polygamma,
+  positive,
+  pow,
+  prelu,
+  rad2deg,
+  reciprocal,
+  relu,
+  relu6,
+  remainder,
+  round,
+  rsqrt,
+  rsub,
+  selu,
+  sgn,
+  sigmoid,
+  sign,
+  signbit,
+  silu,
+  sin,
+  sinc,
+  sinh,
+  softplus,
+  softshrink,
+  softsign,
+  sqrt,
+  square,
+  sub,
+  subtract,
+  tan,
+  tanh,
+  tanhshrink,
+  threshold,
+  trueDivide,
+  trunc,
+  where,
+  xlogy,
+} from './pointwise/pointwise.ts';
+export { type AttentionOptions, scaledDotProductAttention } from './products/attention.ts';
+export {
+  adjoint,
+  corrcoef,
+  cov,
+  dsplit,
+  hsplit,
+  isin,
+  matrixPower,
+  ravel,
+  vsplit,
+} from './products/compositions.ts';
+export {
+  cdist,
+  cosineSimilarity,
+  type NormalizeOptions,
+  normalize,
+  type PairwiseDistanceOptions,
+  pairwiseDistance,
+} from './products/distances.ts';
+export { einsum } from './products/einsum.ts';
+export { linear, matmul } from './products/matmul.ts';
+export {
+  type AddProductOptions,
+  addbmm,
+  addmm,
+  addmv,
+  addr,
+  baddbmm,
+  bilinear,
+  bmm,
+  cross,
+  dot,
+  inner,
+  kron,
+  mm,
+  mv,
+  outer,
+  tensordot,
+} from './products/products.ts';
+export { alphaDropout, dropout, featureDropout } from './random/dropout.ts';
+export {
+  bernoulli,
+  multinomial,
+  normal,
+  randint,
+  randLike,
+  randnLike,
+  randperm,
+} from './random/random.ts';
+export {
+  bincount,
+  bucketize,
+  histc,
+  type SearchOptions,
+  searchsorted,
+  type UniqueOptions,
+  unique,
+} from './reduce/counting.ts';
+export { amax, amin, argmax, argmin, max, min } from './reduce/extremes.ts';
+export { median, nanmedian, quantile } from './reduce/middle.ts';
+export { argsort, kthvalue, msort, sort, topk, type ValuesAndPlaces } from './reduce/order.ts';
+export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './reduce/reduce.ts';
+export type { LossOptions, Reduction } from './reduce/reduction-options.ts';
+export { cummax, cummin, logcumsumexp } from './reduce/running-extremes.ts';
+export { cumprod, cumsum, prod } from './reduce/scans.ts';
+export {
+  all,
+  aminmax,
+  any,
+  countNonzero,
+  dist,
+  logsumexp,
+  nanmean,
+  nansum,
+  norm,
+  std,
+  stdMean,
+  type VarianceKeywords,
+  type VarianceOptions,
+  variance,
+  varMean,
+} from './reduce/statistics.ts';

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import * as ops from '../../runtime/ops/index.ts';
+import { isTracedApi } from '../../src/3-trace/builtins/api.ts';
+
+it('captured code may call every public function of tensors', () => {
+  const functions = Object.entries(ops).filter(([, value]) => typeof value === 'function');
+  expect(functions.length).toBeGreaterThan(300);
+  const untraced = functions.filter(([, fn]) => !isTracedApi(fn as () => unknown));
+  expect(untraced.map(([name]) => name)).toEqual([]);
+});
+
+it('every file that CONTRIBUTING.md names exists', () => {
+  const root = new URL('../../', import.meta.url);
+  const text = readFileSync(new URL('CONTRIBUTING.md', root), 'utf8');
+  const paths = [...text.matchAll(/`((?:src|runtime|test|docs)\/[\w./-]+\.\w+)`/g)];
+  expect(paths.length).toBeGreaterThan(10);
+  for (const [, path] of paths) expect(readFileSync(new URL(path!, root), 'utf8')).not.toBe('');
+});
