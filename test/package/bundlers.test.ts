@@ -159,7 +159,7 @@ describe('the packed package, where nothing can look into functions', () => {
 
       // Captured code knows where the user wrote it; a stack of code without a map, where it is.
       const { mistakes } = report;
-      expect(mistakes.captured).toMatch(/at: +src\/mistakes\.ts:13:10\n/);
+      expect(mistakes.captured).toMatch(/at: +src\/mistakes\.ts:13:12\n/);
       const [, shown, line, column] = /at: +(\S+):(\d+):(\d+)\n/.exec(mistakes.eager)!;
       expect(shown).toBe(file);
       const text = readFileSync(file, 'utf8').split('\n')[Number(line) - 1]!;

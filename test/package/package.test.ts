@@ -137,6 +137,38 @@ describe('package', () => {
     expect(result.status).toBe(1);
   });
 
+  it('errors of captured code are those of eager execution, to the column', () => {
+    const printed = runModule(
+      'mistakes.mjs',
+      `import { cat, ones, toStatic } from 'tostatic';
+      const wrong = ones([4, 5]), key = 'matmul';
+      const inner = (x) => x.mul(2).matmul(wrong);
+      class Layer { forward(x) { return   x . matmul( wrong ); } }
+      const layer = new Layer();
+      const mistakes = [
+        (x) => x.matmul(wrong),
+        (x) => x.relu().mul(3)
+          .matmul(wrong)
+          .sum(),
+        (x) => x[key](wrong),
+        (x) => cat([x, wrong]),
+        (x) => inner(inner(x)),
+        (x) => layer.forward(x),
+        (x) => { for (const each of [ones([3, 2]), wrong]) x.matmul(each); },
+        (x) => { if (x.sum().itemSync() > 0) return x.matmul(wrong).neg(); },
+        (x) => { try { return x.mul(2); } finally { x?.matmul(wrong); } },
+        (x) => [1].map(() => x.matmul(wrong)),
+        (x) => (x.matmul)(wrong),
+      ];
+      const messageOf = (f) => { try { f(ones([2, 3])); } catch (error) { return error.message; } };
+      for (const f of mistakes) for (const options of [{}, { capture: 'auto' }]) {
+        const [eager, captured] = [messageOf(f), messageOf(toStatic(f, options))];
+        if (!eager || eager !== captured) console.log(f.toString(), eager, captured);
+      }`,
+    );
+    expect(printed).toBe('');
+  });
+
   it('an error names the place in the user file', () => {
     const printed = runModule(
       'mistake.mjs',

@@ -91,7 +91,7 @@ describe('frames', () => {
   it('stay as they were after a throw', () => {
     const frames = [activate(closure('(o) => 1 + o.x.y'), undefined, [{}])];
     expect(() => runFrames(frames)).toThrow("Cannot read properties of undefined (reading 'y')");
-    expect(positionOf(frames)).toEqual({ file: 'example.js', line: 1, column: 12 });
+    expect(positionOf(frames)).toEqual({ file: 'example.js', line: 1, column: 16 });
   });
 
   it('catch what frames above them throw', () => {

@@ -1,12 +1,13 @@
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { withPositionProvider } from '../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { errorPositionIn } from './position.ts';
 import type { Tracer } from './tracer.ts';
 
 /** Asks what an op asks of its operands: what it refuses is thrown where eager execution throws it. */
 export function asOp(t: Tracer, check: () => unknown): void {
   try {
-    withPositionProvider(() => t.position(), check);
+    withPositionProvider(() => errorPositionIn(t.frames), check);
   } catch (error) {
     if (!(error instanceof TostaticError)) throw error;
     throw new GraphBreak('op-error', error.message, error);

@@ -1,5 +1,7 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
-import { capturedFrame } from '../../vm/frames/captured-frame.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { capturedFrame, raisingPosition } from '../../vm/frames/captured-frame.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -32,14 +34,24 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
 }
 
 /** The place in the user's own files, not in the modules of this package that were inlined. */
-export function positionIn(frames: readonly TraceFrame[]): UserPosition | undefined {
+export const positionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
+  placeIn(frames, ({ source, spans }, pc) => source.position(spans[pc]!.start));
+
+/** The position that an error thrown now reports, which is eager execution's. */
+export const errorPositionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
+  placeIn(frames, raisingPosition);
+
+function placeIn(
+  frames: readonly TraceFrame[],
+  position: (code: Code, pc: Pc) => UserPosition,
+): UserPosition | undefined {
   for (let i = frames.length - 1; i >= 0; i--) {
     const { closure, pc } = frames[i]!;
-    const { source, spans } = closure.code;
+    const { code } = closure;
     // A caller's pc is already past its call.
-    const span = spans[i === frames.length - 1 ? pc : pc - 1];
-    if (span && !isPolyfill(closure.code) && !isFrameworkFile(source.file)) {
-      return source.position(span.start);
+    const at = i === frames.length - 1 ? pc : pc - 1;
+    if (code.spans[at] && !isPolyfill(code) && !isFrameworkFile(code.source.file)) {
+      return position(code, at);
     }
   }
   return undefined;

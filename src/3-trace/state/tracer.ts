@@ -39,7 +39,7 @@ import { AutogradState } from './autograd-state.ts';
 import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import { Journal } from './journal.ts';
-import { lineIn, positionIn } from './position.ts';
+import { errorPositionIn, lineIn, positionIn } from './position.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
@@ -293,7 +293,7 @@ export class Tracer {
     const before = guardedOps();
     try {
       return withPositionProvider(
-        () => this.builder.at,
+        () => errorPositionIn(this.frames),
         () =>
           withInterceptor(this.builder, () =>
             withRandomSource(this.random, () => this.#inModes(body)),

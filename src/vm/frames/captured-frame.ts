@@ -3,7 +3,7 @@
 import type { AnyNode } from 'acorn';
 import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
 import type { CapturedFrame } from '../../../runtime/errors/position.ts';
-import type { Code } from '../bytecode/code.ts';
+import type { Code, SourcePosition } from '../bytecode/code.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { parseExpressionAt } from '../syntax/parse.ts';
 
@@ -12,13 +12,17 @@ const offsets = new WeakMap<Code, Map<Pc, number>>();
 /** Undefined for code of this package, and for code without a file. */
 export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedFrame | undefined {
   if (!code.spans[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
-  const place = code.source.position(raisingOffset(code, pc));
+  const place = raisingPosition(code, pc);
   if (place.file === '<anonymous>') return undefined;
   const name = nameOf(code, thisValue);
   return name === '' ? place : { ...place, name };
 }
 
-/** Where V8 says that an instruction calls or throws. */
+/** The place that V8 reports for an instruction that calls or throws: `b` of `a.b()`. */
+export const raisingPosition = (code: Code, pc: Pc): SourcePosition =>
+  code.source.position(raisingOffset(code, pc));
+
+/** As `raisingPosition`, in the running text. */
 function raisingOffset(code: Code, pc: Pc): number {
   const known = offsets.get(code) ?? new Map<Pc, number>();
   offsets.set(code, known);
@@ -55,6 +59,8 @@ function placeIn(node: AnyNode, text: string): number {
       return placeIn(node.expression, text);
     case 'CallExpression': {
       const { callee } = node;
+      const isParenthesized = /^\s*\)/.test(text.slice(callee.end, node.end));
+      if (isParenthesized) return following(text, callee.end, '(');
       if (callee.type === 'Identifier' || callee.type === 'Super') return callee.start;
       if (callee.type === 'MemberExpression' && !callee.computed) return callee.property.start;
       return following(text, callee.end, '(');

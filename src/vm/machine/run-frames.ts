@@ -4,6 +4,7 @@ import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
 import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
+import { raisingPosition } from '../frames/captured-frame.ts';
 import { activate, functionOf } from '../frames/function-of.ts';
 import { generatorAt } from '../frames/generator-frame.ts';
 import { catchIn, unwindTo } from '../frames/unwind.ts';
@@ -154,14 +155,10 @@ function enteredFrame(frame: Frame, instruction: Instruction, hooks: RunHooks): 
 
 const instructionAt = (frame: Frame): Instruction => frame.closure.code.instructions[frame.pc]!;
 
-/** Where in the user's source a stack of frames is: the innermost frame's current instruction. */
+/** The position that errors report for a stack of frames, which is eager execution's. */
 export function positionOf(frames: readonly Frame[]): SourcePosition | undefined {
   const frame = frames[frames.length - 1];
-  return frame && positionAt(frame.closure.code, frame.pc);
-}
-
-function positionAt(code: Code, pc: Pc): SourcePosition {
-  return code.source.position(code.spans[pc]!.start);
+  return frame && raisingPosition(frame.closure.code, frame.pc);
 }
 
 /** A real generator that goes on where a traced one stands. */
