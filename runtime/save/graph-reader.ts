@@ -210,6 +210,8 @@ class GraphReader {
     const results = this.#ids(field.get('outputs'));
     const made = new Set(parts.flatMap(({ outputs }) => outputs));
     if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
+    // A device that fuses nothing runs the parts one by one.
+    if (!this.#device.fusesPointwise) return apart(parts, results);
     return this.#asOne(parts, results) ?? field.get('parts').fail('operators with rows in common');
   }
 
@@ -347,4 +349,11 @@ function readScalars(field: Field): ScalarTable {
   const inputs = known.flatMap(([node]) => (node.kind === 'input' ? [node.index] : []));
   if (inputs.some((index, i) => index !== i)) field.fail('inputs in their order');
   return ScalarTable.of(known);
+}
+
+/** Stands for its parts until they are steps of their own. */
+function apart(parts: readonly ProgramOp[], outputs: readonly ValueId[]): ProgramOp {
+  const made = new Set(parts.flatMap((part) => part.outputs));
+  const inputs = parts.flatMap((part) => part.inputs).filter((id) => !made.has(id));
+  return { ...parts[0]!, inputs: [...new Set(inputs)], outputs, parts };
 }

@@ -1,5 +1,7 @@
 /** A call of every op with a naive reference of its result. */
 
+// The table holds the ops whose files are loaded.
+import '../../../runtime/ops/index.ts';
 import { type Attrs, opTable } from '../../../runtime/ops/core/define-op.ts';
 import { halfFormats } from '../../../runtime/tensor/half.ts';
 import type { Shape } from '../../../runtime/tensor/shape.ts';
