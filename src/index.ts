@@ -1,7 +1,13 @@
 /** tostatic: the runtime, and the compiler that makes programs out of functions. */
 
 export * from '../runtime/index.ts';
-export type { Expr } from '../runtime/ops/expr/expr.ts';
+export type {
+  BinaryFn,
+  CompareFn,
+  DoubleFn,
+  Expr,
+  UnaryFn,
+} from '../runtime/ops/expr/expr.ts';
 export {
   type Backend,
   type CompiledProgram,

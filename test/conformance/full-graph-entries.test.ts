@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 it('each entry from 74 to 100 of the catalogue has a test by its number', () => {
   const root = join(import.meta.dirname, '..');
   const titles = ['full-graph', 'input-spec', 'save'].flatMap((folder) =>
-    readdirSync(join(root, folder))
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.test.ts'))
       .flatMap((name) => {
         const text = readFileSync(join(root, folder, name), 'utf8');

@@ -17,7 +17,10 @@ const engine = [
 ];
 
 /** Data of the compiler, which users print and pass on. */
-const compiler = ['CompiledPart', 'TraceResult', 'ProgramOp', 'Program', 'SubgraphStages'];
+const compiler = [
+  ...['CompiledPart', 'TraceResult', 'ProgramOp', 'Program', 'SubgraphStages'],
+  ...['PlannedCall', 'PlannedSubgraph'],
+];
 
 it('every type that a public declaration mentions is exported', async () => {
   const { project } = await installed();

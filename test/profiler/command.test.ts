@@ -22,7 +22,7 @@ describe('profiler/command', () => {
       );
       expect(printed).toMatch(/^call layer +3 /m);
       expect(printed).toMatch(/^run_program +3 /m);
-      expect(printed).toMatch(/^matmul +6 /m);
+      expect(printed).toMatch(/^fused\(matmul·mul·relu\) +6 /m);
       expect(printed).not.toMatch(/^trace /m);
       const { traceEvents } = JSON.parse(readFileSync(file, 'utf8'));
       const programs = traceEvents.filter(({ name }: { name: string }) => name === 'run_program');

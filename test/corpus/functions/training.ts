@@ -211,7 +211,7 @@ const scheduled: CorpusFunction = {
       state: () => [model, optimizer.groups],
     };
   },
-  expected: { graphs: 3 },
+  expected: { graphs: 2 },
 };
 
 const clipped: CorpusFunction = {
