@@ -13,8 +13,6 @@ const eager = ['ops', 'nn', 'cpu', 'tensor', 'random', 'seeing', 'device'];
 const captured = [
   'architecture',
   'capture',
-  'control-flow',
-  'docs',
   'dispatch',
   'errors',
   'guards',
