@@ -68,12 +68,13 @@ describe('profiler', () => {
     expect(rowOf(profile, 'call layer').calls).toBe(1);
     expect(rowOf(profile, 'run_program').calls).toBe(1);
     expect(rowOf(profile, 'run_program backward').calls).toBe(1);
-    // One in forward; backward multiplies once more for the weight.
-    expect(rowOf(profile, 'matmul').calls).toBe(2);
+    // In forward with its activation; backward multiplies once more for the weight.
+    expect(rowOf(profile, 'fused(matmul·relu)').calls).toBe(1);
+    expect(rowOf(profile, 'matmul').calls).toBe(1);
     const program = profile.spans.findIndex(({ name }) => name === 'run_program');
-    const matmul = profile.spans.find(({ name, kind }) => name === 'matmul' && kind === 'op')!;
-    expect(matmul.parent).toBe(program);
-    expect(matmul.at?.file).toContain('profiler.test.ts');
+    const product = profile.spans.find(({ name }) => name === 'fused(matmul·relu)')!;
+    expect(product.parent).toBe(program);
+    expect(product.at?.file).toContain('profiler.test.ts');
   });
 
   it('a span inside a captured function breaks no graph', () => {

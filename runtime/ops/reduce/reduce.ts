@@ -128,7 +128,9 @@ export function hasKeywords<O extends ReduceOptions>(
   names: readonly string[] = reduceNames,
 ): dims is O & DimOptions {
   if (isKeywords(dims)) return true;
-  for (const name in options) if (!names.includes(name)) return true;
+  for (const name in options) {
+    if (Object.hasOwn(options, name) && !names.includes(name)) return true;
+  }
   return false;
 }
 
