@@ -347,7 +347,7 @@ describe('conformance, policy', () => {
       expect.unreachable();
     } catch (error) {
       expect(error).toBeInstanceOf(ShapeError);
-      expect((error as Error).message).toMatch(/cache-and-guards\.test\.ts:\d+:14/);
+      expect((error as Error).message).toMatch(/cache-and-guards\.test\.ts:\d+:16/);
     }
     expect(f.stats().breaks[0]).toMatchObject({
       reason: 'op-error',

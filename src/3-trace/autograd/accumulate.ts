@@ -8,6 +8,8 @@ import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isMadeInside } from '../control-flow/region-builder.ts';
 import { constantOf } from '../state/facts.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -28,6 +30,10 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
+  // What a branch or loop was handed has its own history outside, which is no leaf there.
+  if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
+    throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
+  }
   const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
   if (earlier.kind !== 'tensor') {
     constantOf(t, earlier);

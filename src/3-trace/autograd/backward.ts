@@ -85,7 +85,10 @@ function backwardInTrace(
 function settleGradients(t: Tracer, loss: Tensor): void {
   for (const { grad } of t.autograd.retained) if (grad) specialized(grad);
   for (const place of placesBelow(loss)) {
-    if (isLeaf(place)) specialized(readTensorProperty(t, t.result(place), 'grad'));
+    if (!isLeaf(place)) continue;
+    const variable = t.result(place);
+    // What a loop hands from iteration to iteration is no leaf eagerly: its .grad is not asked for.
+    if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
   }
 }
 

@@ -119,10 +119,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.grad);
   }
-  if (key === 'grad') {
-    if (!variable.grad) expectOneTensor(t, variable);
-    return variable.grad ?? known(null);
-  }
+  if (key === 'grad') return variable.grad ?? known(null);
   const computed = tensorMethods.properties.get(key);
   if (!computed) throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
   const x = t.use(variable);
