@@ -30,6 +30,8 @@ const realm = 'src/cli/run/realm-runtime.txt';
 cpSync(join(compiled, realm), join(dist, realm));
 const page = join(dist, 'src/lab/page');
 cpSync(join(root, 'src/lab/page'), page, { recursive: true });
+const runner = 'src/export/scale/run.py';
+cpSync(join(root, runner), join(dist, runner));
 const charts = join(root, 'node_modules/uplot/dist');
 const chartFiles = ['uPlot.iife.min.js', 'uPlot.min.css'];
 for (const name of chartFiles) cpSync(join(charts, name), join(page, name));

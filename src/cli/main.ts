@@ -13,6 +13,7 @@ import { packageVersion } from './package-version.ts';
 import { profileFile } from './profile-file.ts';
 import { errorText } from './report-error.ts';
 import { runFiles } from './run/run-files.ts';
+import { scaleFile } from './scale-file.ts';
 import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic')
@@ -71,6 +72,28 @@ program
     examples('export step.tostatic --to stablehlo', 'export step.tostatic --to onnx'),
   )
   .action(exportFile);
+
+program
+  .command('scale')
+  .description('writes a folder that trains a saved step with JAX on many devices and hosts')
+  .argument('<file>', 'a file that save() has made of a captured training step')
+  .requiredOption('--mesh <sizes>', 'sizes of the mesh by axis: data=4, or data=4,model=2')
+  .option(
+    '--shard <hint>',
+    'NAME=axis,… splits tensors over the mesh; * stands for any text, - for a whole dimension',
+    (hint: string, hints: readonly string[]) => [...hints, hint],
+    [] as readonly string[],
+  )
+  .option('-o, --out <folder>', "a new folder; by default the file's name with -scaled")
+  .option('-p, --program <number>', 'index of the program in the file; by default the last')
+  .addHelpText(
+    'after',
+    examples(
+      'scale step.tostatic --mesh data=4',
+      "scale step.tostatic --mesh data=2,model=2 --shard '*.weight=model'",
+    ),
+  )
+  .action(scaleFile);
 
 program
   .command('explain')

@@ -1,3 +1,4 @@
+import { Module } from '../../runtime/nn/module/module.ts';
 import type { Place } from '../../runtime/save/place.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { StateEntry } from '../../runtime/save/program-state.ts';
@@ -27,6 +28,7 @@ export class Places {
   readonly #known = new Map<string, number>();
   readonly #tensors = new Map<Tensor, number>();
   readonly #used = new Set<string>();
+  readonly #moduleNames = new Map<Module, ReadonlyMap<unknown, string>>();
 
   constructor(fn: SavedFunction) {
     this.#fn = fn;
@@ -112,14 +114,43 @@ export class Places {
     throw notSavable(this.#fn.name, `it needs ${text}, which is ${kind}`);
   }
 
-  /** `layers.0.weight`, as in a state dict; with a number where a name is there already. */
+  /** `model.0.weight`: the name in the state dict of the outermost module; with a number where a name is there already. */
   #nameOf(source: Source): string {
-    const text = printSource(source, this.#fn.names)
-      .replace(/\[(\d+)\]/g, '.$1')
-      .replace(/^this\./, '');
+    const text = this.#nameInModule(source) ?? this.#textOf(source);
     let name = text;
     for (let n = 2; this.#used.has(name); n++) name = `${text} ${n}`;
     this.#used.add(name);
     return name;
+  }
+
+  #textOf(source: Source): string {
+    return printSource(source, this.#fn.names)
+      .replace(/\[(\d+)\]/g, '.$1')
+      .replace(/^this\./, '');
+  }
+
+  /** Modules name some of what they hold otherwise than its property: the layers of `Sequential` are `0`, `1`, …. */
+  #nameInModule(source: Source): string | undefined {
+    let found: string | undefined;
+    for (let base = source; base.kind === 'property'; ) {
+      base = base.base;
+      const module = this.valueOf(base);
+      const own = module instanceof Module && this.#namesIn(module).get(this.valueOf(source));
+      if (!own) continue;
+      const text = this.#textOf(base);
+      found = text === 'this' ? own : `${text}.${own}`;
+    }
+    return found;
+  }
+
+  #namesIn(module: Module): ReadonlyMap<unknown, string> {
+    const known = this.#moduleNames.get(module);
+    if (known) return known;
+    const names = new Map<unknown, string>();
+    for (const [name, tensor] of Object.entries(module.stateDict())) {
+      if (!names.has(tensor)) names.set(tensor, name);
+    }
+    this.#moduleNames.set(module, names);
+    return names;
   }
 }
