@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { captureRefusals, printRefusal } from '../../src/1-capture/capture.ts';
+import { withoutInspector } from '../plugin/load-module.ts';
 import { captured, refused } from './captured.ts';
 
 let outer = 1;
@@ -83,12 +84,6 @@ describe('the scope option', () => {
 
 describe('without the inspector', () => {
   afterEach(() => void vi.restoreAllMocks());
-  const withoutInspector = () => {
-    const original = process.getBuiltinModule;
-    vi.spyOn(process, 'getBuiltinModule').mockImplementation(((id: string) =>
-      id === 'node:inspector' ? undefined : original(id)) as typeof original);
-  };
-
   test('functions of standard globals and `this` are captured', () => {
     withoutInspector();
     function f(this: { k: number }, x: number) {

@@ -1,13 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { Session } from 'node:inspector';
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import {
   captureFunction,
+  endCaptureSession,
   endLongCaptureSession,
   isRefusal,
   withCaptureSession,
 } from '../../src/1-capture/capture.ts';
 
-/** How often the debugger is switched on and off while `body` runs, and till its turn has ended. */
+/** How often the debugger is enabled and disabled while `body` runs, and until its turn has ended. */
 async function countSwitches(body: () => void): Promise<{ on: number; off: number }> {
   const post = vi.spyOn(Session.prototype, 'post');
   body();
@@ -17,6 +19,18 @@ async function countSwitches(body: () => void): Promise<{ on: number; off: numbe
   const count = (name: string) => methods.filter((method) => method === name).length;
   return { on: count('Debugger.enable'), off: count('Debugger.disable') };
 }
+
+/** Much longer than enabling the debugger takes. */
+async function untilDisabled(): Promise<void> {
+  const post = vi.spyOn(Session.prototype, 'post');
+  await vi.waitFor(
+    () => expect(post.mock.calls.map(([method]) => method)).toContain('Debugger.disable'),
+    { timeout: 30_000, interval: 10 },
+  );
+  post.mockRestore();
+}
+
+beforeEach(endCaptureSession);
 
 function freshFunctions(): (() => unknown)[] {
   return [1, 2, 3].map((outer) => () => outer);
@@ -29,37 +43,57 @@ test('session/one session serves all captures made inside it', async () => {
       for (const fn of functions) expect(isRefusal(captureFunction(fn))).toBe(false);
     }),
   );
-  expect(switches).toEqual({ on: 1, off: 1 });
+  expect(switches).toEqual({ on: 1, off: 0 });
 });
 
-test('session/a capture by itself switches the debugger on and off again', async () => {
+test('session/a capture by itself enables the debugger, which is disabled again later', async () => {
   const [fn] = freshFunctions();
-  expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 1, off: 1 });
+  expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 1, off: 0 });
+  await untilDisabled();
   // Captured before: nothing is asked again.
   expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 0, off: 0 });
 });
 
-test('session/captures of one turn share a session, of which code between them sees nothing', async () => {
-  const functions = freshFunctions();
+test('session/captures share a session for a while, of which code between them sees nothing', async () => {
+  const [first, second, third] = freshFunctions();
   const names = Object.getOwnPropertyNames(globalThis);
+  const capture = (fn: () => unknown) => {
+    captureFunction(fn);
+    expect(Object.getOwnPropertyNames(globalThis)).toEqual(names);
+    // biome-ignore lint/suspicious/noDebugger: it would stop here.
+    debugger;
+  };
   const switches = await countSwitches(() => {
-    for (const fn of functions) {
-      captureFunction(fn);
-      expect(Object.getOwnPropertyNames(globalThis)).toEqual(names);
+    capture(first!);
+    capture(second!);
+  });
+  expect(switches).toEqual({ on: 1, off: 0 });
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(await countSwitches(() => capture(third!))).toEqual({ on: 0, off: 0 });
+});
+
+test('session/a turn that never ends, and captures nothing more, ends it', async () => {
+  const [first, second] = freshFunctions();
+  const switches = await countSwitches(() => {
+    captureFunction(first!);
+    endLongCaptureSession();
+    captureFunction(second!);
+    const disabled = vi.spyOn(Session.prototype, 'disconnect');
+    const start = performance.now();
+    while (disabled.mock.calls.length === 0 && performance.now() - start < 30_000) {
+      endLongCaptureSession();
     }
   });
   expect(switches).toEqual({ on: 1, off: 1 });
 });
 
-test('session/a long turn of calls that capture nothing ends it', async () => {
-  const [first, second] = freshFunctions();
-  const switches = await countSwitches(() => {
-    captureFunction(first!);
-    endLongCaptureSession();
+test('session/an open session keeps no process alive', () => {
+  const code = `
+    import { captureFunction } from ${JSON.stringify(new URL('../../src/1-capture/capture.ts', import.meta.url).href)};
+    const outer = 1;
+    captureFunction(() => outer);
     const start = performance.now();
-    while (performance.now() - start < 60);
-    endLongCaptureSession();
-    captureFunction(second!);
-  });
-  expect(switches).toEqual({ on: 2, off: 2 });
+    process.on('exit', () => console.log(performance.now() - start < 20));`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', code];
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('true\n');
 });

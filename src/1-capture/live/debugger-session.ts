@@ -5,6 +5,7 @@ import { builtinModule } from '../script/builtin-module.ts';
 interface Protocol {
   'Debugger.enable': [{ maxScriptsCacheSize?: number }, unknown];
   'Debugger.disable': [undefined, unknown];
+  'Debugger.setSkipAllPauses': [{ skip: boolean }, unknown];
   'Debugger.getScriptSource': [{ scriptId: string }, { scriptSource: string }];
   'Debugger.getPossibleBreakpoints': [
     { start: Location; end?: Location; restrictToFunction?: boolean },
@@ -81,6 +82,7 @@ export class DebuggerSession {
   readonly #realms = new Set<object>();
   #isResting = false;
   #isDebugging = false;
+  #msToDebug = 0;
 
   private constructor(readonly session: Session) {}
 
@@ -130,13 +132,23 @@ export class DebuggerSession {
   }
 
   /**
-   * Switches the Debugger domain on, till the session ends. The engine then tells of every script that it has, which
-   * costs milliseconds: not for functions of scripts that are known.
+   * Enables the Debugger domain until the session ends. The engine then reports all its scripts with their inline
+   * source maps, which takes 4 ms in a small program and more than 100 ms in a large one. Functions of known scripts
+   * don't need it.
    */
   debug(): void {
     if (this.#isDebugging) return;
     this.#isDebugging = true;
+    const start = performance.now();
     this.post('Debugger.enable', { maxScriptsCacheSize: 0 });
+    // Conditions of breakpoints are still evaluated; a `debugger` statement of the user is not for this session.
+    this.post('Debugger.setSkipAllPauses', { skip: true });
+    this.#msToDebug = performance.now() - start;
+  }
+
+  /** Time that enabling the debugger took; 0 while it is disabled. */
+  get msToDebug(): number {
+    return this.#msToDebug;
   }
 
   script(scriptId: string): ScriptInfo | undefined {
