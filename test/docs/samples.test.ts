@@ -36,6 +36,17 @@ const x = ones([2, 3]);
 }`,
     "if (!step(x) || y.sum().itemSync() !== 12) throw new Error('wrong');",
   ],
+  'export 3': [
+    `import { mkdirSync } from 'node:fs';
+import { openWeights, saveSafetensors } from 'tostatic/weights';
+const model = new nn.Linear(2, 1);
+mkdirSync('run/checkpoints', { recursive: true });
+await saveSafetensors(
+  { 'model.weight': ones([1, 2]), 'model.bias': ones([1]), 'optimizer.averages.0': ones([1, 2]) },
+  'run/checkpoints/000001000.safetensors',
+);`,
+    "if (model.weight.sum().itemSync() !== 2) throw new Error('not loaded');",
+  ],
   'full-graph 0': [
     '',
     "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
