@@ -19,7 +19,7 @@ import { identityOfInput, noteIdentity } from './identity.ts';
 import { MemorySnapshot } from './memory-snapshot.ts';
 import { Partials } from './partials.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
-import { joinShared, viewsApart } from './shared-outputs.ts';
+import { joinShared, type OutputBase, outputBases } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];
 
@@ -46,8 +46,8 @@ export class Subgraph {
   readonly #span: SpanStart;
   /** Branches and loops may leave a view or an input in several places. */
   readonly #mayBeSame: boolean;
-  /** Per output: it shares memory without being a view. */
-  readonly #apart: readonly boolean[];
+  /** Per output: what it is a view of. */
+  readonly #bases: readonly OutputBase[];
   /** Numbers of the inputs that are brought back when the run is given up. */
   readonly #copied: readonly number[];
 
@@ -71,7 +71,7 @@ export class Subgraph {
     const [first] = steps;
     this.#mayBeSame = steps.some(({ regions }) => regions);
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
-    this.#apart = viewsApart(planned.forward);
+    this.#bases = outputBases(planned.forward, values);
     this.#copied = copiedInputs(planned.forward);
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
@@ -125,7 +125,7 @@ export class Subgraph {
       for (const id of forward.freesAtEnd) slots[id]!.release();
       if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
       else this.scopes.giveBack(scope);
-      joinShared(inputs, outputs, this.#apart);
+      joinShared(inputs, outputs, this.#bases);
       return outputs;
     } catch (error) {
       this.scopes.giveBack(scope);

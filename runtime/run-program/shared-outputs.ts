@@ -1,39 +1,79 @@
 import { joinViews } from '../autograd/view-family.ts';
-import { aliasOp } from '../program/alias-op.ts';
 import type { Plan } from '../program/plan.ts';
-import type { ValueId } from '../program/program.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
+import { ViewBases } from '../program/view-bases.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * Outputs that show the memory of an input or of another output become its views, as in eager
- * execution: a recorded write to one is seen by the others. Those that are `apart` stay so.
+ * What an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop decides
+ * it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
+ * `detach()` makes do.
  */
+export type OutputBase =
+  | { readonly of: 'inputs' | 'outputs'; readonly index: number }
+  | { readonly of: 'found' }
+  | null;
+
+/** Outputs become views of their bases: a recorded write to one is seen by the others. */
 export function joinShared(
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
-  apart: readonly boolean[],
+  bases: readonly OutputBase[],
 ): void {
-  for (const [i, output] of outputs.entries()) {
+  for (let i = 0; i < outputs.length; i++) {
+    const base = bases[i]!;
+    const output = outputs[i]!;
     const { holder } = output;
-    if (!holder || holder.handles === 1 || apart[i]) continue;
-    const base =
-      inputs.find((own) => own.holder === holder) ??
-      outputs.find((own) => own.holder === holder && isWhole(own));
-    if (base && base !== output) joinViews(base, output);
+    if (!base || !holder || holder.handles === 1) continue;
+    const known =
+      base.of === 'found'
+        ? (inputs.find((own) => own.holder === holder) ??
+          outputs.find(
+            (own, k) => bases[k]?.of === 'found' && own.holder === holder && isWhole(own),
+          ))
+        : (base.of === 'inputs' ? inputs : outputs)[base.index]!;
+    if (known && known !== output && known.holder === holder) joinViews(known, output);
   }
 }
 
+/** Shows all of its memory, in order. */
 function isWhole({ holder, device, dtype, size, isContiguous }: Tensor): boolean {
   return isContiguous && holder!.bytes === size * device.elementBytes(dtype);
 }
 
-/** Per output: it is a view that was made where no gradients are recorded, by `detach()` for instance. */
-export function viewsApart({ steps, outputs }: Plan): boolean[] {
-  const apart = new Set<ValueId>();
-  for (const { op } of steps) {
-    if (op.op.kernel.kind !== 'view') continue;
-    const isApart = !op.recordsGrad || op.op === aliasOp || apart.has(op.inputs[0]!);
-    if (isApart) apart.add(op.outputs[0]!);
+/** Per output of the plan. */
+export function outputBases(
+  { inputs, outputs, steps }: Plan,
+  values: ValueTable,
+): readonly OutputBase[] {
+  const ops = steps.map(({ op }) => op);
+  const bases = new ViewBases(ops);
+  const decided = new Set(
+    ops.flatMap(({ op, outputs: made }) => (op.kernel.kind === 'control' ? made : [])),
+  );
+  const tensors = outputs.map((id) => bases.tensorOf(id));
+  return outputs.map((id, i): OutputBase => {
+    const base = bases.baseOf(id);
+    if (decided.has(base)) return { of: 'found' };
+    const input = inputs.indexOf(base);
+    if (input >= 0) return { of: 'inputs', index: input };
+    const itself = tensors.indexOf(base);
+    // A view of all its elements stands in for a base that nobody is given.
+    const output =
+      itself >= 0
+        ? itself
+        : outputs.findIndex((other) => bases.baseOf(other) === base && isWholeOf(other, base));
+    return output < 0 || output === i ? null : { of: 'outputs', index: output };
+  });
+
+  function isWholeOf(view: ValueId, base: ValueId): boolean {
+    const [of, shown] = [values[base]!, values[view]!];
+    return (
+      of.dtype === shown.dtype &&
+      isContiguousMeta(shown) &&
+      sizeOf(shown.shape) === sizeOf(of.shape)
+    );
   }
-  return outputs.map((id) => apart.has(id));
 }

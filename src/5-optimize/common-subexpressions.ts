@@ -44,10 +44,14 @@ class Classes {
   readonly #views = new Map<string, ValueId[]>();
   /** Views whose place differs from run to run, and views of them. */
   readonly #placed = new Set<ValueId>();
+  /** Memory of which callers get views. */
+  readonly #returned: ReadonlySet<ValueId>;
 
   constructor(given: Staged, same: SameValues) {
     this.#given = given;
     this.#same = same;
+    const returned = [...given.program.outputs, ...given.alsoRead];
+    this.#returned = new Set(returned.map((id) => same.facts.rootOf(id)));
     for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
@@ -112,7 +116,9 @@ class Classes {
     const { dtype, shape, strides, offset } = this.#given.program.values[id]!;
     const root = facts.rootOf(id);
     const memory = facts.isWritten(root) ? root : this.#firstOf(root);
-    return `${memory} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
+    // Callers see what a view is a view of.
+    const base = this.#returned.has(root) ? facts.baseOf(id) : '';
+    return `${memory} ${base} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
   }
 }
 

@@ -2,6 +2,7 @@ import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { ViewBases } from '../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 
 /** What rewriting rules ask of a straight-line program. Ops are named by their index. */
@@ -14,6 +15,7 @@ export class ProgramFacts {
   /** Of memories that some op writes, or may write: which ops do. */
   readonly #writers = new Map<ValueId, number[]>();
   readonly #groups: ValueGroups;
+  readonly #views: ViewBases;
 
   constructor(program: Program) {
     this.program = program;
@@ -28,6 +30,7 @@ export class ProgramFacts {
       }
     });
     this.#groups = new ValueGroups(program.ops, 'memory');
+    this.#views = new ViewBases(program.ops);
     program.ops.forEach((op, index) => {
       for (const operand of writtenOperands(op)) {
         const memory = this.#groups.of(op.inputs[operand]!);
@@ -49,6 +52,11 @@ export class ProgramFacts {
     if (definition?.op.kernel.kind !== 'view') return false;
     const { op, recordsGrad, inputs } = definition;
     return op === aliasOp || !recordsGrad || this.isApart(inputs[0]!);
+  }
+
+  /** The value that it is a view of, as gradients go. */
+  baseOf(id: ValueId): ValueId {
+    return this.#views.baseOf(id);
   }
 
   /** Undefined for inputs. */
