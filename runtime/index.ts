@@ -10,7 +10,13 @@ export {
   type FunctionContext,
 } from './autograd/custom-function.ts';
 export { type GradOptions, grad } from './autograd/grad.ts';
-export { enableGrad, gradEnabled, noGrad } from './autograd/grad-mode.ts';
+export {
+  enableGrad,
+  gradEnabled,
+  gradEnabled as isGradEnabled,
+  noGrad,
+  noGrad as inferenceMode,
+} from './autograd/grad-mode.ts';
 export type { HookHandle } from './autograd/hooks.ts';
 export type { GradHook } from './autograd/node.ts';
 export { type Condition, cond, map, scan, whileLoop } from './control-flow/index.ts';
@@ -55,7 +61,13 @@ export * as profiler from './profiler/profiler.ts';
 export type { Plan, PredictedMemory, Step } from './program/plan.ts';
 export { type PrintOptions, printProgram } from './program/print.ts';
 export type { Program, ProgramOp, ValueId, ValueTable } from './program/program.ts';
-export { type RandomState, randomState, seed, setRandomState } from './random/seed.ts';
+export {
+  type RandomState,
+  randomState,
+  seed,
+  seed as manualSeed,
+  setRandomState,
+} from './random/seed.ts';
 export { type LoadFileOptions, load, loadProgram } from './save/load.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export type { Primitive } from './save/primitive.ts';
@@ -69,7 +81,13 @@ export {
   progress,
 } from './seeing/progress.ts';
 export { Summary, type SummaryRow, summary } from './seeing/summary.ts';
-export { type NestedArray, type TensorOptions, tensor } from './tensor/create.ts';
+export {
+  asTensor,
+  isTensor,
+  type NestedArray,
+  type TensorOptions,
+  tensor,
+} from './tensor/create.ts';
 export type { DType, TypedArray, TypedArrayOf } from './tensor/dtype.ts';
 export type { Promoted } from './tensor/dtype-types.ts';
 export { keep, tidy } from './tensor/lifetime.ts';

@@ -11,10 +11,10 @@ import { share } from './node.ts';
 /** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */
 export function seedGradient(use: string, output: Tensor, gradient: Tensor | null): Tensor {
   if (gradient) return keep(enableGrad(() => share(checked(use, output, gradient))));
-  if (output.size !== 1) {
+  if (output.numel() !== 1) {
     throw new ShapeError({
       what: `${use}: which gradient to start with is not clear`,
-      given: `a ${formatSpec(output)} tensor with ${output.size} elements and no gradient`,
+      given: `a ${formatSpec(output)} tensor with ${output.numel()} elements and no gradient`,
       expected: 'one element, or a gradient of the same shape',
       remedy: `reduce the result first (loss.mean()), or pass ${use} a gradient`,
     });

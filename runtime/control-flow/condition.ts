@@ -20,7 +20,7 @@ export function holds(condition: Condition, what: string): boolean {
       remedy: 'compare first: x.gt(0)',
     });
   }
-  if (condition.size !== 1) {
+  if (condition.numel() !== 1) {
     throw new ShapeError({
       what: `${what}: a condition with several values`,
       given: formatSpec(condition),

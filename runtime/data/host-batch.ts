@@ -30,9 +30,9 @@ export const hostLeaves: Leaves<HostTensor> = {
     const [first] = tensors as [Tensor];
     const parts = tensors.map((own) => own.dataSync());
     const all = new (parts[0]!.constructor as new (length: number) => TypedArray)(
-      first.size * tensors.length,
+      first.numel() * tensors.length,
     );
-    parts.forEach((part, i) => void all.set(part, i * first.size));
+    parts.forEach((part, i) => void all.set(part, i * first.numel()));
     return hostTensor(all, [tensors.length, ...first.shape], first.dtype);
   },
   ofValues: hostTensor,

@@ -51,7 +51,7 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
   const field = sizeOf(shape.slice(2));
   // The middle of the kernel; behind it when there is none.
   const middle = shape.slice(2).reduce((at, size) => at * size + Math.floor(size / 2), 0);
-  const values = newTypedArray('float32', target.size);
+  const values = newTypedArray('float32', target.numel());
   const perGroup = out / groups;
   for (let row = 0; row < out; row++) {
     const channel = row % perGroup;
@@ -67,7 +67,7 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
 export function orthogonal_(target: Tensor, gain = 1): Tensor {
   expectRank('orthogonal_', target, target.rank >= 2, 'two dimensions or more');
   const rows = target.shape[0]!;
-  const columns = target.size / Math.max(rows, 1);
+  const columns = target.numel() / Math.max(rows, 1);
   const drawn = deviceGuard('cpu', () => randn([rows, columns]));
   const values = Float64Array.from(drawn.dataSync());
   drawn.dispose();

@@ -121,7 +121,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
 
   protected check(input: Tensor): void {
     const { inputSize } = this.cells[0]!;
-    if (input.rank === 3 && input.shape[2] === inputSize && input.size > 0) return;
+    if (input.rank === 3 && input.shape[2] === inputSize && input.numel() > 0) return;
     throw new ShapeError({
       what: `${this.constructor.name}: not a batch of sequences`,
       given: formatSpec(input),

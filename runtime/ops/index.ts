@@ -104,6 +104,7 @@ export {
   poissonNllLoss,
   smoothL1Loss,
 } from './loss/regression-losses.ts';
+export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './movement/at-least.ts';
 export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './movement/create.ts';
 export {
   cumulativeTrapezoid,
@@ -123,8 +124,10 @@ export {
   hstack,
   stack,
   vstack,
+  vstack as rowStack,
 } from './movement/joining.ts';
 export {
+  clone,
   contiguous,
   flatten,
   narrow,
@@ -160,7 +163,7 @@ export {
   tile,
 } from './movement/rearrange.ts';
 export { chunk, split, tensorSplit, unbind } from './movement/splitting.ts';
-export { trace, tril, triu } from './movement/triangles.ts';
+export { trace, tril, trilIndices, triu, triuIndices } from './movement/triangles.ts';
 export {
   broadcastTo,
   diag,

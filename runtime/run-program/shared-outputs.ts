@@ -39,8 +39,9 @@ export function joinShared(
 }
 
 /** Shows all of its memory, in order. */
-function isWhole({ holder, device, dtype, size, isContiguous }: Tensor): boolean {
-  return isContiguous && holder!.bytes === size * device.elementBytes(dtype);
+function isWhole(tensor: Tensor): boolean {
+  const bytes = tensor.numel() * tensor.device.elementBytes(tensor.dtype);
+  return tensor.isContiguous && tensor.holder!.bytes === bytes;
 }
 
 /** Per output of the plan. */

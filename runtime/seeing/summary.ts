@@ -7,7 +7,6 @@ import type { Parameter } from '../nn/module/parameter.ts';
 import { withInterceptor } from '../ops/core/bind.ts';
 import { type Attrs, type OpRecord, operandUse } from '../ops/core/define-op.ts';
 import { executeEagerly } from '../ops/core/eager.ts';
-import { dtypes } from '../tensor/dtype.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -203,8 +202,8 @@ function rowsOf(
       name,
       type: module.constructor.name,
       outputs,
-      parameters: own(parameters).reduce((sum, { size }) => sum + size, 0),
-      stateBytes: state.reduce((sum, { dtype, size }) => sum + dtypes[dtype].bytes * size, 0),
+      parameters: own(parameters).reduce((sum, tensor) => sum + tensor.numel(), 0),
+      stateBytes: state.reduce((sum, tensor) => sum + tensor.nbytes, 0),
       outputBytes,
       flops,
       calls,

@@ -1,4 +1,4 @@
-import { currentDevice } from '../device/current.ts';
+import { currentDevice, deviceGuard } from '../device/current.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { bind1, intercepted } from '../ops/core/bind.ts';
 import { newHolder } from '../ops/core/eager.ts';
@@ -57,6 +57,27 @@ export function tensor(data: NestedArray | TypedArray, options: TensorOptions = 
   device.upload(values as TypedArray, meta, result);
   return options.requiresGrad ? result.requiresGrad_() : result;
 }
+
+/** A tensor on the device of `x` and, unless the options name another, of its dtype. */
+export function newTensor(
+  x: Tensor,
+  data: NestedArray | TypedArray,
+  options: TensorOptions = {},
+): Tensor {
+  return deviceGuard(x.device, () => tensor(data, { dtype: x.dtype, ...options }));
+}
+
+/** A tensor as it is, cast if the options name another dtype; `tensor(data, options)` for other data. */
+export function asTensor(
+  data: Tensor | NestedArray | TypedArray,
+  options: Pick<TensorOptions, 'dtype'> = {},
+): Tensor {
+  if (!(data instanceof Tensor)) return tensor(data, options);
+  return options.dtype ? data.to(options.dtype) : data;
+}
+
+/** Whether a value is a tensor. */
+export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
 
 function unknownDType(given: string): DTypeError {
   return new DTypeError({

@@ -104,11 +104,12 @@ class TensorText {
 
 /** What numbers alone don't show: int32, float32 and bool are what numbers become without a word. */
 function suffixesOf(tensor: Tensor, hasValues: boolean): string[] {
-  const { dtype, device, shape, size } = tensor;
-  const told = size === 0 ? ['float32'] : ['float32', 'int32', 'bool'];
+  const { dtype, device, shape } = tensor;
+  const isEmpty = tensor.numel() === 0;
+  const told = isEmpty ? ['float32'] : ['float32', 'int32', 'bool'];
   const suffixes: string[] = [];
   if (device.name !== 'cpu') suffixes.push(`device='${device.name}'`);
-  if (!hasValues || (size === 0 && shape.length !== 1)) suffixes.push(`size=[${shape.join(', ')}]`);
+  if (!hasValues || (isEmpty && shape.length !== 1)) suffixes.push(`size=[${shape.join(', ')}]`);
   if (!hasValues || !told.includes(dtype)) suffixes.push(`dtype=${dtype}`);
   if (tensor.disposed) suffixes.push('disposed');
   const node = tensor.gradEdge?.node;

@@ -40,7 +40,7 @@ type Truths =
   | 'bool';
 
 /** Answer places or counts. */
-type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int';
+type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int' | 'long';
 
 /** Answer what they are given, moved, chosen or of another sign; writes answer their target. */
 type Kept =
@@ -50,6 +50,9 @@ type Kept =
   | 'fix'
   | 'ravel'
   | 'reshapeAs'
+  | 'cpu'
+  | 'splitWithSizes'
+  | 'fillDiagonal_'
   | 'adjoint'
   | 'swapdims'
   | 'hsplit'

@@ -2,6 +2,7 @@
 
 import { backward, backwardAsync } from '../autograd/backward.ts';
 import { registerHook, retainGrad } from '../autograd/hooks.ts';
+import { defineAbsent } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
 import * as loss from '../ops/loss/loss.ts';
 import * as movement from '../ops/movement/movement.ts';
@@ -15,7 +16,9 @@ import * as extremes from '../ops/reduce/extremes.ts';
 import * as reduce from '../ops/reduce/reduce.ts';
 import * as scans from '../ops/reduce/scans.ts';
 import * as statistics from '../ops/reduce/statistics.ts';
+import { type AbsentMethods, absentMethods } from './absent-methods.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
+import { newTensor } from './create.ts';
 import type { DType } from './dtype.ts';
 import { formatTensor, formatTensorAsync } from './format.ts';
 import { functionMethods, overloadedFunctions } from './function-methods.ts';
@@ -107,6 +110,8 @@ const pointwiseMethods = {
 const castMethods = {
   bool: (x: Tensor): Tensor => cast(x, 'bool'),
   int: (x: Tensor): Tensor => cast(x, 'int32'),
+  // There is no int64: PyTorch's long tensors are int32 here.
+  long: (x: Tensor): Tensor => cast(x, 'int32'),
   float: (x: Tensor): Tensor => cast(x, 'float32'),
   double: (x: Tensor): Tensor => cast(x, 'float64'),
   byte: (x: Tensor): Tensor => cast(x, 'uint8'),
@@ -126,8 +131,9 @@ const methods = {
   div: pointwise.div,
   pow: (x: Tensor, exponent: pointwise.Operand): Tensor => pointwise.pow(x, exponent),
   maximum: pointwise.maximum,
-  numel: (x: Tensor): number => x.size,
   dim: (x: Tensor): number => x.rank,
+  cpu: (x: Tensor): Tensor => moveTo(x, 'cpu'),
+  newTensor,
   newZeros: ranges.newZeros,
   newOnes: ranges.newOnes,
   newFull: ranges.newFull,
@@ -214,7 +220,7 @@ const readers = {
 } as const;
 
 declare module './tensor.ts' {
-  interface Tensor<D extends DType = DType> extends TensorMethods<D> {}
+  interface Tensor<D extends DType = DType> extends TensorMethods<D>, AbsentMethods {}
 }
 
 type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
@@ -285,6 +291,7 @@ for (const [key, fn] of [
   };
   Object.defineProperty(Tensor.prototype, key, { value, writable: true, configurable: true });
 }
+defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
 define('backward', backward);
 define('backwardAsync', backwardAsync);
 define('registerHook', registerHook);

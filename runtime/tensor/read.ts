@@ -40,10 +40,10 @@ function withHolder(x: Tensor, use: string): Tensor {
 
 /** Throws ShapeError for another number of elements. */
 export function single(x: Tensor, use: string): Tensor {
-  if (x.size === 1) return x;
+  if (x.numel() === 1) return x;
   throw new ShapeError({
     what: `${use}: not a single value`,
-    given: `${formatSpec(x)} with ${x.size} elements`,
+    given: `${formatSpec(x)} with ${x.numel()} elements`,
     expected: 'a tensor with one element',
     remedy: 'reduce it first, or read all elements with data()',
   });

@@ -6,7 +6,7 @@ import { disposedError } from './disposed-error.ts';
 import { type DType, dtypes } from './dtype.ts';
 import { type HandleList, track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
-import { type Shape, sizeOf } from './shape.ts';
+import { normalizeDim, type Shape, sizeOf } from './shape.ts';
 
 /** What a tensor owns; released once, by `dispose()` or by the garbage collector. */
 interface Lease {
@@ -200,11 +200,25 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
 
   /** Bytes of all elements, as if they were contiguous. */
   get nbytes(): number {
-    return this.size * this.itemsize;
+    return this.numel() * this.itemsize;
+  }
+
+  /** The shape, or the size of one dimension, counted from the end when negative; ArgumentError for others. */
+  size(): Shape;
+  size(dim: number): number;
+  size(dim?: number): Shape | number {
+    return entryOf(this.shape, dim, 'size');
+  }
+
+  /** The strides in elements, or that of one dimension. */
+  stride(): readonly number[];
+  stride(dim: number): number;
+  stride(dim?: number): readonly number[] | number {
+    return entryOf(this.strides, dim, 'stride');
   }
 
   /** Number of elements. */
-  get size(): number {
+  numel(): number {
     return sizeOf(this.shape);
   }
 
@@ -254,4 +268,13 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+function entryOf(
+  entries: readonly number[],
+  dim: number | undefined,
+  op: string,
+): readonly number[] | number {
+  // As PyTorch, which knows no dimension of a scalar either.
+  return dim === undefined ? entries : entries[normalizeDim(dim, entries.length, op)]!;
 }

@@ -1,7 +1,7 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
 import { crc32 } from '../save/crc32.ts';
-import { type DType, dtypes } from '../tensor/dtype.ts';
+import type { DType } from '../tensor/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bytesOf, writePieces } from './writer.ts';
 
@@ -66,7 +66,7 @@ export async function saveNpz(state: StateDict, path?: string | URL): Promise<Ui
   });
 }
 
-const bytesIn = ({ size, dtype }: Tensor) => size * dtypes[dtype].bytes;
+const bytesIn = (tensor: Tensor) => tensor.nbytes;
 
 function headerOf(tensor: Tensor): Uint8Array {
   tensor.holderFor('saveNpy');

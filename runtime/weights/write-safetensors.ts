@@ -64,7 +64,8 @@ export async function saveSafetensors(
 
 type Named = readonly [name: string, tensor: Tensor];
 
-const bytesIn = ({ dtype, size }: Tensor) => size * elementTypes[elementTypeOf(dtype)].bytes;
+const bytesIn = (tensor: Tensor) =>
+  tensor.numel() * elementTypes[elementTypeOf(tensor.dtype)].bytes;
 
 /** In their order, a tensor that is too large by itself in a file of its own. */
 function shardsOf(tensors: readonly Named[], maxBytes: number): Named[][] {

@@ -46,7 +46,7 @@ describe('a write in place to a result has the gradient of the op out of place',
             const result = write(x.mul(2), y, z);
             const loss = result.mul(tensor(spread([2, 3], 3), { shape: [2, 3] })).sum();
             const found = grad(loss, own, { allowUnused: true });
-            return own.map((leaf, i) => values(found[i]) ?? new Array(leaf.size).fill(0));
+            return own.map((leaf, i) => values(found[i]) ?? new Array(leaf.numel()).fill(0));
           };
           const [actual, expected] = [gradients(inPlace), gradients(outOfPlace)];
           for (const [i, own] of expected.entries()) expectClose(actual[i]!, own, `gradient ${i}`);
@@ -147,8 +147,8 @@ describe('a write in place', () => {
       const before = values(y);
       for (const other of [y.detach(), noGrad(() => y.narrow(0, 0, 2))]) {
         for (const target of [y, other]) {
-          expect(() => target.add_(x.narrow(0, 0, target.size))).toThrow(AutogradError);
-          expect(() => target.add_(x.narrow(0, 0, target.size))).toThrow('memory that several');
+          expect(() => target.add_(x.narrow(0, 0, target.numel()))).toThrow(AutogradError);
+          expect(() => target.add_(x.narrow(0, 0, target.numel()))).toThrow('memory that several');
         }
         other.dispose();
       }

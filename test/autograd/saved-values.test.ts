@@ -130,7 +130,7 @@ describe('saved values are given back', () => {
     const loss = lossOf(parts);
     loss.backward();
     const gradients = [parts.w1, parts.w2].map(({ grad }) => grad!);
-    const own = gradients.map(({ size }) => Math.ceil((4 * size) / 64) * 64);
+    const own = gradients.map((each) => Math.ceil((4 * each.numel()) / 64) * 64);
     expect(allocated() - before).toBe(64 + own[0]! + own[1]!);
     loss.dispose();
     for (const gradient of gradients) gradient.dispose();

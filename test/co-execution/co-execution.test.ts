@@ -51,7 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
     diverges: true,
   },
   'random numbers, and tensors from nothing': {
-    fn: '(x) => { eval("x"); return T.dropout(x, 0.5, true).add(T.randn([4])).mul(T.full([4], x.size)); }',
+    fn: '(x) => { eval("x"); return T.dropout(x, 0.5, true).add(T.randn([4])).mul(T.full([4], x.numel())); }',
     world: { args: (call) => [values([4], call)] },
   },
   'exceptions of ops, caught and not': {

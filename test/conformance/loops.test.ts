@@ -206,7 +206,7 @@ describe('conformance: loops', () => {
         const order = [3, 1, 2].sort((a, b) => b - a);
         const listed = Array.from({ length: 2 }, (_, i) => xs[i]!.add(i));
         xs.forEach((x) => {
-          names.push(x.size);
+          names.push(x.numel());
         });
         return [
           sum,

@@ -41,7 +41,7 @@ describe('workers', () => {
     const before = allocated();
     let count = 0;
     for await (using batch of new DataLoader<Squares>(dataset, options({}, 1))) {
-      count += batch.square.size;
+      count += batch.square.numel();
       break;
     }
     expect(count).toBe(1);

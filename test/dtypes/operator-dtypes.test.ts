@@ -89,8 +89,9 @@ function call(
 }
 
 /** Few digits: every dtype holds them. */
-function seedFor({ shape, dtype, size }: Tensor): Tensor {
-  const values = Array.from({ length: size }, (_, i) => ((i * 5) % 8) / 4 - 0.75);
+function seedFor(like: Tensor): Tensor {
+  const { shape, dtype } = like;
+  const values = Array.from({ length: like.numel() }, (_, i) => ((i * 5) % 8) / 4 - 0.75);
   return tensor(storedNumbers(values, dtype, 'test'), { shape, dtype });
 }
 

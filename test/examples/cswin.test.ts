@@ -15,7 +15,7 @@ import {
 } from '../../src/index.ts';
 
 const parametersOf = (module: nn.Module) =>
-  module.parameters().reduce((total, { size }) => total + size, 0);
+  module.parameters().reduce((total, each) => total + each.numel(), 0);
 
 import { expectStaticTraining } from './static-training.ts';
 

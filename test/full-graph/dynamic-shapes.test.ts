@@ -60,7 +60,7 @@ describe('what is made of an array of any length', () => {
       const scaled = rows > 3 ? flat.mul(2) : flat;
       return [
         scaled.sum().div(rows),
-        [all.size, all.shape.length, all.rank],
+        [all.numel(), all.shape.length, all.rank],
         all.narrow(0, 0, rows - 1).sum(0),
         all.select(0, 0),
         all.select(0, rows - 1),
@@ -176,7 +176,7 @@ describe('what is made of an array of any length', () => {
         let before = 0;
         result.registerHook((gradient) => {
           memory.reset();
-          before = memory.stats('cpu').allocated - alignedBytes(gradient.size * 4);
+          before = memory.stats('cpu').allocated - alignedBytes(gradient.numel() * 4);
         });
         loss.backward();
         const { backwardPeak } = predictRun(planned!, decisions.list, donated);

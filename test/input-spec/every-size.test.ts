@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a number that a size and a decision make',
-    fn: (x) => (x.sum().itemSync() > 0 ? x.shape[0]! : -x.size),
+    fn: (x) => (x.sum().itemSync() > 0 ? x.shape[0]! : -x.numel()),
   },
 ];
 

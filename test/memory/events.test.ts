@@ -123,7 +123,7 @@ describe('the counter', () => {
     expect(allocated() - before).toBe(64);
     using empty = tensor([]);
     expect(allocated() - before).toBe(64);
-    expect([one.size, empty.size]).toEqual([1, 0]);
+    expect([one.numel(), empty.numel()]).toEqual([1, 0]);
     expect(empty.add(1).shape).toEqual([0]);
   });
 });

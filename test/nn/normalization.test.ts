@@ -8,7 +8,7 @@ const values = (x: Tensor | null) => [...x!.dataSync()];
 
 /** Mean and variance of each row. */
 function moments(x: Tensor, rows: number): [number, number][] {
-  const width = x.size / rows;
+  const width = x.numel() / rows;
   const all = values(x);
   return Array.from({ length: rows }, (_, row) => {
     const own = all.slice(row * width, (row + 1) * width);

@@ -34,6 +34,10 @@ ${counts.size} operators that have samples agree in all of them; \`test/opinfo/a
 
 Names are PyTorch's in camelCase, most of them also methods of \`Tensor\`; keyword arguments are one options object. Indices and counts are int32.
 
+There is no int64: \`x.long()\` and \`x.int()\` are both int32. As in PyTorch, \`x.size()\` is the shape, \`x.size(dim)\` one dimension, and \`x.numel()\` the number of elements;
+\`x.stride()\`, \`x.storageOffset()\`, \`x.elementSize()\` and \`x.nbytes\` say how a tensor lies in memory. What is in \`torch.nn.functional\` is exported beside the rest:
+\`import { relu, crossEntropy } from 'tostatic'\`. A method that PyTorch has and this library hasn't, such as \`x.cuda()\` or \`x.numpy()\`, is a type error, and throws an error that says what to write.
+
 | PyTorch | here | samples |
 | --- | --- | ---: |
 ${rows.join('\n')}

@@ -64,7 +64,7 @@ const composed: Readonly<Record<string, (x: Tensor) => Tensor | readonly Tensor[
   takeAlongDim: (x) => x.takeAlongDim(kept(1, 2).reshape([1, 2]), 1),
 };
 
-const aligned = (x: Tensor) => Math.ceil((x.size * x.device.elementBytes(x.dtype)) / 64) * 64;
+const aligned = (x: Tensor) => Math.ceil((x.numel() * x.device.elementBytes(x.dtype)) / 64) * 64;
 
 describe('only the result stays allocated', () => {
   for (const [name, run] of Object.entries(composed)) {

@@ -2,12 +2,19 @@
 
 import { describe, expect, it } from 'vitest';
 import {
+  asTensor,
+  atleast1d,
+  atleast2d,
+  atleast3d,
+  broadcastTensors,
   clip,
+  clone,
   cov,
   empty,
   emptyLike,
   eye,
   isin,
+  isTensor,
   matrixPower,
   moveaxis,
   normal,
@@ -16,6 +23,8 @@ import {
   tensor,
   tidy,
   toStatic,
+  trilIndices,
+  triuIndices,
   zeros,
 } from '../../src/index.ts';
 
@@ -51,6 +60,40 @@ const names: Readonly<Record<string, readonly [(x: Tensor) => Tensor, (x: Tensor
     (own) => own.mul(2 + 6 + 24 + 4 + 4),
   ],
   isFloatingPoint: [(own) => own.mul(own.isFloatingPoint() ? 2 : 3), (own) => own.mul(2)],
+  'size()': [(own) => own.reshape(...own.t().size()), (own) => own.reshape(3, 2)],
+  'size(dim)': [(own) => own.mul(own.size(0) + own.size(-1)), (own) => own.mul(5)],
+  stride: [
+    (own) => own.mul(own.stride(0) + own.stride()[1]! + own.storageOffset()),
+    (own) => own.mul(4),
+  ],
+  long: [(own) => own.long(), (own) => own.int()],
+  'cpu, asTensor and clone': [(own) => asTensor(clone(own.cpu())), (own) => own.mul(1)],
+  'isTensor()': [(own) => own.mul(isTensor(own) ? 2 : 3), (own) => own.mul(2)],
+  newTensor: [(own) => own.double().newTensor([1, 2]), () => tensor([1, 2], { dtype: 'float64' })],
+  splitWithSizes: [(own) => own.splitWithSizes([1, 2], 1)[1]!, (own) => own.narrow(1, 1, 2)],
+  fillDiagonal_: [
+    (own) => own.clone().fillDiagonal_(0),
+    (own) => own.mul(1).sub(own.mul(eye(2, 3))),
+  ],
+  'at least so many dimensions': [
+    (own) => atleast3d(own).add(atleast2d(own.sum())).add(atleast1d(own.sum())),
+    (own) => own.unsqueeze(2).add(own.sum()).add(own.sum()),
+  ],
+  broadcastTensors: [
+    (own) => broadcastTensors(own.sum(0), own.unsqueeze(0))[0]!,
+    (own) => own.sum(0).expand(1, 2, 3),
+  ],
+  'places of triangles': [
+    () => triuIndices(2, 3, 1).sub(trilIndices(2, 3)),
+    () =>
+      tensor(
+        [
+          [0, -1, 0],
+          [1, 2, 1],
+        ],
+        { dtype: 'int32' },
+      ),
+  ],
   'arithmetic in words': [
     (own) => own.multiply(3).subtract(own).divide(2).negative().absolute(),
     (own) => own.mul(3).sub(own).div(2).neg().abs(),

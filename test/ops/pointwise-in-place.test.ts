@@ -40,8 +40,8 @@ describe('in-place forms have the values and gradients of the ops', () => {
           }) as [Tensor, Tensor];
           const result = write(leaves[0].mul(1.1), leaves[1]);
           if (result.requiresGrad) result.sum().backward();
-          const gradients = leaves.map(({ grad, size }) =>
-            grad ? [...grad.dataSync()] : new Array<number>(size).fill(0),
+          const gradients = leaves.map((leaf) =>
+            leaf.grad ? [...leaf.grad.dataSync()] : new Array<number>(leaf.numel()).fill(0),
           );
           for (const { grad } of leaves) grad?.dispose();
           return [[...result.dataSync()], ...gradients];

@@ -47,7 +47,7 @@ describe('random draws', () => {
       expect(draw(() => rand([2]))).toEqual(next);
       const before = allocated();
       const x = tidy(make);
-      expect(allocated() - before).toBe(Math.ceil((x.size * 4) / 64) * 64);
+      expect(allocated() - before).toBe(Math.ceil((x.numel() * 4) / 64) * 64);
       x.dispose();
       expect(allocated()).toBe(before);
     });

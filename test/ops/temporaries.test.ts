@@ -67,7 +67,7 @@ const samples: Readonly<Record<string, Sample>> = {
 
 function ownBytes(output: Tensor, inputs: readonly Tensor[]): number {
   if (inputs.some(({ holder }) => holder === output.holder)) return 0;
-  return Math.ceil((output.size * dtypes[output.dtype].bytes) / 64) * 64;
+  return Math.ceil((output.numel() * dtypes[output.dtype].bytes) / 64) * 64;
 }
 
 describe('only the result stays allocated', () => {

@@ -18,7 +18,7 @@ function observed(run: PassCase['run'], inputs: readonly Tensor[]): unknown {
   const result = run(...inputs);
   const results = (Array.isArray(result) ? result : [result]) as Tensor[];
   const [loss] = results;
-  if (results.length === 1 && loss!.requiresGrad && loss!.size === 1) loss!.backward();
+  if (results.length === 1 && loss!.requiresGrad && loss!.numel() === 1) loss!.backward();
   const all = [...results, ...inputs, ...inputs.map(({ grad }) => grad)];
   return all.map((each) => (each instanceof Tensor ? [...each.dataSync()] : null));
 }

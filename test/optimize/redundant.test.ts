@@ -41,7 +41,7 @@ const ops: readonly Op[] = [
   (all, pick) => at(all, pick).t().t(),
   (all, pick) => {
     const x = at(all, pick);
-    return x.reshape([x.size]).reshape([...x.shape]);
+    return x.reshape([x.numel()]).reshape([...x.shape]);
   },
   (all, pick) => at(all, pick).to('float64').to('float32'),
   (all, pick) => at(all, pick).clone(),

@@ -86,7 +86,7 @@ function observe(
   look.at(outputs, seen);
   for (const i of from) {
     const output = outputs[i]!;
-    const seeds = Float32Array.from({ length: output.size }, (_, n) => n - 1.5);
+    const seeds = Float32Array.from({ length: output.numel() }, (_, n) => n - 1.5);
     output.backward(tensor(seeds).reshape([...output.shape]), {
       retainGraph: i !== from.at(-1),
       createGraph,

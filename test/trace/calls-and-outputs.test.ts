@@ -268,7 +268,7 @@ describe('outputs', () => {
     expectSameAsEager(
       () => ({
         fn: (x: Tensor, n: number) =>
-          n === 0 ? undefined : n === 1 ? x.size : n === 2 ? `${x.dtype}` : () => x,
+          n === 0 ? undefined : n === 1 ? x.numel() : n === 2 ? `${x.dtype}` : () => x,
         args: (call) => [weights([2]), call],
       }),
       { calls: 4 },

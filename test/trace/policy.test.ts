@@ -36,7 +36,7 @@ describe('trace/policy', () => {
   it('a function marked with notToStatic() runs natively, the graph goes on after it', () => {
     const seen: number[] = [];
     const inner = notToStatic((x: Tensor) => {
-      seen.push(x.size);
+      seen.push(x.numel());
       return x.add(1);
     });
     const f = toStatic((x: Tensor) => inner(x.mul(2)).mul(3));

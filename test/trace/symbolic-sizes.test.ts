@@ -29,12 +29,12 @@ describe('trace/symbolic-sizes', () => {
     'a mean, which divides by the size': (x, w) => x.matmul(w).mean(),
     'softmax and loss': (x, w) => x.matmul(w).logSoftmax(1).mean().neg(),
     'arithmetic on the size': (x) => x.mul(x.shape[0]!).add(x.shape[0]! / 2 - 1),
-    'the size as a result': (x) => [x.add(1), x.shape[0], x.shape[0]! * 2, [x.size]],
+    'the size as a result': (x) => [x.add(1), x.shape[0], x.shape[0]! * 2, [x.numel()]],
     'reshape to an expression': (x) => x.reshape([x.shape[0]! * 3, 1]).reshape([-1]),
     'sizes of results': (x, w) => {
       const y = x.matmul(w);
       const z = cat([y, y], 0);
-      return z.reshape([z.shape[1]!, z.shape[0]!]).mul(z.shape[0]! + y.size);
+      return z.reshape([z.shape[1]!, z.shape[0]!]).mul(z.shape[0]! + y.numel());
     },
     'expand and slices': (x) =>
       x

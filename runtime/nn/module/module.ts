@@ -1,8 +1,11 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import type { HookHandle } from '../../autograd/hooks.ts';
+import { defineAbsent } from '../../errors/absent-names.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { TransferTarget } from '../../tensor/transfer.ts';
+import { absentModuleMethods } from './absent-methods.ts';
 import {
   addHook,
   type BackwardHook,
@@ -78,6 +81,21 @@ export abstract class Module {
     for (const [name, tensor] of namedTensors(this)) if (isParameter(tensor)) yield [name, tensor];
   }
 
+  /** The module at a path such as `encoder.0`, or this one at ''. Throws ArgumentError for other paths. */
+  getSubmodule(path: string): Module {
+    return entryAt(this.namedModules(), path, 'getSubmodule');
+  }
+
+  /** The parameter at a path such as `layers.0.weight`. Throws ArgumentError for other paths. */
+  getParameter(path: string): Parameter {
+    return entryAt(this.namedParameters(), path, 'getParameter');
+  }
+
+  /** The buffer at a path such as `norm.runningMean`. Throws ArgumentError for other paths. */
+  getBuffer(path: string): Tensor {
+    return entryAt(this.namedBuffers(), path, 'getBuffer');
+  }
+
   parameters(): Parameter[] {
     return Array.from(this.namedParameters(), ([, tensor]) => tensor);
   }
@@ -128,6 +146,11 @@ export abstract class Module {
     return addHook(this, 'backward', hook);
   }
 
+  /** `registerBackwardHook` by PyTorch's newer name. */
+  registerFullBackwardHook(hook: BackwardHook): HookHandle {
+    return this.registerBackwardHook(hook);
+  }
+
   /** Sets `training` here and in all modules below. */
   train(mode = true): this {
     for (const module of this.modules()) module.training = mode;
@@ -166,6 +189,31 @@ export abstract class Module {
     return this;
   }
 
+  /** `to('cpu')`. */
+  cpu(): this {
+    return this.to('cpu');
+  }
+
+  /** `to('float32')`. */
+  float(): this {
+    return this.to('float32');
+  }
+
+  /** `to('float64')`. */
+  double(): this {
+    return this.to('float64');
+  }
+
+  /** `to('float16')`. */
+  half(): this {
+    return this.to('float16');
+  }
+
+  /** `to('bfloat16')`. */
+  bfloat16(): this {
+    return this.to('bfloat16');
+  }
+
   /** The tree of modules, a line each. */
   toString(): string {
     return moduleText(this);
@@ -179,6 +227,20 @@ export abstract class Module {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+defineAbsent(Module.prototype, 'Module', absentModuleMethods);
+
+function entryAt<T>(entries: Iterable<[name: string, value: T]>, path: string, method: string): T {
+  const found = new Map(entries);
+  const value = found.get(path);
+  if (value !== undefined) return value;
+  throw new ArgumentError({
+    what: `${method}: nothing has this path`,
+    given: `'${path}'`,
+    expected: `one of ${[...found.keys()].map((name) => `'${name}'`).join(', ') || 'none: the module has none'}`,
+    remedy: 'print the module to see its tree',
+  });
 }
 
 function movedTo(tensor: Tensor, target: TransferTarget): Tensor {

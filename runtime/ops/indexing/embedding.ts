@@ -56,7 +56,7 @@ export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOpt
 function limitNorms(weight: Tensor, indices: Tensor, maxNorm: number, p: number): void {
   noGrad(() =>
     tidy(() => {
-      const used = reshape(indices, [indices.size]);
+      const used = reshape(indices, [indices.numel()]);
       const rows = indexSelect(weight, 0, used);
       const norms = norm(rows, p, 1, { keepDim: true });
       const scale = where(gt(norms, maxNorm), mul(reciprocal(add(norms, 1e-7)), maxNorm), 1);
@@ -75,10 +75,10 @@ const scaleGradientOp = defineOp({
 });
 
 function sharedGradient(rows: Tensor, indices: Tensor, weight: Tensor): Tensor {
-  const flat = reshape(indices, [indices.size]);
+  const flat = reshape(indices, [indices.numel()]);
   const factor = noGrad(() => {
     const none = fullLike(weight, 0, { shape: [weight.shape[0]!] });
-    const uses = indexAdd(none, 0, flat, fullLike(weight, 1, { shape: [indices.size] }));
+    const uses = indexAdd(none, 0, flat, fullLike(weight, 1, { shape: [indices.numel()] }));
     return unsqueeze(reciprocal(reshape(indexSelect(uses, 0, flat), indices.shape)), -1);
   });
   return bind1(scaleGradientOp, [rows, factor]);

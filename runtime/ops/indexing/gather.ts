@@ -8,10 +8,11 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { atleast1d } from '../movement/at-least.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
+import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const gatherOp: OpRecord = defineOp({
   name: 'gather',
@@ -88,7 +89,7 @@ const scatterAddOp: OpRecord = defineOp({
 
 export function expectWithin(op: string, x: Tensor, index: Tensor, dim: number): void {
   const fits = index.shape.every((size, d) => d === dim || size <= x.shape[d]!);
-  if (index.size === 0 || (index.rank === x.rank && fits)) return;
+  if (index.numel() === 0 || (index.rank === x.rank && fits)) return;
   const expected = `as many dimensions, and no size over the tensor's but in dimension ${dim}`;
   throw mismatch(op, [x, index], expected);
 }
@@ -98,7 +99,7 @@ export function gather(x: Tensor, dim: number, index: Tensor): Tensor {
   const at = normalizeDim(dim, x.rank, 'gather');
   expectIndices('gather', index);
   return tidy(() => {
-    const [source, places] = [atLeast1d(x), atLeast1d(indices(index))];
+    const [source, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin('gather', source, places, at);
     const out = bind1(gatherOp, [source, places], { dim: at });
     return index.rank === 0 ? reshape(out, []) : out;
@@ -115,11 +116,11 @@ function scattered(
   const at = normalizeDim(dim, x.rank, op.name);
   expectIndices(op.name, index);
   return tidy(() => {
-    const [target, places] = [atLeast1d(x), atLeast1d(indices(index))];
+    const [target, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin(op.name, target, places, at);
     const given = isNumber(source)
       ? expand(fullLike(x, source, { shape: [] }), places.shape)
-      : partOf(op.name, atLeast1d(source), places);
+      : partOf(op.name, atleast1d(source), places);
     const into = (own: Tensor): Tensor =>
       casting([given], own.dtype, ([values]) => {
         const out = bind1(op, [own, places, values!], { dim: at });

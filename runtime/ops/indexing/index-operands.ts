@@ -5,7 +5,6 @@ import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { reshape } from '../movement/movement.ts';
 
 export function expectIndices(op: string, index: TensorMeta): void {
   if (index.dtype === 'int32' || sizeOf(index.shape) === 0) return;
@@ -28,7 +27,4 @@ export function mismatch(op: string, metas: readonly TensorMeta[], expected: str
 
 /** Indices as kernels read them: none at all may be of any dtype, as in PyTorch. */
 export const indices = (index: Tensor): Tensor =>
-  index.size === 0 && index.dtype !== 'int32' ? cast(index, 'int32') : index;
-
-/** A scalar counts as having one dimension, as in PyTorch. */
-export const atLeast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);
+  index.numel() === 0 && index.dtype !== 'int32' ? cast(index, 'int32') : index;

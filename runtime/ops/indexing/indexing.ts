@@ -11,10 +11,11 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { mul } from '../pointwise/arithmetic.ts';
-import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
+import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -113,14 +114,14 @@ export function indexReplaced(
 function entryIndex(op: string, index: Tensor): Tensor {
   expectIndices(op, index);
   if (index.rank > 1) throw mismatch(op, [index], 'indices in one dimension');
-  return reshape(indices(index), [1, index.size]);
+  return reshape(indices(index), [1, index.numel()]);
 }
 
 /** The entries of dimension `dim` that `index` [k] names, in its order. */
 export function indexSelect(x: Tensor, dim: number, index: Tensor): Tensor {
   const at = normalizeDim(dim, x.rank, 'indexSelect');
   return tidy(() => {
-    const out = indexed(atLeast1d(x), entryIndex('indexSelect', index), { dim: at, wraps: false });
+    const out = indexed(atleast1d(x), entryIndex('indexSelect', index), { dim: at, wraps: false });
     return x.rank === 0 ? reshape(out, []) : out;
   });
 }
@@ -134,7 +135,7 @@ function entriesReplaced(
 ): Tensor {
   const at = normalizeDim(dim, x.rank, op);
   return tidy(() => {
-    const [target, values, places] = [atLeast1d(x), atLeast1d(source), entryIndex(op, index)];
+    const [target, values, places] = [atleast1d(x), atleast1d(source), entryIndex(op, index)];
     const shape = indexedShape(target, places, at);
     if (values.rank !== target.rank || shape.some((size, d) => size !== values.shape[d])) {
       throw mismatch(op, [target, index, source], `a source of shape [${shape.join(',')}]`);
@@ -161,7 +162,7 @@ export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor)
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
   return tidy(() => {
     const at = normalizeDim(dim, x.rank, 'indexFill');
-    const shape = indexedShape(atLeast1d(x), entryIndex('indexFill', index), at);
+    const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
     const source = value instanceof Tensor ? expand(value, shape) : fullLike(x, value, { shape });
     return indexCopy(x, dim, index, source);
   });

@@ -63,10 +63,10 @@ export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0,
     if (!sameShape(part.shape, source.shape)) {
       throw mismatch('diagonalScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
     }
-    const count = x.size;
+    const count = x.numel();
     const numbers = reshape(places(x, 0, count, 1), x.shape);
-    const index = reshape(diagonal(numbers, offset, dim1, dim2), [part.size]);
-    const flat = scatter(reshape(x, [count]), 0, index, reshape(source, [part.size]));
+    const index = reshape(diagonal(numbers, offset, dim1, dim2), [part.numel()]);
+    const flat = scatter(reshape(x, [count]), 0, index, reshape(source, [part.numel()]));
     return reshape(flat, x.shape);
   });
 }
@@ -79,10 +79,11 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
   return tidy(() => {
     const [target, test] = expandTogether('maskedScatter', x, mask);
     const chosen = cast(test, 'bool');
-    if (target.size === 0) return add(target, 0);
-    const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.size]), 0), -1);
+    if (target.numel() === 0) return add(target, 0);
+    const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
     // Without elements there may still be nothing to choose.
-    const values = source.size === 0 ? expand(narrow(reshape(x, [x.size]), 0, 0, 1), [1]) : source;
+    const values =
+      source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
     const found = reshape(take(values, clampMin(order, 0)), target.shape);
     return where(chosen, cast(found, x.dtype), target);
   });

@@ -10,6 +10,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import {
@@ -22,7 +23,7 @@ import {
   where,
 } from '../pointwise/pointwise.ts';
 import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
-import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
+import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 
@@ -167,9 +168,9 @@ export function scatterReduce(
     });
   }
   return tidy(() => {
-    const [target, places] = [atLeast1d(x), atLeast1d(indices(index))];
+    const [target, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin('scatterReduce', target, places, at);
-    const given = partOf('scatterReduce', atLeast1d(source), places);
+    const given = partOf('scatterReduce', atleast1d(source), places);
     return counting(target, (own) =>
       casting([given], own.dtype, ([values]) => {
         const out = combine(own, places, values!, at, includeSelf);
@@ -192,9 +193,9 @@ export function indexReduce(
   expectIndices('indexReduce', index);
   if (index.rank > 1) throw mismatch('indexReduce', [index], 'indices in one dimension');
   return tidy(() => {
-    const [target, values] = [atLeast1d(x), atLeast1d(source)];
-    const along = target.shape.map((_, d) => (d === at ? index.size : 1));
-    const shape = target.shape.map((size, d) => (d === at ? index.size : size));
+    const [target, values] = [atleast1d(x), atleast1d(source)];
+    const along = target.shape.map((_, d) => (d === at ? index.numel() : 1));
+    const shape = target.shape.map((size, d) => (d === at ? index.numel() : size));
     const places = expand(reshape(index, along), shape);
     const out = scatterReduce(target, at, places, values, reduce, options);
     return x.rank === 0 ? reshape(out, []) : out;

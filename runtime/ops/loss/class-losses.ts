@@ -61,8 +61,8 @@ function flattened(name: string, scores: Tensor, target: Tensor): Flat {
   const classes = scores.shape[classAt]!;
   const last = scores.rank < 3 ? scores : movedim(scores, 1, -1);
   return {
-    rows: reshape(last, [target.size, classes]),
-    labels: reshape(cast(target, 'int32'), [target.size]),
+    rows: reshape(last, [target.numel(), classes]),
+    labels: reshape(cast(target, 'int32'), [target.numel()]),
   };
 }
 
@@ -85,7 +85,7 @@ function weighed({ rows, labels }: Flat, weight: Tensor | null, ignoreIndex: num
 
 function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void {
   const classes = scores.shape[scores.rank === 1 ? 0 : 1];
-  if (!weight || (weight.rank === 1 && weight.size === classes)) return;
+  if (!weight || (weight.rank === 1 && weight.numel() === classes)) return;
   throw new ShapeError({
     what: `${name}: not one weight per class`,
     given: `${formatSpec(weight)} for ${classes} classes`,
@@ -112,7 +112,7 @@ export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = 
   }
   return tidy(() => {
     const flat = flattened('nllLoss', logProbs, target);
-    if (simple && target.size > 0) return meanOfLabels(flat.rows, flat.labels);
+    if (simple && target.numel() > 0) return meanOfLabels(flat.rows, flat.labels);
     const { losses, weights } = weighed(flat, weight, ignoreIndex);
     if (reduction === 'none') return reshape(losses, target.shape);
     return reduction === 'sum' ? sum(losses) : div(sum(losses), sum(weights));
@@ -173,7 +173,7 @@ function ofDistributions(
 }
 
 const alongClasses = (weight: Tensor, rank: number): Tensor =>
-  rank < 3 ? weight : reshape(weight, [weight.size, ...new Array<number>(rank - 2).fill(1)]);
+  rank < 3 ? weight : reshape(weight, [weight.numel(), ...new Array<number>(rank - 2).fill(1)]);
 
 /** The label's loss and the mean loss of all classes, by shares. */
 function smoothed(

@@ -127,7 +127,7 @@ export function multiMarginLoss(
       multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
     );
   return tidy(() => {
-    const rows = x.rank < 2 ? reshape(x, [1, x.size]) : x;
+    const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
     const labels = reshape(target, [rows.shape[0]!]);
     const classes = rows.shape[1]!;
     const own = gather(rows, 1, unsqueeze(labels, 1));

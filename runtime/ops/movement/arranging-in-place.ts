@@ -1,16 +1,35 @@
 /** Forms that write over their first operand, through a copy as large as it. */
 
+import { ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
+import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';
-import { copy_ } from '../pointwise/in-place.ts';
+import { copy_, fill_ } from '../pointwise/in-place.ts';
 import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
+import { diagonal } from './views.ts';
 
 /** Writes what the out-of-place form answers over `x`. */
 function over(x: Tensor, result: () => Tensor): Tensor {
   tidy(() => {
     copy_(x, result());
+  });
+  return x;
+}
+
+/** Writes a number on the main diagonal of a matrix. Throws ShapeError for other ranks. */
+export function fillDiagonal_(x: Tensor, value: number): Tensor {
+  if (x.rank !== 2) {
+    throw new ShapeError({
+      what: 'fillDiagonal_: no matrix',
+      given: formatSpec(x),
+      expected: 'two dimensions',
+      remedy: 'write to a view: diagonal(x, offset, dim1, dim2).fill_(value)',
+    });
+  }
+  tidy(() => {
+    fill_(diagonal(x), value);
   });
   return x;
 }

@@ -149,7 +149,7 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
   if (!x) return { at, own: mul(height, quotient(dx, 2)) };
   // Places in one dimension belong to `dim`.
   const gaps = x.rank === 1 ? diff(x) : diff(x, 1, at - y.rank);
-  const shape = y.shape.map((_, d) => (d === at ? gaps.size : 1));
+  const shape = y.shape.map((_, d) => (d === at ? gaps.numel() : 1));
   return { at, own: mul(mul(height, x.rank === 1 ? reshape(gaps, shape) : gaps), 0.5) };
 }
 

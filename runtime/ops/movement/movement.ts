@@ -92,14 +92,17 @@ function resolveShape(x: Tensor, shape: Shape): Shape {
   const unknown = shape.indexOf(-1);
   const known = sizeOf(shape.filter((_, i) => i !== unknown));
   const resolved =
-    unknown < 0 ? shape : shape.map((dim, i) => (i === unknown ? x.size / known : dim));
-  if (sizeOf(resolved) === x.size && resolved.every((dim) => Number.isInteger(dim) && dim >= 0)) {
+    unknown < 0 ? shape : shape.map((dim, i) => (i === unknown ? x.numel() / known : dim));
+  if (
+    sizeOf(resolved) === x.numel() &&
+    resolved.every((dim) => Number.isInteger(dim) && dim >= 0)
+  ) {
     return resolved;
   }
   throw new ShapeError({
     what: 'reshape: the number of elements differs',
-    given: `${formatSpec(x)} (${x.size} elements) to ${formatShape(shape)}`,
-    expected: `a shape with ${x.size} elements, at most one dimension -1`,
+    given: `${formatSpec(x)} (${x.numel()} elements) to ${formatShape(shape)}`,
+    expected: `a shape with ${x.numel()} elements, at most one dimension -1`,
     remedy: 'check the order and the sizes of the dimensions',
   });
 }

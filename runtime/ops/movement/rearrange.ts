@@ -69,7 +69,7 @@ export function roll(
   const by = [shifts].flat() as number[];
   return tidy(() => {
     if (dims === undefined) {
-      return reshape(roll(reshape(x, [x.size]), by[0]!, 0), x.shape);
+      return reshape(roll(reshape(x, [x.numel()]), by[0]!, 0), x.shape);
     }
     const along = ([dims].flat() as number[]).map((dim) => normalizeDim(dim, x.rank, 'roll'));
     if (along.length !== by.length || !by.every(isInteger)) {
@@ -139,7 +139,7 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
   if (repeats instanceof Tensor) return repeatedByCounts(x, repeats, dim);
   expectCounts('repeatInterleave', [repeats]);
   return tidy(() => {
-    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;
+    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
     const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
     const { shape } = source;
     const insert = (count: number): Shape => [
@@ -161,7 +161,7 @@ function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): 
   const given = Array.from(repeats.device.downloadSync(repeats, repeats, 'repeatInterleave'));
   expectCounts('repeatInterleave', given);
   return tidy(() => {
-    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;
+    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
     const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
     const size = source.shape[at]!;
     const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;

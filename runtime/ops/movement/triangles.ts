@@ -1,6 +1,7 @@
 /** Parts of matrices above or below a diagonal. */
 
-import { ShapeError } from '../../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { tensor } from '../../tensor/create.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -31,6 +32,43 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
     const column = arange(0, columns, 1, like);
     return where(kept(row, column), x, fullLike(x, 0, { shape: [] }));
   });
+}
+
+/** int32 [2, n]: row and column of each place that `kept` chooses, row by row. */
+function placesOf(
+  name: string,
+  sizes: readonly number[],
+  kept: (row: number, column: number) => boolean,
+) {
+  const [rows = Number.NaN, columns = Number.NaN] = sizes;
+  for (const size of [rows, columns]) {
+    if (Number.isInteger(size) && size >= 0) continue;
+    throw new ArgumentError({
+      what: `${name}: not a shape`,
+      given: `${rows} × ${columns}`,
+      expected: 'integers from 0 on',
+      remedy: 'pass the number of rows and of columns',
+    });
+  }
+  const found: [row: number[], column: number[]] = [[], []];
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      if (!kept(row, column)) continue;
+      found[0].push(row);
+      found[1].push(column);
+    }
+  }
+  return tensor(Int32Array.from(found.flat()), { shape: [2, found[0].length] });
+}
+
+/** int32 [2, n]: where the elements are that `tril` keeps of a rows×columns matrix. */
+export function trilIndices(rows: number, columns: number, offset = 0): Tensor {
+  return placesOf('trilIndices', [rows, columns], (row, column) => column - row <= offset);
+}
+
+/** int32 [2, n]: where the elements are that `triu` keeps of a rows×columns matrix. */
+export function triuIndices(rows: number, columns: number, offset = 0): Tensor {
+  return placesOf('triuIndices', [rows, columns], (row, column) => column - row >= offset);
 }
 
 /** The elements on and below a diagonal of the last two dimensions; 0 elsewhere. */

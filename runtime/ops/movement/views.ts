@@ -55,7 +55,7 @@ const sliceOp = defineOp({
       const own = strides[dim as number]!;
       const region = {
         strides: replaced(strides, dim as number, own * (step as number)),
-        offset: dy.size === 0 ? 0 : product(start as number, own),
+        offset: dy.numel() === 0 ? 0 : product(start as number, own),
       };
       return placed(dy, x.shape, region, 0);
     }),
@@ -241,7 +241,7 @@ export function expandAs(x: Tensor, other: Tensor): Tensor {
  * the first two change places.
  */
 export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij'): Tensor[] {
-  const shape = tensors.map(({ size }) => size);
+  const shape = tensors.map((x) => x.numel());
   const swapped = indexing === 'xy' && tensors.length > 1;
   return tensors.map((x, i) =>
     tidy(() => {

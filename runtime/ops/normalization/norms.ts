@@ -170,7 +170,7 @@ function byRunning(
   { weight = null, bias = null }: Affine,
   eps: number,
 ): Tensor {
-  const perChannel = (own: Tensor) => reshape(own, [own.size, ...x.shape.slice(2).map(() => 1)]);
+  const perChannel = (own: Tensor) => reshape(own, [own.numel(), ...x.shape.slice(2).map(() => 1)]);
   const scale = rsqrt(add(variance, eps));
   const slope = weight ? mul(scale, weight) : scale;
   const centered = x.rank === 1 ? sub(x, center) : sub(x, perChannel(center));
@@ -210,7 +210,7 @@ export function batchNorm(
   }
   expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar });
   const channels = expectChannels('batchNorm', x);
-  const count = channels === 0 ? 0 : x.size / channels;
+  const count = channels === 0 ? 0 : x.numel() / channels;
   if (count === 1) {
     throw new ShapeError({
       what: 'batchNorm: one value per channel has no variance',

@@ -315,14 +315,14 @@ function ofOps(x: Tensor, affine: readonly Tensor[], grouping: Grouping): Standa
   const result = weight && bias ? add(mul(out, weight), bias) : out;
   return {
     out: reshape(result, x.shape),
-    mean: reshape(center.detach(), [center.size]),
-    variance: reshape(variance.detach(), [variance.size]),
+    mean: reshape(center.detach(), [center.numel()]),
+    variance: reshape(variance.detach(), [variance.numel()]),
   };
 }
 
 function expectWeights(name: string, weight: Tensor, { weightShape }: Grouping): void {
   const count = sizeOf(weightShape);
-  if (weight.size === count) return;
+  if (weight.numel() === count) return;
   throw new ShapeError({
     what: `${name}: weight or bias doesn't fit`,
     given: `${formatSpec(weight)}`,

@@ -147,7 +147,7 @@ const preluOp = defineOp({
 /** x where it is positive, weight · x elsewhere; weight has one element, or one per channel (dimension 1). */
 export function prelu(a: Tensor, weight: Tensor): Tensor {
   const channels = a.rank > 1 ? a.shape[1]! : (a.shape[0] ?? 1);
-  if (weight.rank > 1 || (weight.size !== 1 && (a.rank === 0 || weight.size !== channels))) {
+  if (weight.rank > 1 || (weight.numel() !== 1 && (a.rank === 0 || weight.numel() !== channels))) {
     throw new ShapeError({
       what: "prelu: the weight doesn't fit",
       given: `${formatSpec(a)} with weight ${formatSpec(weight)}`,
@@ -156,10 +156,10 @@ export function prelu(a: Tensor, weight: Tensor): Tensor {
     });
   }
   return tidy(() => {
-    const perChannel = weight.size !== 1 && a.rank > 1;
+    const perChannel = weight.numel() !== 1 && a.rank > 1;
     const shape = perChannel ? [channels, ...a.shape.slice(2).map(() => 1)] : [];
     const own =
-      weight.size === 1 ? reshape(weight, []) : perChannel ? reshape(weight, shape) : weight;
+      weight.numel() === 1 ? reshape(weight, []) : perChannel ? reshape(weight, shape) : weight;
     return casting([a, own], floating(promote(a.dtype, own.dtype)), (operands) =>
       bind1(preluOp, operands),
     );

@@ -107,7 +107,7 @@ export function cov(x: Tensor, options: { readonly correction?: number } = {}): 
     });
   }
   return tidy(() => {
-    const rows = x.rank === 2 ? x : reshape(x, [1, x.size]);
+    const rows = x.rank === 2 ? x : reshape(x, [1, x.numel()]);
     const observations = rows.shape[1]!;
     const centered = sub(rows, mean(rows, 1, { keepDim: true }));
     const products = div(matmul(centered, t(centered)), Math.max(observations - correction, 0));

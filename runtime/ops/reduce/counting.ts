@@ -111,7 +111,7 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
     });
   }
   return tidy(() => {
-    const flat = reshape(x, [x.size]);
+    const flat = reshape(x, [x.numel()]);
     const ofData = equals(min, max);
     const values = ofData ? readAll('histc', flat) : [];
     let [low, high] = [min, max];

@@ -87,7 +87,7 @@ function place(name: 'argmax' | 'argmin') {
       // A scalar counts as one entry.
       const at = dim === null ? 0 : normalizeDim(dim, x.rank, name);
       const flat = dim === null || x.rank === 0;
-      const found = bind1(op, [flat ? reshape(x, [x.size]) : x], { dim: at });
+      const found = bind1(op, [flat ? reshape(x, [x.numel()]) : x], { dim: at });
       if (!keepDim) return found;
       return flat
         ? reshape(

@@ -63,7 +63,7 @@ function chosenBy(name: string, place: Place) {
     });
   const ofAll = (x: Tensor): Tensor =>
     tidy(() => {
-      const flat = reshape(x, [x.size]);
+      const flat = reshape(x, [x.numel()]);
       const value = noGrad(() => along(flat, 0, false)[0]);
       return x.requiresGrad ? sharedAmongEqual(flat, value) : value;
     });
@@ -103,7 +103,7 @@ export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): T
   return tidy(() => {
     const flat = dim === undefined || x.rank === 0;
     const values = cast(x, floating(x.dtype));
-    const own = flat ? reshape(values, [x.size]) : values;
+    const own = flat ? reshape(values, [x.numel()]) : values;
     const at = flat ? 0 : normalizeDim(dim, x.rank, 'quantile');
     if (own.shape[at] === 0) expectEntries('quantile', own, [at]);
     const ordered = sort(own, at)[0];

@@ -203,6 +203,6 @@ export function mean(
   }
   return tidy(() => {
     const total = sum(x, dims, options);
-    return div(total, x.size / Math.max(total.size, 1));
+    return div(total, x.numel() / Math.max(total.numel(), 1));
   });
 }

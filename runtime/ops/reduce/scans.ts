@@ -116,7 +116,7 @@ export function prod(x: Tensor, dim: number | null = null, keepDim = false): Ten
   const flat = dim === null || x.rank === 0;
   return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>
     tidy(() => {
-      const rows = flat ? reshape(own!, [x.size]) : own!;
+      const rows = flat ? reshape(own!, [x.numel()]) : own!;
       return bind1(prodOp, [rows], { dims: [at], keepDim: flat ? false : keepDim });
     }),
   );

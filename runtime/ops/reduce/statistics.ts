@@ -51,7 +51,7 @@ export function variance(
   return tidy(() => {
     const distance = sub(x, mean(x, dims, { keepDim: true }));
     const total = sum(mul(distance, distance), dims, rest);
-    const count = x.size / Math.max(total.size, 1);
+    const count = x.numel() / Math.max(total.numel(), 1);
     return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
   });
 }
@@ -163,7 +163,7 @@ export function logsumexp(
 /** Of no elements there is none: 0 does then. */
 function largestOf(x: Tensor, dims: Dims): Tensor {
   const kept = { keepDim: true } as const;
-  return x.size === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
+  return x.numel() === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
 }
 
 /** The sum of what is not NaN. */

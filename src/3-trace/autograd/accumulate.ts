@@ -63,7 +63,7 @@ function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumula
   const root = t.builder.rootOf(gradient);
   const whole = t.perform<boolean>([gradient], ([part], builder) => {
     const tensor = part as Tensor;
-    const isAll = tensor.size === builder.sizeOf(builder.rootOf(tensor));
+    const isAll = tensor.numel() === builder.sizeOf(builder.rootOf(tensor));
     return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
   });
   // What a recorded backward has saved of the gradient must not be written with it.

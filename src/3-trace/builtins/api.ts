@@ -16,7 +16,7 @@ import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-p
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
-import { tensor } from '../../../runtime/tensor/create.ts';
+import { asTensor, isTensor, tensor } from '../../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../../guards/plain.ts';
@@ -45,6 +45,7 @@ import {
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { callLayout, layoutMethods } from './layout-calls.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -56,8 +57,11 @@ function functionsOf(module: object): Callable[] {
 const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[ops, inPlace, pointwiseInPlace, movement].flatMap(functionsOf),
   tensor,
+  asTensor,
+  isTensor,
   ...tensorMethods.traced,
   ...tensorMethods.draws,
+  ...layoutMethods,
 ]);
 
 /** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
@@ -73,6 +77,7 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   random.randint,
   random.randperm,
   tensor,
+  asTensor,
   ranges.arange,
   ranges.eye,
   ranges.linspace,
@@ -131,6 +136,9 @@ export function callApi(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable {
+  const laidOut = callLayout(t, fn, receiver, args);
+  if (laidOut) return laidOut;
+  if (fn === isTensor) return known(args[0] !== undefined && isTensorVariable(args[0]));
   const ofScalars = tensorOfScalars(t, fn, args);
   if (ofScalars) {
     t.guardDevice();
@@ -178,6 +186,11 @@ export function callApi(
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
 }
+
+const isTensorVariable = (given: Variable): boolean => {
+  const { kind } = specialized(given);
+  return kind === 'tensor' || kind === 'dynamic';
+};
 
 /** Eager execution refuses a recorded write to a leaf. */
 function refusedOfLeaf(

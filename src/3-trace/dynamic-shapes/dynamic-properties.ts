@@ -29,8 +29,6 @@ export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: st
       return newArray(
         sizes.map((size, dim) => (size === null ? dimension(t, variable, dim) : known(size))),
       );
-    case 'size':
-      return dimension(t, variable, -1);
     case 'rank':
     case 'ndim':
       return known(sizes.length);
@@ -56,6 +54,11 @@ export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: st
 
 function unknownProperty(key: string): GraphBreak {
   return new GraphBreak('shape-of-run', `the property ${key} of a tensor of unknown shape`);
+}
+
+/** The number of elements. */
+export function dynamicElementCount(t: Tracer, variable: UnbackedTensor): Variable {
+  return dimension(t, variable, -1);
 }
 
 /** A size, or (−1) the number of elements. */

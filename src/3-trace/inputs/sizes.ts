@@ -75,8 +75,8 @@ export class Sizes {
   }
 }
 
-export function sizeIn({ shape, size }: Tensor, dim: number | null): number {
-  return dim === null ? size : shape[dim]!;
+export function sizeIn(tensor: Tensor, dim: number | null): number {
+  return dim === null ? tensor.numel() : tensor.shape[dim]!;
 }
 
 /** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */

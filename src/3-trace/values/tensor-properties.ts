@@ -21,6 +21,7 @@ import {
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { putOff } from './numbers.ts';
 import { callGetter } from './objects/getters.ts';
 
 /** Facts that the guard on the tensor fixes. */
@@ -28,16 +29,25 @@ const metaProperties = new Set([
   'dtype',
   'rank',
   'ndim',
-  'size',
   'itemsize',
-  'nbytes',
   'requiresGrad',
   'isContiguous',
   'disposed',
 ]);
 
-/** Fields that each tensor has by itself; all others come from its prototype. */
+/** Fields that each tensor has by itself and that a trace knows. */
 const fields = new Set(['shape', 'dtype', 'device', 'grad']);
+
+/** The others, which `Tensor.prototype` doesn't have either. */
+const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
+  'strides',
+  'offset',
+  'traced',
+  'hooks',
+  'retainsGrad',
+  'list',
+  'place',
+]);
 
 /** `x.key` for a tensor. */
 export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
@@ -52,6 +62,8 @@ function readMember(t: Tracer, variable: TensorVariable, key: string): Variable 
       return readByPlace(t, variable, { kind: 'object', value: actual, source }, key);
     }
     t.inherited.expectBare(source, key);
+  } else if (otherFields.has(key)) {
+    return undefined;
   }
   const { getter, value } = t.inherited.read(Tensor.prototype, key);
   if (isTensorGetter(getter)) return undefined;
@@ -107,8 +119,17 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const { device } = t.use(variable);
     return t.read({ kind: 'held', value: device, name: device.name }, device);
   }
+  if (key === 'nbytes') {
+    const count = elementCount(t, variable);
+    const itemsize = known(t.use(variable).itemsize);
+    return putOff(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
+  }
+  // Strides of a result follow from the sizes of this run.
+  if ((key === 'strides' || key === 'offset') && !t.sizes.vary) {
+    const layout = t.use(variable)[key];
+    return typeof layout === 'number' ? known(layout) : newArray(layout.map(known));
+  }
   if (metaProperties.has(key) || key === 'isLeaf') {
-    if (key === 'size') return sizeOf(t, variable, null);
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
@@ -124,6 +145,11 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (!computed) throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
   const x = t.use(variable);
   return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
+}
+
+/** The number of elements. */
+export function elementCount(t: Tracer, variable: TensorVariable): Variable {
+  return sizeOf(t, variable, null);
 }
 
 /** A dimension, or the number of elements: a constant unless sizes may differ from run to run. */

@@ -46,7 +46,7 @@ describe('aliasing', () => {
   it('contiguous() of a strided argument is another tensor, of a contiguous one the same', () => {
     expectSameAsEager(
       () => ({
-        fn: (x: Tensor) => [x.contiguous(), x, x.reshape([x.size]), x.squeeze(0)],
+        fn: (x: Tensor) => [x.contiguous(), x, x.reshape([x.numel()]), x.squeeze(0)],
         args: (call) => [call % 2 ? values([3, 2]) : values([2, 3]).transpose(0, 1)],
       }),
       { calls: 4 },

@@ -1,0 +1,27 @@
+/** Tensors with a minimum number of dimensions, or of one shape. */
+
+import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { expand } from '../core/broadcast.ts';
+import { reshape } from './movement.ts';
+
+/** A number becomes [1]; others are returned as they are. */
+export const atleast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);
+
+/** A number becomes [1, 1], a vector [1, n]; others are returned as they are. */
+export const atleast2d = (x: Tensor): Tensor => (x.rank < 2 ? reshape(x, [1, x.shape[0] ?? 1]) : x);
+
+/** A number becomes [1, 1, 1], a vector [1, n, 1], a matrix [m, n, 1]; others are returned as they are. */
+export function atleast3d(x: Tensor): Tensor {
+  if (x.rank > 2) return x;
+  return reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.shape[0] ?? 1, 1]);
+}
+
+/** Views of all tensors in the shape that they have together. Throws ShapeError. */
+export function broadcastTensors(...tensors: readonly Tensor[]): Tensor[] {
+  const shape = tensors.reduce<Shape>(
+    (joint, x) => broadcastShapes(joint, x.shape, 'broadcastTensors'),
+    [],
+  );
+  return tensors.map((x) => expand(x, shape));
+}
