@@ -15,7 +15,7 @@ const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
  * Puts the probes of the build plugin into the functions of this package that captures follow, so that they can
  * be captured wherever they are bundled to, and nothing has to look into them.
  */
-export function ownProbes(compiled: string): Plugin {
+export function ownProbes(compiled: string, probeFile = 'src/1-capture/marked/probe.js'): Plugin {
   return {
     name: 'own-probes',
     transform(code, id) {
@@ -27,7 +27,7 @@ export function ownProbes(compiled: string): Plugin {
         legalComments: 'none',
         target: 'es2022',
       });
-      const probe = join(compiled, 'src/1-capture/marked/probe.js');
+      const probe = join(compiled, probeFile);
       return transform(plain.code, publishedScheme + path, { probe })?.code ?? null;
     },
   };

@@ -1,9 +1,9 @@
 import type { ReportTable } from '../../src/lab/report.ts';
+import { type Promised, type StrategyName, strategies } from './strategies.ts';
 import type { TrainingResult } from './train.ts';
-import { type Promised, type WayName, ways } from './ways.ts';
 
 /** The trainings of one model, in the order they are shown. */
-export type Results = ReadonlyMap<WayName, TrainingResult>;
+export type Results = ReadonlyMap<StrategyName, TrainingResult>;
 
 /** Test accuracy that both models must reach on all images. */
 export const requiredAccuracy = 0.97;
@@ -35,8 +35,8 @@ interface Expected {
 /** What contradicts the claims of this example; empty when all of them hold. */
 export function findProblems(results: Results, expected: Expected): string[] {
   const problems: string[] = [];
-  for (const [way, result] of results) {
-    const { title } = ways[way];
+  for (const [strategy, result] of results) {
+    const { title } = strategies[strategy];
     problems.push(...result.problems.map((problem) => `${title}: ${problem}`));
     problems.push(...brokenPromises(result).map((problem) => `${title}: ${problem}`));
     if (expected.accuracy && result.accuracy < requiredAccuracy) {
@@ -49,22 +49,22 @@ export function findProblems(results: Results, expected: Expected): string[] {
   const saved = counted.peakAllocated - compiled.peakAllocated;
   if (saved < 0 || (saved === 0 && expected.lowerPeak)) {
     problems.push(
-      `the peak of ${ways.static.title}, ${compiled.peakAllocated} bytes, is not below that of ` +
-        `${ways.refcount.title}, ${counted.peakAllocated} bytes`,
+      `the peak of ${strategies.static.title}, ${compiled.peakAllocated} bytes, is not below that of ` +
+        `${strategies.refcount.title}, ${counted.peakAllocated} bytes`,
     );
   }
   return problems;
 }
 
-/** Each way that differs from the first one, with the step where it does. */
+/** Each strategy that differs from the first one, with the step where it does. */
 function differingLosses(results: Results): string[] {
   const [first, ...others] = results;
   if (!first) return [];
-  const [firstWay, { losses: expected }] = first;
-  return others.flatMap(([way, { losses }]) => {
+  const [reference, { losses: expected }] = first;
+  return others.flatMap(([strategy, { losses }]) => {
     const index = firstDifference(expected, losses);
     if (index === null) return [];
-    const pair = `${expected[index]} (${ways[firstWay].title}), ${losses[index]} (${ways[way].title})`;
+    const pair = `${expected[index]} (${strategies[reference].title}), ${losses[index]} (${strategies[strategy].title})`;
     return [`losses differ at step ${index + 1}: ${pair}`];
   });
 }
@@ -92,11 +92,11 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(2)} %`;
 }
 
-/** One row per way. */
+/** One row per strategy. */
 export function tableOf(results: Results): ReportTable {
   return {
     head: [
-      'way',
+      'strategy',
       'peak allocated',
       'peak reserved',
       'kept for backward',
@@ -106,8 +106,8 @@ export function tableOf(results: Results): ReportTable {
       'last loss',
       'accuracy',
     ],
-    rows: Array.from(results, ([way, result]) => [
-      ways[way].title,
+    rows: Array.from(results, ([strategy, result]) => [
+      strategies[strategy].title,
       whole.format(result.peakAllocated),
       whole.format(result.peakReserved),
       whole.format(measured(result).kept),

@@ -1,5 +1,5 @@
 /**
- * Trains an MLP and a small convolutional network on the MNIST digits in three ways that differ in one
+ * Trains an MLP and a small convolutional network on the MNIST digits with three strategies that differ in one
  * thing: who gives the memory of intermediate values back, and when. Compares memory, time and results.
  */
 
@@ -15,8 +15,8 @@ import { type ModelName, models } from './models.ts';
 import { type Options, readOptions } from './options.ts';
 import { TrainingFailed, trainInOwnProcess } from './own-process.ts';
 import { startProgress } from './progress.ts';
+import { type StrategyName, strategies } from './strategies.ts';
 import { stepsOf, type TrainingOptions, type TrainingResult } from './train.ts';
-import { type WayName, ways } from './ways.ts';
 
 async function main(options: Options): Promise<void> {
   // Read here first: a mistake in the path is found before anything starts.
@@ -45,15 +45,15 @@ async function main(options: Options): Promise<void> {
 async function trainInAllWays(model: ModelName, options: Options, limit: number): Promise<Results> {
   const { batch = models[model].batch, epochs = models[model].epochs, device } = options;
   const common = { model, batch, epochs, limit, device, directory: options.data };
-  const results = new Map<WayName, TrainingResult>();
-  for (const way of Object.keys(ways) as WayName[]) {
-    results.set(way, await trainWithProgress({ ...common, way }));
+  const results = new Map<StrategyName, TrainingResult>();
+  for (const strategy of Object.keys(strategies) as StrategyName[]) {
+    results.set(strategy, await trainWithProgress({ ...common, strategy }));
   }
   return results;
 }
 
 async function trainWithProgress(options: TrainingOptions): Promise<TrainingResult> {
-  const title = `${models[options.model].title}, ${ways[options.way].title}`;
+  const title = `${models[options.model].title}, ${strategies[options.strategy].title}`;
   const progress = startProgress(title, stepsOf(options));
   const started = performance.now();
   try {
@@ -73,7 +73,10 @@ function sectionOf(name: ModelName, options: Options, results: Results): ReportS
   return {
     title: `${title}, ${options.batch ?? batch} images per step`,
     summary: summaryOf(results),
-    lines: Array.from(results, ([way, { timeline }]) => ({ name: ways[way].title, timeline })),
+    lines: Array.from(results, ([strategy, { timeline }]) => ({
+      name: strategies[strategy].title,
+      timeline,
+    })),
     table: tableOf(results),
   };
 }
@@ -94,7 +97,7 @@ function writeReport(sections: ReportSection[], options: Options, limit: number)
   const html = renderReport({
     title: 'Memory of one training step, eager and static',
     summary:
-      'The same models on the same MNIST digits from the same seed, trained in three ways: eagerly ' +
+      'The same models on the same MNIST digits from the same seed, trained with three strategies: eagerly ' +
       'with every value released at its last use, eagerly with tidy(), and as planned programs.',
     facts: [
       ['training images', new Intl.NumberFormat('en').format(limit)],

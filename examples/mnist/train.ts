@@ -15,11 +15,11 @@ import {
 import type { Timeline } from '../../src/lab/timeline.ts';
 import { Account } from './account.ts';
 import { type ModelName, models } from './models.ts';
-import { type Promised, type WayName, ways } from './ways.ts';
+import { type Promised, type StrategyName, strategies } from './strategies.ts';
 
 export interface TrainingOptions {
   readonly model: ModelName;
-  readonly way: WayName;
+  readonly strategy: StrategyName;
   readonly epochs: number;
   readonly batch: number;
   /** Images to train on, and at most as many to test on. */
@@ -73,11 +73,13 @@ export async function train(options: TrainingOptions, onStep: OnStep): Promise<T
   const { make, lr, momentum } = models[options.model];
   const model = make();
   const optimizer = new optim.SGD(model.parameters(), { lr, momentum });
-  const way = ways[options.way].prepare((x, y) => crossEntropy(model.forward(x), y));
+  const strategy = strategies[options.strategy].prepare((x, y) =>
+    crossEntropy(model.forward(x), y),
+  );
 
   function takeStep(batch: data.ImageBatch): Tensor {
     memory.mark('forward');
-    const loss = way.run(batch.images, batch.labels);
+    const loss = strategy.run(batch.images, batch.labels);
     memory.mark('backward');
     loss.backward();
     memory.mark('update');
@@ -103,8 +105,8 @@ export async function train(options: TrainingOptions, onStep: OnStep): Promise<T
   const { peakAllocated, peakReserved } = memory.stats(device);
 
   const accuracy = await test(model, firstOf(images.test, limit), batchSize);
-  const promised = way.promised();
-  const problems = [...account.problems, ...way.shortcomings()];
+  const promised = strategy.promised();
+  const problems = [...account.problems, ...strategy.shortcomings()];
   optimizer.dispose();
   model.dispose();
   const left = memory.stats(device).allocated - atFirst;

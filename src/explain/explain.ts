@@ -149,7 +149,7 @@ function codeFrame({ at, line }: BreakRecord): string[] {
 }
 
 /** The patch that removes the break, where one can be made of the user's text. */
-function rewriteAt(record: BreakRecord, parts: readonly CompiledPart[]): string[] | null {
+export function rewriteAt(record: BreakRecord, parts: readonly CompiledPart[]): string[] | null {
   for (const { trace } of parts) {
     const { outcome } = trace;
     if (outcome.kind !== 'break' || outcome.record.reason !== record.reason) continue;

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { chartData, OpNames, type ReportLine } from './chart-data.ts';
 import { codeForScript, escapeHtml, jsonForScript } from './html.ts';
-import { opAxis } from './op-axis.ts';
-import type { Timeline } from './timeline.ts';
+
+export type { ReportLine } from './chart-data.ts';
 
 /** Memory timelines to compare, with the numbers that belong to them. */
 export interface MemoryReport {
@@ -25,39 +26,10 @@ export interface ReportSection {
   readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];
 }
 
-export interface ReportLine {
-  readonly name: string;
-  readonly timeline: Timeline;
-}
-
 /** Cells as they are printed; the first column names the row. */
 export interface ReportTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-}
-
-/** What the page's script gets of a chart: arrays instead of objects, since points are many. */
-interface ChartData {
-  readonly lines: readonly LineData[];
-  readonly opAxis: {
-    readonly starts: readonly number[];
-    readonly slots: readonly (readonly [op: number, middle: number])[];
-    readonly places: readonly (readonly number[])[];
-  } | null;
-}
-
-interface LineData {
-  readonly name: string;
-  readonly before: number;
-  readonly duration: number;
-  /** `op` is an index into the page's list of names. */
-  readonly points: readonly (readonly [
-    at: number,
-    allocated: number,
-    change: number,
-    op: number,
-  ])[];
-  readonly phases: readonly (readonly [label: string, from: number])[];
 }
 
 const require = createRequire(import.meta.url);
@@ -151,47 +123,4 @@ function renderTable({ head, rows }: ReportTable, keyed: boolean): string {
 ${bodyRows.join('\n')}
 </tbody>
 </table></div>`;
-}
-
-/** Each op's name once. */
-class OpNames {
-  readonly names: string[] = [];
-  readonly #index = new Map<string, number>();
-
-  indexOf(name: string): number {
-    const known = this.#index.get(name);
-    if (known !== undefined) return known;
-    this.#index.set(name, this.names.length);
-    return this.names.push(name) - 1;
-  }
-}
-
-function chartData(lines: readonly ReportLine[], ops: OpNames): ChartData {
-  const axis = opAxis(lines.map(({ timeline }) => timeline));
-  return {
-    lines: lines.map((line) => lineData(line, ops)),
-    opAxis: axis && {
-      starts: axis.starts,
-      slots: axis.slots.map(({ op, middle }) => [ops.indexOf(op), middle]),
-      places: axis.places.map((places) => places.map(rounded)),
-    },
-  };
-}
-
-function lineData({ name, timeline }: ReportLine, ops: OpNames): LineData {
-  const { allocatedBefore, duration, points, phases } = timeline;
-  return {
-    name,
-    before: allocatedBefore,
-    duration: rounded(duration),
-    points: points.map(({ at, allocated, change, op }) => {
-      return [rounded(at), allocated, change, ops.indexOf(op)];
-    }),
-    phases: phases.map(({ label, from }) => [label, rounded(from)]),
-  };
-}
-
-/** Thousandths: microseconds are as fine as the clock. */
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findProblems, measured, type Results } from '../../examples/mnist/compare.ts';
+import type { StrategyName } from '../../examples/mnist/strategies.ts';
 import type { TrainingResult } from '../../examples/mnist/train.ts';
-import type { WayName } from '../../examples/mnist/ways.ts';
 import { timelineOf } from '../lab/timelines.ts';
 
 const backward = [['add', 64] as const, ['expGrad', -320] as const];
@@ -20,8 +20,10 @@ const good: TrainingResult = {
   problems: [],
 };
 
-function resultsWith(changes: Partial<Record<WayName, Partial<TrainingResult>>> = {}): Results {
-  return new Map<WayName, TrainingResult>([
+function resultsWith(
+  changes: Partial<Record<StrategyName, Partial<TrainingResult>>> = {},
+): Results {
+  return new Map<StrategyName, TrainingResult>([
     ['refcount', { ...good, ...changes.refcount }],
     ['tidy', { ...good, ...changes.tidy }],
     [
@@ -38,7 +40,7 @@ function resultsWith(changes: Partial<Record<WayName, Partial<TrainingResult>>> 
 
 const all = { accuracy: true, lowerPeak: true };
 
-describe('comparison of the ways', () => {
+describe('comparison of the strategies', () => {
   it('finds nothing wrong where all claims hold', () => {
     expect(findProblems(resultsWith(), all)).toEqual([]);
   });

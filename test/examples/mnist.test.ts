@@ -28,9 +28,9 @@ function runExample(...args: string[]): Promise<Outcome> {
   });
 }
 
-/** The printed rows of one way: [peak allocated, peak reserved, kept, predicted, allocs, ms, loss]. */
-function rowsOf(stdout: string, way: string): string[][] {
-  const lines = stdout.split('\n').filter((line) => line.startsWith(`│ ${way}`));
+/** The printed rows of one strategy: [peak allocated, peak reserved, kept, predicted, allocs, ms, loss]. */
+function rowsOf(stdout: string, strategy: string): string[][] {
+  const lines = stdout.split('\n').filter((line) => line.startsWith(`│ ${strategy}`));
   return lines.map((line) =>
     line
       .split('│')

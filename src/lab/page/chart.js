@@ -181,7 +181,9 @@ export class Chart {
       splits: ({ scales, over }) => {
         const middles = slots.map(([, middle]) => middle);
         const visible = middles.filter((x) => x >= scales.x.min && x <= scales.x.max);
-        return visible.length * 13 > over.clientWidth ? [] : visible;
+        const gaps = visible.slice(1).map((x, i) => x - visible[i]);
+        const pixels = over.clientWidth / (scales.x.max - scales.x.min);
+        return Math.min(...gaps) * pixels < 11 ? [] : visible;
       },
       values: (_, splits) => splits.map((x) => nameAt.get(x)),
       rotate: -55,

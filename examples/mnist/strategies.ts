@@ -20,16 +20,16 @@ interface RunnableLoss {
   readonly shortcomings: () => string[];
 }
 
-interface Way {
+interface Strategy {
   readonly title: string;
-  /** The same function, run this way. */
+  /** The same function, run with this strategy. */
   readonly prepare: (loss: LossFunction) => RunnableLoss;
 }
 
 const unplanned = { promised: () => null, shortcomings: () => [] };
 
 /** Three lifetimes for the values of one and the same function. */
-export const ways = {
+export const strategies = {
   /** Op by op; each value is given back at its last use. */
   refcount: {
     title: 'eager (refcount)',
@@ -45,9 +45,9 @@ export const ways = {
   },
   /** As planned programs. */
   static: { title: 'toStatic', prepare: prepareStatic },
-} as const satisfies Record<string, Way>;
+} as const satisfies Record<string, Strategy>;
 
-export type WayName = keyof typeof ways;
+export type StrategyName = keyof typeof strategies;
 
 function prepareStatic(loss: LossFunction): RunnableLoss {
   const run = toStatic(loss);

@@ -1,0 +1,102 @@
+/** What page and worker tell each other: plain data. */
+
+import type { PrintedStage } from '../../src/explain/print-stages.ts';
+import type { Timeline } from '../../src/lab/timeline.ts';
+
+export type Device = 'cpu' | 'gpu';
+
+export interface InspectRequest {
+  readonly kind: 'inspect';
+  /** The answer has the same number. */
+  readonly id: number;
+  readonly text: string;
+  /** Of the compiled step's peak without a budget; 1 for no budget. */
+  readonly budgetShare: number;
+  readonly fullGraph: boolean;
+}
+
+export interface TrainRequest {
+  readonly kind: 'train';
+  readonly id: number;
+  readonly model: 'mlp' | 'conv-net';
+  readonly device: Device;
+  readonly captured: boolean;
+  readonly steps: number;
+  /** Where the digits are. */
+  readonly images: string;
+}
+
+export type Request = InspectRequest | TrainRequest;
+
+export interface PlacedText {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** One graph break, as `explain()` describes it. */
+export interface ShownBreak extends PlacedText {
+  readonly why: string;
+  readonly hint: string;
+  /** Lines of a patch that removes it; empty where none is known. */
+  readonly patch: readonly string[];
+}
+
+/** One way to run the step, and what it costs in memory. */
+export interface MeasuredStep {
+  readonly losses: readonly string[];
+  /** Bytes: parameters and state between steps, and the most during one. */
+  readonly held: number;
+  readonly peak: number;
+  readonly allocations: number;
+  readonly kernels: number;
+  readonly timeline: Timeline;
+}
+
+export interface Inspection {
+  readonly function: string;
+  readonly eager: MeasuredStep;
+  readonly compiled: MeasuredStep;
+  /** What the plan promises above `held`, where one program is the step; null for several. */
+  readonly predicted: number | null;
+  /** Milliseconds of a compiled step, the fastest of several. */
+  readonly stepTime: number;
+  readonly graphs: number;
+  readonly ops: number;
+  /** Kernels of one step that run outside of graphs. */
+  readonly eagerKernels: number;
+  /** Of the step without a budget: what the slider's shares are of. */
+  readonly unlimited: number;
+  /** Budget in bytes, where there is one. */
+  readonly budget: number | null;
+  readonly breaks: readonly ShownBreak[];
+  /** Forward ops per line. */
+  readonly opsByLine: readonly (readonly [line: number, ops: readonly string[]])[];
+  readonly stages: readonly PrintedStage[];
+  readonly explanation: string;
+  readonly printed: readonly string[];
+}
+
+export type Answer =
+  | { readonly kind: 'inspected'; readonly id: number; readonly result: Inspection }
+  | { readonly kind: 'failed'; readonly id: number; readonly problem: PlacedText }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: TrainingProgress }
+  | { readonly kind: 'trained'; readonly id: number; readonly result: Trained };
+
+export interface TrainingProgress {
+  readonly step: number;
+  readonly loss: number;
+  /** Milliseconds of the last step. */
+  readonly stepTime: number;
+  readonly allocated: number;
+}
+
+export interface Trained {
+  /** Share of the test digits that are recognized. */
+  readonly accuracy: number;
+  readonly peak: number;
+  readonly graphs: number;
+  readonly breaks: number;
+  /** Milliseconds, the median of all steps. */
+  readonly stepTime: number;
+}

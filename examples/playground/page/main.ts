@@ -1,0 +1,84 @@
+/** The page: text goes to a worker, what comes back is shown. */
+
+import { type SampleName, samples } from '../samples.ts';
+import { Compute } from './compute.ts';
+import { byId, element } from './dom.ts';
+import { Editor, type Remark } from './editor.ts';
+import { figures, tabsOf } from './inspection.ts';
+import { Tabs } from './tabs.ts';
+import { setUpTraining } from './training.ts';
+
+const sample = byId('sample', HTMLSelectElement);
+const fullGraph = byId('full-graph', HTMLInputElement);
+const budget = byId('budget', HTMLInputElement);
+const budgetValue = byId('budget-value', HTMLOutputElement);
+const status = byId('status', HTMLParagraphElement);
+const problem = byId('problem', HTMLParagraphElement);
+const printed = byId('printed', HTMLPreElement);
+const shownFigures = byId('figures', HTMLDListElement);
+const tabs = new Tabs(byId('tabs', HTMLDivElement), byId('panel', HTMLDivElement));
+const compute = new Compute();
+
+/** Milliseconds without a change before the text is captured. */
+const quietTime = 500;
+let timer = 0;
+let turn = 0;
+
+const editor = new Editor(byId('editor', HTMLDivElement), samples.mlp.text, () => later());
+
+function later(): void {
+  clearTimeout(timer);
+  timer = window.setTimeout(inspect, quietTime);
+}
+
+async function inspect(): Promise<void> {
+  clearTimeout(timer);
+  const mine = ++turn;
+  status.textContent = 'Capturing …';
+  const share = Number(budget.value) / 100;
+  const answer = await compute.request({
+    kind: 'inspect',
+    text: editor.text,
+    budgetShare: share,
+    fullGraph: fullGraph.checked,
+  });
+  if (mine !== turn || answer === null) return;
+  status.textContent = '';
+  problem.hidden = answer.kind !== 'failed';
+  if (answer.kind === 'failed') {
+    const { line, message } = answer.problem;
+    problem.textContent = `line ${line}: ${message}`;
+    editor.show([{ ...answer.problem, severity: 'error' }], []);
+  } else if (answer.kind === 'inspected') {
+    const { result } = answer;
+    status.textContent = `${result.function} is captured`;
+    shownFigures.replaceChildren(...figures(result));
+    tabs.set(tabsOf(result));
+    printed.hidden = result.printed.length === 0;
+    printed.textContent = result.printed.join('\n');
+    const remarks = result.breaks.map((each): Remark => {
+      return { ...each, message: `graph break: ${each.message}. ${each.why}`, severity: 'warning' };
+    });
+    editor.show(remarks, result.opsByLine);
+  }
+}
+
+for (const [name, { title }] of Object.entries(samples)) {
+  sample.append(element('option', { value: name }, title));
+}
+sample.addEventListener('change', () => {
+  budget.value = '100';
+  showBudget();
+  fullGraph.checked = sample.value === 'loop';
+  editor.text = samples[sample.value as SampleName].text;
+});
+fullGraph.addEventListener('change', () => inspect());
+budget.addEventListener('input', showBudget);
+budget.addEventListener('change', () => inspect());
+
+function showBudget(): void {
+  budgetValue.textContent = budget.value === '100' ? 'none' : `${budget.value} %`;
+}
+
+setUpTraining();
+await inspect();

@@ -1,0 +1,76 @@
+import { opAxis } from './op-axis.ts';
+import type { Timeline } from './timeline.ts';
+
+/** One line of a chart. */
+export interface ReportLine {
+  readonly name: string;
+  readonly timeline: Timeline;
+}
+
+/** What the page's script gets of a chart: arrays instead of objects, since points are many. */
+export interface ChartData {
+  readonly lines: readonly LineData[];
+  readonly opAxis: {
+    readonly starts: readonly number[];
+    readonly slots: readonly (readonly [op: number, middle: number])[];
+    readonly places: readonly (readonly number[])[];
+  } | null;
+}
+
+interface LineData {
+  readonly name: string;
+  readonly before: number;
+  readonly duration: number;
+  /** `op` is an index into the page's list of names. */
+  readonly points: readonly (readonly [
+    at: number,
+    allocated: number,
+    change: number,
+    op: number,
+  ])[];
+  readonly phases: readonly (readonly [label: string, from: number])[];
+}
+
+/** Each op's name once. */
+export class OpNames {
+  readonly names: string[] = [];
+  readonly #index = new Map<string, number>();
+
+  indexOf(name: string): number {
+    const known = this.#index.get(name);
+    if (known !== undefined) return known;
+    this.#index.set(name, this.names.length);
+    return this.names.push(name) - 1;
+  }
+}
+
+/** The form in which `page/chart.js` takes its lines. */
+export function chartData(lines: readonly ReportLine[], ops: OpNames): ChartData {
+  const axis = opAxis(lines.map(({ timeline }) => timeline));
+  return {
+    lines: lines.map((line) => lineData(line, ops)),
+    opAxis: axis && {
+      starts: axis.starts,
+      slots: axis.slots.map(({ op, middle }) => [ops.indexOf(op), middle]),
+      places: axis.places.map((places) => places.map(rounded)),
+    },
+  };
+}
+
+function lineData({ name, timeline }: ReportLine, ops: OpNames): LineData {
+  const { allocatedBefore, duration, points, phases } = timeline;
+  return {
+    name,
+    before: allocatedBefore,
+    duration: rounded(duration),
+    points: points.map(({ at, allocated, change, op }) => {
+      return [rounded(at), allocated, change, ops.indexOf(op)];
+    }),
+    phases: phases.map(({ label, from }) => [label, rounded(from)]),
+  };
+}
+
+/** Thousandths: microseconds are as fine as the clock. */
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { build, preview } from 'vite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { samples } from '../../examples/playground/samples.ts';
+import { inspect } from '../../examples/playground/worker/inspect.ts';
+
+const request = { kind: 'inspect', id: 1, budgetShare: 1, fullGraph: false } as const;
+
+describe('an inspection', () => {
+  for (const [name, { text }] of Object.entries(samples)) {
+    test(`compares eager and compiled steps: ${name}`, () => {
+      const result = inspect({ ...request, text, fullGraph: name === 'loop' });
+      expect(result.compiled.losses).toEqual(result.eager.losses);
+      expect(new Set(result.compiled.losses).size).toBe(name === 'loop' ? 1 : 4);
+      expect(result.breaks).toHaveLength(name === 'broken' ? 2 : 0);
+      expect(result.eagerKernels === 0).toBe(name !== 'broken');
+      expect(result.compiled.timeline.points.length).toBeGreaterThan(0);
+      expect(result.opsByLine.length).toBeGreaterThan(0);
+      if (name !== 'broken') {
+        expect(result.predicted).toBe(result.compiled.peak - result.compiled.held);
+      }
+    });
+  }
+
+  test('holds a budget', () => {
+    const { text } = samples.deep;
+    const result = inspect({ ...request, text, budgetShare: 0.8 });
+    expect(result.compiled.peak - result.compiled.held).toBeLessThanOrEqual(result.budget!);
+    expect(result.compiled.peak).toBeLessThan(result.unlimited);
+    expect(result.compiled.losses).toEqual(result.eager.losses);
+  });
+});
+
+describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('the page in Chromium', () => {
+  let browser: Browser;
+  let page: Page;
+  let close: () => Promise<void>;
+  const problems: string[] = [];
+  const seconds = (count: number) => ({ timeout: count * 1000 });
+
+  beforeAll(async () => {
+    const executablePath = '/usr/bin/chromium';
+    if (!existsSync(executablePath)) {
+      throw new Error(`no ${executablePath}: apt-get install chromium`);
+    }
+    const folder = fileURLToPath(new URL('../../examples/playground/', import.meta.url));
+    const config = { configFile: `${folder}vite.config.ts`, logLevel: 'error' } as const;
+    await build(config);
+    const server = await preview({ ...config, preview: { port: 0 } });
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    await page.goto(server.resolvedUrls!.local[0]!);
+    close = async () => {
+      await browser.close();
+      await server.close();
+    };
+  }, 120_000);
+
+  afterAll(() => close?.());
+
+  const figures = () => page.locator('#figures').innerText();
+  const waitFor = (text: string) =>
+    expect.poll(() => page.locator('#figures').innerText(), seconds(60)).toContain(text);
+
+  test('captures the first example, under its strict policy', async () => {
+    await waitFor('equal bits');
+    expect(await figures()).toContain('as predicted, to the byte');
+    expect(await page.locator('.ops').innerText()).toMatch(/\d/);
+    expect(problems).toEqual([]);
+  });
+
+  test('shows every stage, by mouse and by keyboard', async () => {
+    await page.getByRole('tab', { name: 'Bytecode' }).click();
+    expect(await page.locator('#panel').innerText()).toContain('call');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Guards');
+    await page.keyboard.press('End');
+    expect(await page.locator('#panel').innerText()).toContain('0 graph breaks');
+  });
+
+  test('shows graph breaks beside their lines', async () => {
+    await page.getByLabel('Example').selectOption('broken');
+    await waitFor('2 graph breaks');
+    await page.getByRole('tab', { name: 'Breaks (2)' }).click();
+    expect(await page.locator('#panel').innerText()).toContain('line 8: ');
+    expect(await page.locator('.cm-lint-marker-warning').count()).toBe(2);
+  });
+
+  test('captures what is typed, and names mistakes', async () => {
+    await page.getByLabel('The function to capture').fill('export const x = ;');
+    await expect.poll(() => page.locator('#problem').innerText(), seconds(20)).toContain('line 1');
+    await page
+      .getByLabel('The function to capture')
+      .fill(
+        `import { randn, type Tensor } from 'tostatic';\nexport const double = (x: Tensor) => x.mul(2);\nexport const inputs = () => [randn([5])];`,
+      );
+    await expect
+      .poll(() => page.locator('#status').innerText(), seconds(20))
+      .toBe('double is captured');
+    expect(await page.locator('#problem').isVisible()).toBe(false);
+  });
+
+  test('trains on digits without freezing', async () => {
+    await page.locator('input[name=steps]').fill('40');
+    await page.evaluate(() => {
+      const counted = window as unknown as { frames: number };
+      counted.frames = 0;
+      const count = () => {
+        counted.frames++;
+        requestAnimationFrame(count);
+      };
+      requestAnimationFrame(count);
+    });
+    await page.getByRole('button', { name: 'Train' }).click();
+    const status = page.locator('#train-status');
+    await expect.poll(() => status.innerText(), seconds(60)).toContain('recognized');
+    const [, accuracy] = /([\d.]+) %/.exec(await status.innerText())!;
+    expect(Number(accuracy)).toBeGreaterThan(75);
+    expect(await status.innerText()).toContain('0 breaks');
+    expect(
+      await page.evaluate(() => (window as unknown as { frames: number }).frames),
+    ).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
+  });
+
+  test('fits a phone: nothing scrolls sideways', async () => {
+    const [inner, outer] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    expect(inner).toBeLessThanOrEqual(outer!);
+  });
+});
