@@ -42,7 +42,8 @@ mkdirSync(join(dist, 'examples'));
 for (const name of readdirSync(examples).filter((file) => file.endsWith('.ts'))) {
   const text = readFileSync(join(examples, name), 'utf8')
     .replaceAll("'../src/index.ts'", "'tostatic'")
-    .replaceAll("'../runtime/index.ts'", "'tostatic/runtime'");
+    .replaceAll("'../runtime/index.ts'", "'tostatic/runtime'")
+    .replaceAll(/'\.\.\/(?:src|runtime)\/(\w+)\/index\.ts'/g, "'tostatic/$1'");
   writeFileSync(join(dist, 'examples', name), text);
 }
 

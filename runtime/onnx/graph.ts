@@ -6,6 +6,7 @@ import { missing } from './missing.ts';
 import type { Runner } from './node.ts';
 import { operators } from './operators.ts';
 import type { OnnxGraph, OnnxNode } from './proto.ts';
+import { isSetting, settingOf } from './settings.ts';
 import { type ExternalData, readTensor } from './tensors.ts';
 
 interface Step {
@@ -48,6 +49,11 @@ class Names {
     return slot;
   }
 
+  /** The number of a value without a name. */
+  unnamed(): number {
+    return this.#count.next++;
+  }
+
   find(name: string): number | undefined {
     return this.#own.get(name) ?? this.#around?.find(name);
   }
@@ -58,13 +64,17 @@ export class GraphCompiler {
   readonly #opset: number;
   /** Operators that there are not, with the reason. */
   readonly missing = new Set<string>();
+  /** Numbers of the values that nodes read as more than settings. */
+  readonly #data = new Set<number>();
+  /** Values that the file holds. */
+  readonly #known = new Map<number, Value>();
 
   constructor(opset: number, external: ExternalData) {
     this.#opset = opset;
     this.#external = external;
   }
 
-  /** The graph of the model, and the numbers of its initializers by name. */
+  /** The graph of the model, and the numbers of its initializers by name, but for those that are settings alone. */
   model(graph: OnnxGraph): {
     readonly compiled: CompiledGraph;
     readonly weights: ReadonlyMap<string, number>;
@@ -72,7 +82,10 @@ export class GraphCompiler {
     const names = new Names(null);
     const compiled = this.#graph(graph, names);
     const weights = new Map<string, number>();
-    for (const { name = '' } of graph.initializer) weights.set(name, names.find(name)!);
+    for (const { name = '' } of graph.initializer) {
+      const slot = names.find(name)!;
+      if (this.#data.has(slot)) weights.set(name, slot);
+    }
     return { compiled, weights };
   }
 
@@ -81,13 +94,15 @@ export class GraphCompiler {
     const weights = new Set(graph.initializer.map(({ name }) => name));
     const constants: [number, Value][] = [];
     for (const proto of graph.initializer) {
-      constants.push([names.define(proto.name ?? ''), readTensor(proto, this.#external)]);
+      const value = readTensor(proto, this.#external);
+      constants.push(this.#constantAt(names.define(proto.name ?? ''), value));
     }
     const inputs = graph.input
       .filter(({ name }) => !weights.has(name))
       .map(({ name = '' }) => names.define(name));
     const steps = graph.node.flatMap((node) => this.#node(node, names, constants));
     const outputs = graph.output.map(({ name = '' }) => this.#slot(name, names));
+    for (const slot of outputs) this.#data.add(slot);
     return { inputs, steps, outputs, constants };
   }
 
@@ -105,7 +120,10 @@ export class GraphCompiler {
   #node(node: OnnxNode, names: Names, constants: [number, Value][]): (Step | ControlStep)[] {
     const { opType = '', domain = '' } = node;
     const attributes = new Attributes(`${opType} ${shown(node.name ?? '')}`, node.attribute);
-    const inputs = node.input.map((name) => (name === '' ? -1 : this.#slot(name, names)));
+    const inputs = node.input.map((name, i) => {
+      const slot = name === '' ? -1 : this.#slot(name, names);
+      return this.#operand(slot, isSetting(opType, i), names, constants);
+    });
     if (domain !== '' && domain !== 'ai.onnx') {
       this.missing.add(`${domain}.${opType}`);
       return [];
@@ -118,7 +136,7 @@ export class GraphCompiler {
     }
     if (opType === 'Constant') {
       const [slot] = this.#define(node, names);
-      constants.push([slot!, this.#constant(attributes)]);
+      constants.push(this.#constantAt(slot!, this.#constant(attributes)));
       return [];
     }
     const operator = Object.hasOwn(operators, opType) ? operators[opType] : undefined;
@@ -129,6 +147,30 @@ export class GraphCompiler {
     }
     const run = operator({ opType, opset: this.#opset, attributes, outputs: outputs.length });
     return [{ run, inputs, outputs }];
+  }
+
+  #constantAt(slot: number, value: Value): [number, Value] {
+    this.#known.set(slot, value);
+    return [slot, value];
+  }
+
+  /** The number of an operand; a setting that the file holds has one of its own. */
+  #operand(
+    slot: number,
+    isForSetting: boolean,
+    names: Names,
+    constants: [number, Value][],
+  ): number {
+    const known = isForSetting ? this.#known.get(slot) : undefined;
+    const setting = known && settingOf(known);
+    if (!setting) {
+      this.#data.add(slot);
+      return slot;
+    }
+    if (setting === known) return slot;
+    const own = names.unnamed();
+    constants.push([own, setting]);
+    return own;
   }
 
   #define(node: OnnxNode, names: Names): number[] {

@@ -43,6 +43,11 @@ def run(job):
     session = onnxruntime.InferenceSession(path, options, providers=['CPUExecutionProvider'])
     arrays = np.load(folder / f"{job['name']}.npz")
     values = [arrays[f'i{i}'] for i in range(len(job['inputs']))]
+    # Tensors of ours have no int64.
+    for given in session.get_inputs():
+        if given.type == 'tensor(int64)':
+            i = job['inputs'].index(given.name)
+            values[i] = values[i].astype('int64')
     results = {}
     for number in range(job['steps']):
         for i in job['batches'] if number else []:

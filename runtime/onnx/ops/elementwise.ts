@@ -1,6 +1,6 @@
 import { where } from '../../ops/pointwise/comparison.ts';
 import type { DType } from '../../tensor/dtype.ts';
-import type { Tensor } from '../../tensor/tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import {
   broadcastHosts,
   hostOf,
@@ -66,6 +66,10 @@ const clip: Operator =
   () =>
   ([x, low, high]) => {
     const own = tensorOf(x!);
+    if (low instanceof Tensor || high instanceof Tensor) {
+      const above = low ? own.maximum(tensorOf(low)) : own;
+      return high ? above.minimum(tensorOf(high)) : above;
+    }
     const [min, max] = [low, high].map((bound) => (bound ? numberIn(bound) : null));
     return min === null && max === null ? own : own.clamp(min ?? null, max ?? null);
   };
@@ -76,6 +80,13 @@ const cast: Operator = ({ attributes }) => {
   const isWhole = [6, 7, 12, 13].includes(to);
   return ([x]) => {
     if (isHost(x!) && isWhole) return x;
+    if (isHost(x!) && dtype === 'bool') {
+      return hostOf(
+        x.values.map((value) => Number(value !== 0)),
+        x.shape,
+        dtype,
+      );
+    }
     return tensorOf(x!).to(dtype);
   };
 };
@@ -126,7 +137,14 @@ const same: Operator =
   ([x]) =>
     x!;
 
-const power = (x: Tensor, y: Tensor): Tensor => x.pow(y).to(x.dtype);
+const power: Operator =
+  () =>
+  ([x, y]) => {
+    if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], 'int32', (a, b) => a ** b);
+    const base = tensorOf(x!);
+    const isNumber = isHost(y!) && y.values.length === 1 && y.shape.length <= base.rank;
+    return base.pow(isNumber ? numberIn(y) : tensorOf(y!)).to(base.dtype);
+  };
 
 const prelu = (x: Tensor, slope: Tensor): Tensor => where(x.lt(0), x.mul(slope), x);
 
@@ -149,7 +167,7 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
     (x, y) => x * y,
   ),
   Div: binary(divide, (x, y) => Math.trunc(x / y)),
-  Pow: binary(power, (x, y) => x ** y),
+  Pow: power,
   Mod: modulo,
   Max: variadic((x, y) => x.maximum(y), Math.max),
   Min: variadic((x, y) => x.minimum(y), Math.min),

@@ -207,10 +207,12 @@ const padded: Operator = ({ attributes }) => {
 const constantOfShape: Operator = ({ attributes }) => {
   const proto = attributes.tensor('value');
   const value = proto ? readTensor(proto, noExternalData) : null;
+  const number = value ? numberIn(value) : 0;
+  const dtype = value ? value.dtype : 'float32';
   return ([sizes]) => {
     const shape = numbersIn(sizes!);
-    if (isHost(value)) return hostOf(Array<number>(countOf(shape)).fill(value.values[0]!), shape);
-    return full(shape, value ? numberIn(value) : 0, { dtype: value ? value.dtype : 'float32' });
+    if (isHost(value)) return hostOf(Array<number>(countOf(shape)).fill(number), shape);
+    return full(shape, number, { dtype });
   };
 };
 
@@ -224,7 +226,7 @@ const range: Operator =
     ];
     const length = Math.max(0, Math.ceil((until - from) / by));
     const values = () => Array.from({ length }, (_, i) => from + i * by);
-    if ([start, limit, step].every((each) => isHost(each!))) return hostOf(values(), [length]);
+    if (isHost(start!) && start.dtype === 'int32') return hostOf(values(), [length]);
     return arange(length).to(tensorOf(start!).dtype).mul(by).add(from);
   };
 

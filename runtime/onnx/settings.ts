@@ -1,0 +1,43 @@
+import { type Host, hostOf, isHost, numbersIn, type Value } from './host.ts';
+
+/**
+ * Operands that say how an operator works rather than what it works on: bounds, sizes, axes, flags. Where the file holds
+ * them they are numbers of the host, whatever their type, so that a compiled program knows them.
+ */
+const settingsOf: Readonly<Record<string, readonly number[]>> = {
+  Clip: [1, 2],
+  ConstantOfShape: [0],
+  CumSum: [1],
+  Dropout: [1, 2],
+  Expand: [1],
+  If: [0],
+  Loop: [0, 1],
+  OneHot: [1],
+  Pad: [1, 2, 3],
+  Pow: [1],
+  Range: [0, 1, 2],
+  Reshape: [1],
+  Slice: [1, 2, 3, 4],
+  Split: [1],
+  Squeeze: [1],
+  Tile: [1],
+  TopK: [1],
+  Trilu: [1],
+  Unsqueeze: [1],
+};
+
+/** Whether operand `i` is a setting. */
+export function isSetting(opType: string, i: number): boolean {
+  if (opType.startsWith('Reduce')) return i === 1;
+  return Object.hasOwn(settingsOf, opType) && settingsOf[opType]!.includes(i);
+}
+
+/** Settings have a number or two for each dimension; what is larger, such as a table of exponents, is data. */
+const mostNumbers = 64;
+
+/** The numbers of a tensor of the file; null where there are too many for a setting. */
+export function settingOf(value: Value): Host | null {
+  if (isHost(value)) return value;
+  if (value.size > mostNumbers) return null;
+  return hostOf(numbersIn(value), value.shape, value.dtype);
+}
