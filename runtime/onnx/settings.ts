@@ -38,6 +38,6 @@ const mostNumbers = 64;
 /** The numbers of a tensor of the file; null where there are too many for a setting. */
 export function settingOf(value: Value): Host | null {
   if (isHost(value)) return value;
-  if (value.size > mostNumbers) return null;
+  if (value.numel() > mostNumbers) return null;
   return hostOf(numbersIn(value), value.shape, value.dtype);
 }
