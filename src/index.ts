@@ -13,7 +13,7 @@ export {
   type CompiledProgram,
   type RunningSteps,
   registerBackend,
-} from '../runtime/run-program/backend/backend.ts';
+} from '../runtime/program/backend.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/script/route.ts';
 export type { PassName } from './5-optimize/passes.ts';

@@ -3,7 +3,7 @@ import type { JointProgram, Program, ProgramOp } from '../runtime/program/progra
 import { scalarTableOf } from '../runtime/program/scalars.ts';
 import { verifyProgram } from '../runtime/program/verify/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
-import { renumber } from './5-optimize/normalize.ts';
+import { renumber } from './5-optimize/cleanup/normalize.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';

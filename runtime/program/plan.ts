@@ -1,4 +1,4 @@
-import type { Backend } from '../run-program/backend/backend.ts';
+import type { Backend } from './backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
 import type { HigherOrderGradients } from './higher-order-gradients.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';

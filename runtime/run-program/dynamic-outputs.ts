@@ -6,7 +6,7 @@ import { contiguous } from '../ops/movement/movement.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Slot } from './scope.ts';
+import type { Slot } from './scope/scope.ts';
 
 /** A handle on it. */
 export function takeDynamic({ data, shape, device }: DynamicTensor, dtype: DType): Tensor {

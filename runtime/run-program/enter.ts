@@ -4,8 +4,8 @@ import { copy } from '../ops/core/copy.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { ownPlace } from './identity.ts';
-import type { Slot } from './scope.ts';
+import { ownPlace } from './scope/identity.ts';
+import type { Slot } from './scope/scope.ts';
 
 /**
  * Puts a tensor into a scope as the program was planned for it: one more owner of its holder, or, when

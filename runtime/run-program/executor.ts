@@ -7,6 +7,7 @@ import { type Attrs, userName } from '../ops/core/define-op.ts';
 import { hasChangingAttrs, launchAttrs } from '../ops/core/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
+import type { Backend } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
 import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
@@ -14,8 +15,6 @@ import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sizeOf } from '../tensor/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
-import type { Action, BindPlan } from './action.ts';
-import type { Backend } from './backend/backend.ts';
 import {
   BackendProgram,
   type ComputableStep,
@@ -23,10 +22,11 @@ import {
 } from './backend/backend-program.ts';
 import { changingAttrs } from './changing-attrs.ts';
 import { compileControl } from './control/compile-control.ts';
-import { identityOfView } from './identity.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
 import { unlessMissing } from './missing.ts';
-import type { Scope, Slot } from './scope.ts';
+import type { Action, BindPlan } from './scope/action.ts';
+import { identityOfView } from './scope/identity.ts';
+import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
 export interface ExecutableOptions {

@@ -23,7 +23,7 @@ import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 import { applyRecorded, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './scope/scope.ts';
 
 /** The backward programs of a subgraph, bound when the first backward of their kind runs. */
 const executables = new WeakMap<object, Executable>();

@@ -12,7 +12,7 @@ import type {
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Slot } from './scope.ts';
+import type { Slot } from './scope/scope.ts';
 
 interface Runnable {
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[];

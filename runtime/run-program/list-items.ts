@@ -4,7 +4,7 @@ import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { noteIdentity, ownPlace } from './identity.ts';
+import { noteIdentity, ownPlace } from './scope/identity.ts';
 
 /** Handles on the elements of a list that a program has answered; the list's own handle is given back. */
 export function takeItems(list: Tensor): Tensor[] {

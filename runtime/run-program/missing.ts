@@ -8,8 +8,8 @@ import type { Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
-import type { Action } from './action.ts';
-import type { Slot } from './scope.ts';
+import type { Action } from './scope/action.ts';
+import type { Slot } from './scope/scope.ts';
 
 /**
  * The action of a step some of whose operands may be missing: it is left out where one is, and of a sum the

@@ -15,10 +15,10 @@ import { RunProgramNode } from './grad-node.ts';
 import { type ContinuedTarget, continuedTargets } from './gradient-accumulators.ts';
 import { GradientOrder } from './gradient-order.ts';
 import { RecordedBackwards } from './higher-order-gradients.ts';
-import { identityOfInput, noteIdentity } from './identity.ts';
 import { MemorySnapshot } from './memory-snapshot.ts';
 import { Partials } from './partials.ts';
-import { type Scope, ScopePool, type Slot } from './scope.ts';
+import { identityOfInput, noteIdentity } from './scope/identity.ts';
+import { type Scope, ScopePool, type Slot } from './scope/scope.ts';
 import { joinShared, type OutputBase, outputBases } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];

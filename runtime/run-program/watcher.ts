@@ -2,8 +2,8 @@ import type { Step } from '../program/plan.ts';
 import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { writtenOperands } from '../program/writes.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
-import type { Action } from './action.ts';
-import type { Slot } from './scope.ts';
+import type { Action } from './scope/action.ts';
+import type { Slot } from './scope/scope.ts';
 
 /** Sees every value of a run right after the op that computed it, before anything is freed. */
 export interface Watcher {

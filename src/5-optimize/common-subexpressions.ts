@@ -4,7 +4,7 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { Steps } from '../programs/steps.ts';
-import type { PassContext, Staged } from './pass.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
 import { isPure, type SameValues } from './same-value.ts';
 import { unlessLarger } from './unless-larger.ts';
 

@@ -8,8 +8,8 @@ import {
   sameStrides,
   type TensorMeta,
 } from '../../runtime/tensor/meta.ts';
-import type { Staged } from './pass.ts';
-import { ProgramFacts } from './program-facts.ts';
+import type { Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
  * In: a program, after differentiation, so that gradients are those of the inputs themselves. Out: the same,

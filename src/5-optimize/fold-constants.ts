@@ -3,8 +3,8 @@ import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import { fullOp } from '../../runtime/ops/movement/create.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
-import type { Staged } from './pass.ts';
-import { ProgramFacts } from './program-facts.ts';
+import type { Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 import { isPure } from './same-value.ts';
 
 /**

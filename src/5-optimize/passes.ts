@@ -1,8 +1,9 @@
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
+import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './cleanup/dead-code.ts';
 import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
-import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
+import type { Pass, PassContext, Staged } from './facts/pass.ts';
 import { foldConstants } from './fold-constants.ts';
 import { fusePointwise } from './fuse/fuse-pointwise.ts';
 import { fuseRows } from './fuse/fuse-rows.ts';
@@ -10,7 +11,6 @@ import { fuseUpdates } from './fuse/fuse-updates.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
-import type { Pass, PassContext, Staged } from './pass.ts';
 import { pooledRelu } from './pooled-relu.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';

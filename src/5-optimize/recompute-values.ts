@@ -3,7 +3,7 @@ import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { ProgramFacts } from './program-facts.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 import { partsOf } from './share-parts.ts';
 
 /**

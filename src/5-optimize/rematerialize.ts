@@ -1,7 +1,7 @@
 import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { ProgramFacts } from './program-facts.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
 /** From where on ops count as late: the first op of backward. */

@@ -1,7 +1,7 @@
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
-import type { PassContext, Staged } from './pass.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
 import { passes } from './passes.ts';
 
 /**

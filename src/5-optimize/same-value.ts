@@ -1,8 +1,8 @@
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import type { PassContext, Staged } from './pass.ts';
-import { ProgramFacts } from './program-facts.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
  * Rewrites of a program in which ops read one value in place of another with the same bits. Collects

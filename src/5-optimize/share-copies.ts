@@ -1,7 +1,7 @@
 import { type OpRecord, opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { ProgramFacts } from './program-facts.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
  * One copy where the program would make two of the same elements in the same order, whatever their

@@ -2,7 +2,7 @@ import { type Attrs, operandUse, opNamed } from '../../runtime/ops/core/define-o
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { ProgramFacts } from './program-facts.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 
 /** Where the elements of a value lie in another one. */
 interface Place {

@@ -1,8 +1,8 @@
 import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
-import type { PassContext, Staged } from './pass.ts';
 import { SameValues } from './same-value.ts';
 
 /** Costs are estimated at most so often; of programs above `largeOps` ops less often, as each takes a walk. */

@@ -8,8 +8,8 @@ import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
 import { type EnteringOptions, enteringWith } from './entering.ts';
 import { dyingAt, lastUses } from './last-uses.ts';
+import { type Storage, StorageCount } from './order/storages.ts';
 import { allocateOutputs } from './reuse.ts';
-import { type Storage, StorageCount } from './storages.ts';
 
 export interface PlanOptions extends EnteringOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */

@@ -7,8 +7,8 @@ import { UniformPath } from './control/uniform-path.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
 import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
+import type { Storage } from './order/storages.ts';
 import { donatedBytesOf, type Planned, type PlanOptions, planInOrder } from './plan-in-order.ts';
-import type { Storage } from './storages.ts';
 
 /** Bytes of a program's inputs, and of the most that is alive beside them in a good order. */
 export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {

@@ -4,7 +4,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
-import type { StorageCount } from './storages.ts';
+import type { StorageCount } from './order/storages.ts';
 
 /** Gives each output memory: that of a dying operand, or new one. Answers the operands, or null. */
 export function allocateOutputs(

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { Captured } from '../dispatch/captured-function.ts';
 import { explain } from '../explain/explain.ts';
-import { loadFunction } from './load-function.ts';
-import { writeOutput } from './write-output.ts';
+import { loadFunction } from './files/load-function.ts';
+import { writeOutput } from './files/write-output.ts';
 
 interface ExplainOptions {
   readonly function?: string;

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { exportOnnx, exportStableHLO } from '../export/index.ts';
-import { writeOutput } from './write-output.ts';
+import { writeOutput } from './files/write-output.ts';
 
 interface Options {
   readonly to: string;

@@ -2,8 +2,8 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
 import type { SortKey } from '../../runtime/profiler/rows.ts';
 import { Captured } from '../dispatch/captured-function.ts';
-import { loadFunction } from './load-function.ts';
-import { writeOutput } from './write-output.ts';
+import { loadFunction } from './files/load-function.ts';
+import { writeOutput } from './files/write-output.ts';
 
 interface ProfileOptions {
   readonly function?: string;

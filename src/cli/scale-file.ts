@@ -4,7 +4,7 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { exportStableHLO } from '../export/index.ts';
 import { type Mesh, parseMesh, parseShardHint } from '../export/scale/mesh.ts';
 import { type ScalePlan, scalePlan } from '../export/scale/scale-plan.ts';
-import { writeOutput } from './write-output.ts';
+import { writeOutput } from './files/write-output.ts';
 
 interface Options {
   readonly mesh: string;

@@ -4,7 +4,7 @@ import { Captured } from '../dispatch/captured-function.ts';
 import { printPasses } from '../explain/print-passes.ts';
 import { printStages, type StageName, stageNames } from '../explain/print-stages.ts';
 import { type PassRecord, passObservers } from '../programs/pass-record.ts';
-import { loadFunction } from './load-function.ts';
+import { loadFunction } from './files/load-function.ts';
 
 interface TraceOptions {
   readonly function?: string;

@@ -1,6 +1,6 @@
 import { spans } from '../../runtime/profiler/spans.ts';
-import type { Backend } from '../../runtime/run-program/backend/backend.ts';
-import type { Pass, PassContext, Staged } from '../5-optimize/pass.ts';
+import type { Backend } from '../../runtime/program/backend.ts';
+import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {

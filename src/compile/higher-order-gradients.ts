@@ -19,7 +19,7 @@ import {
   type RecordedJoint,
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
-import { eliminateDeadCode } from '../5-optimize/dead-code.ts';
+import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';

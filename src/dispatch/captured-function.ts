@@ -1,6 +1,7 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { checkInputs } from '../../runtime/input-spec/check.ts';
+import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { intercepted } from '../../runtime/ops/core/bind.ts';
 import { CallTrace } from '../../runtime/ops/core/call-trace.ts';
@@ -10,20 +11,23 @@ import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { logFallback } from '../explain/log-events.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
+import type { SourceNames } from '../guards/source.ts';
 import {
   type StaticSettings,
   settingsOf,
   type ToStaticOptions,
 } from '../options/static-options.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
-import type { CompiledFunction } from '../save/program-to-save.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
 import { type CapturedStats, StatsCounter } from '../stats.ts';
 import { isNotToStatic, toStaticEnabled } from '../traces/policy.ts';
+import type { Resized } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
 import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { codeOf } from './code-cache.ts';
+import type { GuardedEntry } from './entry.ts';
 import { EntryDispatcher } from './entry-dispatcher.ts';
 import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
@@ -35,6 +39,21 @@ export type { ToStaticOptions } from '../options/static-options.ts';
 interface Start {
   readonly point: ResumePoint;
   readonly frames: Frame[];
+}
+
+/** A captured function with what was compiled for it: what saving reads. */
+export interface CompiledFunction {
+  readonly name: string;
+  readonly inputSpec: readonly InputSpec[] | null;
+  readonly entries: readonly GuardedEntry[];
+  /** Traces that serve other sizes than those of calls. */
+  readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
+  readonly memory: MemoryOptions;
+  readonly promised: ShapeBounds;
+  /** The frame of a call without arguments. */
+  readonly frames: readonly Frame[];
+  /** Number of arguments that `bind` has fixed. */
+  readonly bound: number;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Elements of lists that are tensors which somebody has already: inputs of the run, outputs, and other elements. */
 
 import type { Holder } from '../../runtime/memory/holder.ts';
-import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/identity.ts';
+import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { RunValues } from './materialize.ts';
 

@@ -4,12 +4,12 @@ import { formatPosition, type UserPosition } from '../../runtime/errors/position
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { escapeHtml } from '../lab/html.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { costWarnings } from './costs.ts';
+import { escapeHtml } from './html.ts';
 import { plural } from './plural.ts';
 
 /** What became of one line. */

@@ -2,7 +2,6 @@
 
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { printProgram } from '../../runtime/program/print.ts';
-import type { ResumePoint } from '../dispatch/resume-point.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { Outcome } from '../traces/trace-result.ts';
@@ -43,9 +42,15 @@ export function logPart(
   }
 }
 
-/** Level `cache`: of each entry, the first guard that fails. */
-export function logMiss(name: string, point: ResumePoint, frames: readonly Frame[]): void {
-  if (!isLogged('cache') || point.entries.length === 0) return;
+/** Entries behind guards. */
+interface Guarded {
+  /** The first guard of each entry that fails for these frames. */
+  misses(frames: readonly Frame[]): readonly string[];
+}
+
+/** Level `cache`: the first guard of each entry that fails. */
+export function logMiss(name: string, point: Guarded, frames: readonly Frame[]): void {
+  if (!isLogged('cache')) return;
   for (const text of point.misses(frames)) log('cache', () => `${nameOf(name)}: miss: ${text}`);
 }
 

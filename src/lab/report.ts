@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { codeForScript, escapeHtml, jsonForScript } from '../explain/html.ts';
 import { chartData, OpNames, type ReportLine } from './chart-data.ts';
-import { codeForScript, escapeHtml, jsonForScript } from './html.ts';
 
 export type { ReportLine } from './chart-data.ts';
 

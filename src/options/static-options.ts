@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
-import { type Backend, backendNamed } from '../../runtime/run-program/backend/backend.ts';
+import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
 import type { CompileOptions } from '../compile/compilation.ts';

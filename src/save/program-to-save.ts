@@ -1,5 +1,4 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
-import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { GraphWriter } from '../../runtime/save/graph-format.ts';
@@ -8,36 +7,21 @@ import { encodeEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { PassName } from '../5-optimize/passes.ts';
 import { defaultCompileOptions } from '../compile/compilation.ts';
+import type { CompiledFunction } from '../dispatch/captured-function.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
-import type { ShapeBounds } from '../guards/shape-bounds.ts';
 import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { compileSubgraph } from '../pipeline.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { changedBy } from '../traces/recipes.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
 import { type DocumentAt, programsForEverySize } from './every-size.ts';
 import { expectKnownShapes } from './known-shapes.ts';
 import { notSavable } from './not-savable.ts';
 import { Places } from './places.ts';
 import { EntryWriter } from './save-entry.ts';
 import { savedGuards } from './save-guards.ts';
-
-/** A captured function with what was compiled for it. */
-export interface CompiledFunction {
-  readonly name: string;
-  readonly inputSpec: readonly InputSpec[] | null;
-  readonly entries: readonly GuardedEntry[];
-  /** Traces that serve other sizes than those of calls. */
-  readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
-  readonly memory: MemoryOptions;
-  readonly promised: ShapeBounds;
-  /** The frame of a call without arguments, and how many are bound. */
-  readonly frames: readonly Frame[];
-  readonly bound: number;
-}
 
 /**
  * What a file holds of a captured function: each program that was compiled for it so far and whose

@@ -3,7 +3,7 @@
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/identity.ts';
+import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';
 import { sameLayout } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 

@@ -171,14 +171,6 @@ const knownGroups: readonly (readonly string[])[] = [
   ['runtime/device/gpu', 'runtime/device/gpu/codegen'],
   ['runtime/onnx', 'runtime/onnx/ops'],
   [
-    'runtime/program',
-    'runtime/program/fused',
-    'runtime/program/verify',
-    'runtime/run-program',
-    'runtime/run-program/backend',
-    'runtime/run-program/control',
-  ],
-  [
     'src/3-trace/autograd',
     'src/3-trace/control-flow',
     'src/3-trace/control-flow/lists',
@@ -193,16 +185,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'src/3-trace/values',
     'src/3-trace/values/objects',
   ],
-  [
-    'src/5-optimize',
-    'src/5-optimize/fuse',
-    'src/5-optimize/join-calls',
-    'src/5-optimize/recompute',
-    'src/5-optimize/slices',
-  ],
-  ['src/7-plan', 'src/7-plan/order'],
-  ['src/cli', 'src/cli/check', 'src/cli/compare', 'src/cli/init'],
-  ['src/dispatch', 'src/explain', 'src/lab', 'src/save'],
   ['src/export/onnx', 'src/export/onnx/ops'],
   ['src/export/stablehlo', 'src/export/stablehlo/ops'],
 ];

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DataError } from '../../runtime/errors/errors.ts';
 import { compareFile } from '../../src/cli/compare/compare-file.ts';
-import { loadFunction } from '../../src/cli/load-function.ts';
-import { packageVersion } from '../../src/cli/package-version.ts';
+import { loadFunction } from '../../src/cli/files/load-function.ts';
+import { packageVersion } from '../../src/cli/files/package-version.ts';
+import { writeOutput } from '../../src/cli/files/write-output.ts';
 import { errorText } from '../../src/cli/report-error.ts';
-import { writeOutput } from '../../src/cli/write-output.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;

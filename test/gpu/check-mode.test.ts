@@ -9,7 +9,7 @@ import {
   seed,
   type Tensor,
 } from '../../runtime/index.ts';
-import { after, type Pass } from '../../src/5-optimize/pass.ts';
+import { after, type Pass } from '../../src/5-optimize/facts/pass.ts';
 import { passes } from '../../src/5-optimize/passes.ts';
 import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

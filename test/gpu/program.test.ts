@@ -4,7 +4,7 @@ import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { Executable } from '../../runtime/run-program/executor.ts';
-import { Scope } from '../../runtime/run-program/scope.ts';
+import { Scope } from '../../runtime/run-program/scope/scope.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { codeForScript, escapeHtml, jsonForScript } from '../../src/lab/html.ts';
+import { codeForScript, escapeHtml, jsonForScript } from '../../src/explain/html.ts';
 import { type MemoryReport, renderReport } from '../../src/lab/report.ts';
 import { timelineOf } from './timelines.ts';
 

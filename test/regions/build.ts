@@ -8,7 +8,7 @@ import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { capturedByAny, RegionBuilder } from '../../src/3-trace/control-flow/region-builder.ts';
 import type { Surroundings } from '../../src/3-trace/state/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';
-import { normalize } from '../../src/5-optimize/normalize.ts';
+import { normalize } from '../../src/5-optimize/cleanup/normalize.ts';
 import type { Tensor } from '../../src/index.ts';
 import { compileSubgraph } from '../../src/pipeline.ts';
 import { appendControl } from '../../src/regions/append-control.ts';

@@ -7,7 +7,7 @@ import { extentOf, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { PlacedSpans } from '../placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
 import type { ValueId } from '../program.ts';
-import { verifyAttrs } from '../verify-attrs.ts';
+import { verifyAttrs } from './verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
 import { verifyParts } from './verify-parts.ts';

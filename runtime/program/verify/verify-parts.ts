@@ -2,7 +2,7 @@ import { presentView } from '../../ops/core/symbolic-attrs.ts';
 import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
 import { resultOf } from '../fused/fused-op.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
-import { verifyAttrs } from '../verify-attrs.ts';
+import { verifyAttrs } from './verify-attrs.ts';
 import type { Fail } from './verify-failure.ts';
 
 /** Holds that every part of a fused op infers what its values are declared as, and takes its attributes. */

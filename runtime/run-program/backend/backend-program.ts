@@ -3,11 +3,11 @@ import type { Device } from '../../device/device.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
 import type { Attrs } from '../../ops/core/define-op.ts';
+import type { Backend, CompiledProgram, RunningSteps } from '../../program/backend.ts';
 import type { Plan, Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
-import type { Scope, Slot } from '../scope.ts';
-import type { Backend, CompiledProgram, RunningSteps } from './backend.ts';
+import type { Action } from '../scope/action.ts';
+import type { Scope, Slot } from '../scope/scope.ts';
 
 /** What the executor knows of a step that a backend may compute. */
 export interface ComputableStep {

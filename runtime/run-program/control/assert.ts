@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
+import type { Action } from '../scope/action.ts';
 
 /** A check of the user's has failed. Whoever runs the program runs the user's code instead, which throws. */
 export class FailedCheck extends ArgumentError {}

@@ -2,7 +2,7 @@ import { assertNever } from '../../errors/invariant.ts';
 import type { ControlForm } from '../../ops/core/define-op.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action, BindPlan } from '../action.ts';
+import type { Action, BindPlan } from '../scope/action.ts';
 import { compileAssert } from './assert.ts';
 import { compileCall, compileCallBackward } from './call.ts';
 import { compileCond, compileCondBackward } from './cond.ts';

@@ -1,6 +1,6 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action, BindPlan } from '../action.ts';
+import type { Action, BindPlan } from '../scope/action.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 import { handedOver } from './handed-over.ts';

@@ -4,7 +4,7 @@ import { Holder } from '../../memory/holder.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../tensor/shape.ts';
-import type { Action } from '../action.ts';
+import type { Action } from '../scope/action.ts';
 
 /** The size of a tensor whose shape only the run knows, as a number of the program. */
 export function compileDimension({ op }: Step, values: ValueTable): Action {

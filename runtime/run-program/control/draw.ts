@@ -3,8 +3,8 @@ import { drawnBy } from '../../program/control-ops.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../tensor/shape.ts';
-import type { Action } from '../action.ts';
-import type { Slot } from '../scope.ts';
+import type { Action } from '../scope/action.ts';
+import type { Slot } from '../scope/scope.ts';
 
 /** Reads the seed and the place in the stream, which waits for the device, and draws from there. */
 export function compileDraw({ op }: Step, values: ValueTable): Action {

@@ -7,7 +7,7 @@ import { opNamed } from '../../ops/core/define-op.ts';
 import { elementSpec } from '../../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
-import { Slot } from '../scope.ts';
+import { Slot } from '../scope/scope.ts';
 
 /** Fills slots with one number, of one meta. */
 export class Filled {

@@ -1,5 +1,5 @@
 import type { Step } from '../../program/plan.ts';
-import { Slot } from '../scope.ts';
+import { Slot } from '../scope/scope.ts';
 
 /** Per operand of a control op: it dies with the op, which reads it in one place: its share goes inside. */
 export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {

@@ -2,7 +2,7 @@ import { Holder } from '../../memory/holder.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
+import type { Action } from '../scope/action.ts';
 
 /** Reads the numbers, which waits for the device, and puts what the host's function answers back there. */
 export function compileHostNumber({ op }: Step, values: ValueTable): Action {

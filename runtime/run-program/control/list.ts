@@ -4,9 +4,9 @@ import type { Holder } from '../../memory/holder.ts';
 import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
-import { ownPlace } from '../identity.ts';
-import type { Slot } from '../scope.ts';
+import type { Action } from '../scope/action.ts';
+import { ownPlace } from '../scope/identity.ts';
+import type { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 

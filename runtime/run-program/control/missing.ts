@@ -1,7 +1,7 @@
 import { isThere } from '../../program/missing-gradients.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
+import type { Action } from '../scope/action.ts';
 import { Filled } from './gradients.ts';
 
 /** Ops that look at whether a gradient is there. */

@@ -5,8 +5,8 @@ import { type TextPart, textWith } from '../../program/number-text.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import type { Action } from '../action.ts';
-import type { Slot } from '../scope.ts';
+import type { Action } from '../scope/action.ts';
+import type { Slot } from '../scope/scope.ts';
 import { type Line, writeLine } from './lines.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';

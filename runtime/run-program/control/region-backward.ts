@@ -1,6 +1,6 @@
 import type { BackwardPart, Plan } from '../../program/plan.ts';
-import type { Runnable } from '../action.ts';
-import type { Scope, Slot } from '../scope.ts';
+import type { Runnable } from '../scope/action.ts';
+import type { Scope, Slot } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 
 /** The backward program of a region, in one of its two plans. */

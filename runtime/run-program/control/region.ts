@@ -1,8 +1,8 @@
 import type { Holder } from '../../memory/holder.ts';
 import type { ListItem } from '../../memory/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
-import type { BindPlan, Runnable } from '../action.ts';
-import { type Scope, ScopePool, type Slot } from '../scope.ts';
+import type { BindPlan, Runnable } from '../scope/action.ts';
+import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 
 /** A planned region with the scopes it runs in; the op that undoes it goes on in the same scopes. */
 export class RegionRun {

@@ -1,6 +1,6 @@
 import type { Device } from '../../device/device.ts';
 import { Holder } from '../../memory/holder.ts';
-import type { Scope } from '../scope.ts';
+import type { Scope } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 
 /** One run of a region: between forward and backward its scope holds what backward reads. */

@@ -1,7 +1,7 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action, BindPlan } from '../action.ts';
-import { Slot } from '../scope.ts';
+import type { Action, BindPlan } from '../scope/action.ts';
+import { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 import { handedOver, takeFrom } from './handed-over.ts';

@@ -1,8 +1,8 @@
 import { TensorList } from '../../memory/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
-import type { Slot } from '../scope.ts';
+import type { Action } from '../scope/action.ts';
+import type { Slot } from '../scope/scope.ts';
 import type { Decider } from './decider.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { onAnyPath } from './untaken-paths.ts';

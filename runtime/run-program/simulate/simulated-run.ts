@@ -7,7 +7,7 @@ import type { ValueId, ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { Tape } from '../control/tape.ts';
 import type { Executable } from '../executor.ts';
-import { type Scope, ScopePool, type Slot } from '../scope.ts';
+import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 import { countedExecutable, countedValues } from './counted-plan.ts';
 import type { Decider } from './decider.ts';
 import { Simulation } from './simulation.ts';

@@ -2,7 +2,7 @@ import { InvariantError } from '../../errors/invariant.ts';
 import { events } from '../../memory/events.ts';
 import { spans } from '../../profiler/spans.ts';
 import { decided } from '../control/decisions.ts';
-import type { Slot } from '../scope.ts';
+import type { Slot } from '../scope/scope.ts';
 import type { Decider } from './decider.ts';
 
 /** Sees a control op of the program itself, not of its regions: `run` is to be called once. */

@@ -3,7 +3,7 @@ import { Holder } from '../../memory/holder.ts';
 import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import { Tape } from '../control/tape.ts';
-import type { Scope } from '../scope.ts';
+import type { Scope } from '../scope/scope.ts';
 import { UnknownTape } from './unknown-values.ts';
 
 /** One value of a scope. */

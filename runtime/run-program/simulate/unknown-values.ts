@@ -8,7 +8,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { type Shape, sizeOf } from '../../tensor/shape.ts';
 import { Tape } from '../control/tape.ts';
-import type { Slot } from '../scope.ts';
+import type { Slot } from '../scope/scope.ts';
 
 /** The tape of a control op that isn't simulated. */
 export class UnknownTape extends Tape {}

@@ -9,10 +9,10 @@ import { ListMark, TensorList } from '../../memory/tensor-list.ts';
 import type { GivenOperand } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { Action } from '../action.ts';
 import { FailedCheck } from '../control/assert.ts';
 import { handedToCall } from '../control/handed-over.ts';
-import type { Slot } from '../scope.ts';
+import type { Action } from '../scope/action.ts';
+import type { Slot } from '../scope/scope.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { operandReader, putUnknown, UnknownTape } from './unknown-values.ts';
 

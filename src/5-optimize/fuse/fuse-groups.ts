@@ -1,6 +1,6 @@
 import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { PassContext, Staged } from '../pass.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
 import { gradientSources } from './gradient-sources.ts';
 import type { Group, GroupOptions } from './groups.ts';
 

@@ -1,5 +1,5 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
-import type { PassContext, Staged } from '../pass.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups, writeGroups } from './fuse-groups.ts';
 import { findGroups } from './groups.ts';
 import { PointwiseRules } from './pointwise-groups.ts';

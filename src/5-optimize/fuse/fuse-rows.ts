@@ -1,5 +1,5 @@
 import type { ProgramOp } from '../../../runtime/program/program.ts';
-import type { PassContext, Staged } from '../pass.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import { findGroups } from './groups.ts';
 import { RowRules } from './row-groups.ts';

@@ -1,4 +1,4 @@
-import type { PassContext, Staged } from '../pass.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import { listGroups } from './list-groups.ts';
 

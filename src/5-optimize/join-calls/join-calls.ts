@@ -4,7 +4,7 @@ import { callBackwardOp, callOp, hasEffect } from '../../../runtime/program/cont
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { recordedAs } from '../../regions/append-call.ts';
 import { joinedCall } from '../../regions/joined-call.ts';
-import { normalize } from '../normalize.ts';
+import { normalize } from '../cleanup/normalize.ts';
 import { type CallGroup, callGroups } from './call-groups.ts';
 import { joinedBackward } from './join-backward.ts';
 import { type WiredGroup, wired } from './joined-ops.ts';

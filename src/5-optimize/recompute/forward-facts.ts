@@ -3,7 +3,7 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
-import { ProgramFacts } from '../program-facts.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 import { opWork } from './op-work.ts';
 
 /** What is asked of a program with its backward when some of forward is to be computed again. */

@@ -1,5 +1,5 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
-import type { PassContext, Staged } from '../pass.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
 import { ForwardFacts } from './forward-facts.ts';
 import { forwardOfStep } from './forward-of-step.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';

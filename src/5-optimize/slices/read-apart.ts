@@ -3,8 +3,8 @@ import { hasChangingAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { eliminateDeadCode } from '../dead-code.ts';
-import { ProgramFacts } from '../program-facts.ts';
+import { eliminateDeadCode } from '../cleanup/dead-code.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 

@@ -1,7 +1,7 @@
 import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { ProgramFacts } from '../program-facts.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 import { type Cut, sliceWay, type Way } from './rules.ts';
 
 /** What is to be cut, into how many parts. */

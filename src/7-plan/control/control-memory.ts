@@ -2,7 +2,7 @@ import type { Holder } from '../../../runtime/memory/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
-import type { Slot } from '../../../runtime/run-program/scope.ts';
+import type { Slot } from '../../../runtime/run-program/scope/scope.ts';
 import {
   type EnteringAlone,
   heldBy,

@@ -5,10 +5,10 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape } from '../../../runtime/tensor/shape.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
-import type { Storage } from '../storages.ts';
 import { AccessOrder } from './accesses.ts';
 import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
 import { movableOps } from './movable.ts';
+import type { Storage } from './storages.ts';
 
 /** The ops whose order is searched by number, 0 to n − 1 in the order of the source; an order is a permutation. */
 export type OpIndex = number;

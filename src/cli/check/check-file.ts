@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { loadFunction } from '../load-function.ts';
+import { loadFunction } from '../files/load-function.ts';
 import { capturedModes, eager, type Mode } from './modes.ts';
 import { judge, type ModeDifference, seeMode } from './processes.ts';
 import { reduce } from './reduce.ts';

@@ -5,7 +5,7 @@ import { isRefused } from '../../3-trace/variables/code-of.ts';
 import { Captured } from '../../dispatch/captured-function.ts';
 import { codeOf } from '../../dispatch/code-cache.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
-import { importFile, loadFunction } from '../load-function.ts';
+import { importFile, loadFunction } from '../files/load-function.ts';
 import type { Mode } from './modes.ts';
 import { type Observed, observe } from './observe.ts';
 

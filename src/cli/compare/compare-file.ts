@@ -5,8 +5,8 @@ import { renderComparison } from '../../lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
 import { ablations, ways } from '../../lab/compare/ways.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';
-import { importFile } from '../load-function.ts';
-import { writeOutput } from '../write-output.ts';
+import { importFile } from '../files/load-function.ts';
+import { writeOutput } from '../files/write-output.ts';
 import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
 import { type SweepOptions, settingsOf } from './settings.ts';
 

@@ -7,7 +7,7 @@ import { invariant } from '../../../runtime/errors/invariant.ts';
 import { measureWay, type WayResult } from '../../lab/compare/measure.ts';
 import { ablations, settingWay, type Way, ways } from '../../lab/compare/ways.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';
-import { importFile } from '../load-function.ts';
+import { importFile } from '../files/load-function.ts';
 import type { WayAnswer, WayRequest } from './own-process.ts';
 
 async function measure({ file, device: name, way, ...options }: WayRequest): Promise<WayResult> {

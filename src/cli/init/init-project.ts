@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../files/package-version.ts';
 import { templates } from './templates.ts';
 
 interface InitOptions {

@@ -3,7 +3,7 @@
 import { expect, it, vi } from 'vitest';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { TostaticError } from '../../../runtime/index.ts';
-import type { Pass } from '../../../src/5-optimize/pass.ts';
+import type { Pass } from '../../../src/5-optimize/facts/pass.ts';
 import { passes } from '../../../src/5-optimize/passes.ts';
 import { errorClasses } from '../../../src/explain/diagnostics.ts';
 import {

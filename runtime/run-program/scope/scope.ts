@@ -1,6 +1,6 @@
-import type { Operand } from '../device/device.ts';
-import { invariant } from '../errors/invariant.ts';
-import type { Holder } from '../memory/holder.ts';
+import type { Operand } from '../../device/device.ts';
+import { invariant } from '../../errors/invariant.ts';
+import type { Holder } from '../../memory/holder.ts';
 import { ownPlace } from './identity.ts';
 
 /** A value's place in a scope: an owner of its holder while the value is alive. */

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import '../../runtime/index.ts';
-import { ArgumentError, DataError, type ErrorFacts } from '../../runtime/errors/errors.ts';
-import type { UserPosition } from '../../runtime/errors/position.ts';
-import type { AnyFunction } from '../1-capture/capture.ts';
+import '../../../runtime/index.ts';
+import { ArgumentError, DataError, type ErrorFacts } from '../../../runtime/errors/errors.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { AnyFunction } from '../../1-capture/capture.ts';
 
 export interface LoadedFunction {
   readonly fn: AnyFunction;

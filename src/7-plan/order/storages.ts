@@ -1,4 +1,4 @@
-import type { ValueId } from '../../runtime/program/program.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
 
 /** One piece of memory while a program runs, as the planner follows it: who holds it, and its size. */
 export interface Storage {

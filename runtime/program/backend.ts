@@ -1,8 +1,8 @@
-import type { Device } from '../../device/device.ts';
-import { ArgumentError } from '../../errors/errors.ts';
-import type { Attrs } from '../../ops/core/define-op.ts';
-import type { Plan } from '../../program/plan.ts';
-import type { Program, ValueId } from '../../program/program.ts';
+import type { Device } from '../device/device.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { Attrs } from '../ops/core/define-op.ts';
+import type { Plan } from './plan.ts';
+import type { Program, ValueId } from './program.ts';
 
 /**
  * Runs planned programs in place of the executor's list of kernel calls: forward and backward programs, and those

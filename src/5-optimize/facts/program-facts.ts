@@ -1,9 +1,9 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
-import { aliasOp } from '../../runtime/program/alias-op.ts';
-import { ValueGroups } from '../../runtime/program/memory-groups.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { ViewBases } from '../../runtime/program/view-bases.ts';
-import { writtenOperands } from '../../runtime/program/writes.ts';
+import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { aliasOp } from '../../../runtime/program/alias-op.ts';
+import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { ViewBases } from '../../../runtime/program/view-bases.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 
 /** What rewriting rules ask of a straight-line program. Ops are named by their index. */
 export class ProgramFacts {

@@ -1,5 +1,5 @@
-import type { Plan } from '../program/plan.ts';
-import type { ValueId, ValueTable } from '../program/program.ts';
+import type { Plan } from '../../program/plan.ts';
+import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Scope, Slot } from './scope.ts';
 
 /** What runs for one step, over the slots of a scope and the host's numbers of the run. */

@@ -1,7 +1,7 @@
-import { attrProblem } from '../ops/core/attr-rules.ts';
-import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import type { Fail } from './verify/verify-failure.ts';
+import { attrProblem } from '../../ops/core/attr-rules.ts';
+import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import type { Fail } from './verify-failure.ts';
 
 /** Attributes are what the op declares of them; what kernels rely on beyond shapes and dtypes holds. */
 export function verifyAttrs(

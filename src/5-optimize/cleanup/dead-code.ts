@@ -1,6 +1,6 @@
-import { hasEffect } from '../../runtime/program/control-ops.ts';
-import type { JointProgram, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { Staged } from './pass.ts';
+import { hasEffect } from '../../../runtime/program/control-ops.ts';
+import type { JointProgram, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Staged } from '../facts/pass.ts';
 
 /**
  * Drops ops whose outputs nobody reads. Ops are pure, so only `needed` values and their sources count;

@@ -1,6 +1,6 @@
-import type { Program, ValueId } from '../../runtime/program/program.ts';
-import type { MemoryOptions } from '../programs/memory-options.ts';
-import { finish, type Steps } from '../programs/steps.ts';
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { MemoryOptions } from '../../programs/memory-options.ts';
+import { finish, type Steps } from '../../programs/steps.ts';
 
 /**
  * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;

@@ -1,4 +1,4 @@
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { eliminateDeadCode } from './dead-code.ts';
 
 /** In: a program as it was traced. Out: the same without dead ops, values numbered in order. */
