@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { checkedNumerics, chooseNumerics, type Numerics } from '../numerics/math.ts';
 import { pool } from './cpu/threads/pool.ts';
 import { deviceNamed } from './current.ts';
 import type { Device } from './device.ts';
@@ -6,6 +7,11 @@ import type { Device } from './device.ts';
 export interface InitOptions {
   /** How many threads compute on the CPU; by default TOSTATIC_THREADS, or one per core up to 8. */
   readonly threads?: number;
+  /**
+   * `portable`: the same bits in every engine, with no fused multiply-add and none of `Math`'s functions. Chosen
+   * before the first op; by default TOSTATIC_NUMERICS, or `default`.
+   */
+  readonly numerics?: Numerics;
   /** Takes a GPU that is emulated on the CPU: slow, for tests. */
   readonly allowSoftware?: boolean;
   /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
@@ -15,9 +21,13 @@ export interface InitOptions {
 /**
  * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
  * `cpu:1` is a second device that the CPU computes, with memory statistics of its own. Throws DeviceError when
- * there is no adapter, and ArgumentError for a number of threads that isn't 1 to 16.
+ * there is no adapter, ArgumentError for a number of threads that isn't 1 to 16,
+ * and DeviceError for numerics that differ from those of kernels that exist.
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
+  if (options.numerics !== undefined) {
+    chooseNumerics(checkedNumerics(options.numerics, 'init'));
+  }
   if (options.threads !== undefined) {
     pool.threads = options.threads;
     await pool.ready();

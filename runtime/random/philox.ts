@@ -1,3 +1,5 @@
+import { math } from '../numerics/math.ts';
+
 /**
  * Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3" (SC 2011). Number i of a stream is a pure function of (seed, i): lane
@@ -85,9 +87,9 @@ export function uniformsToNormals(
 ): void {
   for (let i = start; i < end; i += 2) {
     // 1 − u is never 0.
-    const radius = Math.sqrt(-2 * Math.log(1 - numbers[i]!));
+    const radius = Math.sqrt(-2 * math.log(1 - numbers[i]!));
     const angle = 2 * Math.PI * numbers[i + 1]!;
-    numbers[i] = radius * Math.cos(angle);
-    numbers[i + 1] = radius * Math.sin(angle);
+    numbers[i] = radius * math.cos(angle);
+    numbers[i + 1] = radius * math.sin(angle);
   }
 }

@@ -1,3 +1,4 @@
+import { describeNumerics } from '../../runtime/device/cpu/numerics-report.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
 import type { SortKey } from '../../runtime/profiler/rows.ts';
@@ -31,6 +32,7 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
   await run(warmup);
   const { profile: recorded } = await profile(() => run(calls));
   process.stdout.write(`${recorded.report({ sort: options.sort as SortKey, limit })}\n`);
+  process.stdout.write(`\nCPU numerics: ${describeNumerics()}\n`);
   if (options.trace) writeOutput(options.trace, JSON.stringify(recorded.trace()));
   if (options.json) writeOutput(options.json, `${JSON.stringify(recorded)}\n`);
 }

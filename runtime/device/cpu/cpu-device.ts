@@ -2,6 +2,7 @@ import { InvariantError } from '../../errors/invariant.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { poisonByte } from '../../memory/poison.ts';
+import { fixNumerics } from '../../numerics/math.ts';
 import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
 import type { KernelName } from '../../ops/core/kernel-names.ts';
 import { copying } from '../../profiler/copying.ts';
@@ -65,6 +66,7 @@ export class CpuDevice implements Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch {
+    fixNumerics();
     const { kernel } = op;
     switch (kernel.kind) {
       case 'pointwise':

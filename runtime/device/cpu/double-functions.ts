@@ -1,3 +1,4 @@
+import { math } from '../../numerics/math.ts';
 import type { BinaryFn, DoubleFn, UnaryFn } from '../../ops/expr/expr.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { BinaryFn, DoubleFn, UnaryFn } from '../../ops/expr/expr.ts';
  * from 2.5 on the complement is e^(−x²)/√π · 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from its innermost term
  * outwards.
  */
-export function errorFunction(x: number, complement: boolean): number {
+export function errorFunction(x: number, complement: boolean, exp: (x: number) => number): number {
   if (Number.isNaN(x)) return x;
   const magnitude = Math.abs(x);
   if (magnitude < 2.5) {
@@ -19,20 +20,15 @@ export function errorFunction(x: number, complement: boolean): number {
       term *= (2 * x * x) / (2 * n + 1);
       sum += term;
     }
-    const erf = (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+    const erf = (2 / Math.sqrt(Math.PI)) * exp(-x * x) * sum;
     return complement ? 1 - erf : erf;
   }
   let tail = 0;
   for (let n = 100; n > 0; n--) tail = n / 2 / (magnitude + tail);
-  const rest = Math.exp(-magnitude * magnitude) / Math.sqrt(Math.PI) / (magnitude + tail);
+  const rest = exp(-magnitude * magnitude) / Math.sqrt(Math.PI) / (magnitude + tail);
   if (!complement) return Math.sign(x) * (1 - rest);
   if (x > 0) return x === Infinity ? 0 : rest;
   return 1 - Math.sign(x) * (1 - rest);
-}
-
-/** 1 to any power is 1, and so is −1 to an infinite one, as in C. */
-export function power(x: number, y: number): number {
-  return x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y;
 }
 
 export type DoubleFunction =
@@ -43,30 +39,13 @@ export type DoubleFunction =
 /** Of one number or two, as its `length` says. */
 type NumberFunction = (x: number, y: number) => number;
 
-/** What JavaScript computes for float64, where WebAssembly has no instruction. */
-export const doubleFunctions: { readonly [F in DoubleFunction]: NumberFunction } = {
-  exp: Math.exp,
-  exp2: (x) => 2 ** x,
-  log: Math.log,
-  log2: Math.log2,
-  tanh: Math.tanh,
-  sin: Math.sin,
-  cos: Math.cos,
-  pow: power,
-  rem: (x, y) => x % y,
-  tan: Math.tan,
-  asin: Math.asin,
-  acos: Math.acos,
-  atan: Math.atan,
-  atan2: Math.atan2,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
-  asinh: Math.asinh,
-  acosh: Math.acosh,
-  atanh: Math.atanh,
-  expm1: Math.expm1,
-  log1p: Math.log1p,
-  log10: Math.log10,
-  erf: (x) => errorFunction(x, false),
-  erfc: (x) => errorFunction(x, true),
-};
+/** The functions of float64 for which WebAssembly has no instruction, by the numerics in force. */
+export function doubleFunctions(): { readonly [F in DoubleFunction]: NumberFunction } {
+  const { exp } = math;
+  return {
+    ...math,
+    rem: (x, y) => x % y,
+    erf: (x) => errorFunction(x, false, exp),
+    erfc: (x) => errorFunction(x, true, exp),
+  };
+}

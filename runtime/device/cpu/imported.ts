@@ -1,11 +1,11 @@
-import { power } from './double-functions.ts';
+import { math } from '../../numerics/math.ts';
 
 /** Functions in JavaScript, also for generated kernels where WebAssembly has no instruction. */
 export const imported = {
-  pow: power,
+  pow: (x: number, y: number): number => math.pow(x, y),
   rem: (x: number, y: number): number => x % y,
-  sin: (x: number): number => Math.sin(x),
-  cos: (x: number): number => Math.cos(x),
+  sin: (x: number): number => math.sin(x),
+  cos: (x: number): number => math.cos(x),
   /** By squaring, modulo 2^32; a negative power of anything but ±1 is 0. */
   intPow: (x: number, y: number): number => {
     if (y < 0) return x === 1 ? 1 : x === -1 ? (y & 1 ? -1 : 1) : 0;

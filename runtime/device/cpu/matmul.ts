@@ -36,9 +36,9 @@ const leastSide = 64;
 function partSides({ m, n, k }: Sizes): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
   const term = k * perTerm;
-  // The longer side is halved, so that parts stay square; columns end where tiles do.
+  // The longer side is halved, so that parts stay square; rows and columns end where tiles do.
   while (rows * columns * term >= 2 * leastPart && Math.max(rows, columns) >= 2 * leastSide) {
-    if (rows > columns) rows = Math.ceil(rows / 2 / 4) * 4;
+    if (rows > columns) rows = Math.ceil(rows / 2 / 12) * 12;
     else columns = Math.ceil(columns / 2 / 8) * 8;
   }
   return [rows, columns];

@@ -17,9 +17,9 @@ export const tileAt = 4096;
 export const rowTableAt = 8192;
 export const columnTableAt = 12288;
 export const weightLaneTableAt = 16384;
-/** Packed panels of a matrix product. */
+/** Packed panels of a matrix product; one of A has 132 rows and what its packer writes past the last one. */
 export const panelAAt = 32768;
-export const panelABytes = 128 * 1024;
+export const panelABytes = 132 * 1024 + 64;
 export const panelBAt = panelAAt + panelABytes;
 export const panelBBytes = 512 * 1024;
 /** The padded part of an image that a block of a convolution reads. */

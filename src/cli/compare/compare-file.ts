@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { describeNumerics } from '../../../runtime/device/cpu/numerics-report.ts';
 import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
 import type { WayResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
@@ -66,6 +67,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
       ['device', options.device],
       ['size', options.size],
       ['Node', process.version],
+      ['CPU numerics', describeNumerics()],
     ] as const;
     const title = basename(file).replace(/\.[^.]*$/, '');
     writeOutput(options.html, renderComparison({ title, facts, results, problems }));

@@ -1,6 +1,7 @@
 /** Linear systems, inverses and determinants by Gaussian elimination, in float64 whatever the dtype. */
 
 import { ArgumentError } from '../../../errors/errors.ts';
+import { math } from '../../../numerics/math.ts';
 import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
@@ -198,7 +199,7 @@ export const logAbsDet: KernelFactory = ([x], [out, signs]) => {
       for (let i = 0; i < factors.rank; i++) {
         const pivot = factors.lu[i * n + i]!;
         sign *= Math.sign(pivot);
-        sum += Math.log(Math.abs(pivot));
+        sum += math.log(Math.abs(pivot));
       }
       data[to + m] = sum;
       data[signsAt + m] = sign;

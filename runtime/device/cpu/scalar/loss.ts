@@ -1,4 +1,5 @@
 import { ArgumentError } from '../../../errors/errors.ts';
+import { math } from '../../../numerics/math.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { roundingOf } from './reduce.ts';
@@ -101,7 +102,7 @@ export const crossEntropyGrad: KernelFactory = ([, target, logProbs], [dx]) => {
     eachLabel(indexOf(labels!, 'int32'), n, classes, (row, label) => {
       const sum = label === null ? 0 : own + 0;
       for (let i = 0, at = row * classes; i < classes; i++, at++) {
-        const part = round(round(Math.exp(data[from + at]!)) * sum);
+        const part = round(round(math.exp(data[from + at]!)) * sum);
         data[into + at] = (i === label ? own : 0) - part;
       }
     });

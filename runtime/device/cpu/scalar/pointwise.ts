@@ -1,4 +1,5 @@
 import { InvariantError } from '../../../errors/invariant.ts';
+import { math } from '../../../numerics/math.ts';
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
@@ -45,14 +46,14 @@ function roundHalfEven(x: number): number {
 const floatUnary: { readonly [F in UnaryFn]: (x: number) => number } = {
   neg: (x) => -x,
   abs: Math.abs,
-  exp: Math.exp,
-  log: Math.log,
+  exp: (x) => math.exp(x),
+  log: (x) => math.log(x),
   sqrt: Math.sqrt,
-  tanh: Math.tanh,
-  sin: Math.sin,
-  cos: Math.cos,
-  exp2: (x) => 2 ** x,
-  log2: Math.log2,
+  tanh: (x) => math.tanh(x),
+  sin: (x) => math.sin(x),
+  cos: (x) => math.cos(x),
+  exp2: (x) => math.exp2(x),
+  log2: (x) => math.log2(x),
   floor: Math.floor,
   ceil: Math.ceil,
   trunc: Math.trunc,
@@ -164,7 +165,7 @@ class ClosureBuilder {
       }
       case 'double': {
         const [x, y] = expr.operands.map((operand) => this.build(operand, 'f64'));
-        const fn = doubleFunctions[expr.fn];
+        const fn = doubleFunctions()[expr.fn];
         return () => fn(x!(), y ? y() : 0);
       }
       case 'precision':

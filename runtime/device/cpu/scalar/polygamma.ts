@@ -1,3 +1,4 @@
+import { math } from '../../../numerics/math.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
@@ -20,10 +21,10 @@ function hurwitzZeta(s: number, a: number): number {
   let at = a;
   for (; at < 12; at++) {
     if (at === 0) return Number.POSITIVE_INFINITY;
-    sum += at ** -s;
+    sum += math.pow(at, -s);
   }
-  let term = at ** -s;
-  sum += at ** (1 - s) / (s - 1) + term / 2;
+  let term = math.pow(at, -s);
+  sum += math.pow(at, 1 - s) / (s - 1) + term / 2;
   let factor = s;
   term /= at;
   bernoulli.forEach((own, j) => {
@@ -65,10 +66,10 @@ export const polygamma: KernelFactory = ([x], [out], { order }) => {
     if (!(at < 0)) return factor * hurwitzZeta(n + 1, at);
     const beside = at - Math.round(at);
     if (beside === 0) return factor * Number.POSITIVE_INFINITY;
-    const cotangent = 1 / Math.tan(Math.PI * beside);
+    const cotangent = 1 / math.tan(Math.PI * beside);
     const slope = polynomial.reduceRight((sum, own) => sum * cotangent + own, 0);
     const mirrored = (n % 2 === 0 ? 1 : -1) * factor * hurwitzZeta(n + 1, 1 - at);
-    return mirrored - Math.PI ** (n + 1) * slope;
+    return mirrored - math.pow(Math.PI, n + 1) * slope;
   };
   return ([source], [target]) => {
     const data = heap.view(dtype);

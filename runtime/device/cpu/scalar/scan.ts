@@ -1,3 +1,4 @@
+import { math } from '../../../numerics/math.ts';
 import { dtypes, type TypedArray } from '../../../tensor/dtype.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
@@ -110,14 +111,14 @@ export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) =
   for (let n = 0; n < size; n++) {
     const value = x![from! + n * step]!;
     if (value > largest) {
-      sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * Math.exp(largest - value);
+      sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * math.exp(largest - value);
       largest = value;
     }
     if (Number.isNaN(value)) sum = Number.NaN;
     else if (value === largest) sum += 1;
-    else sum += Math.exp(value - largest);
+    else sum += math.exp(value - largest);
     // An infinite largest must not meet itself in a logarithm of NaN.
-    out![to! + n * step] = Number.isNaN(sum) ? sum : largest + Math.log(sum || 1);
+    out![to! + n * step] = Number.isNaN(sum) ? sum : largest + math.log(sum || 1);
   }
 });
 
@@ -130,9 +131,9 @@ export const logcumsumexpGrad = alongRows(
       for (let n = size - 1; n >= 0; n--) {
         const own = out![fromOut! + n * step]!;
         const gradient = dy![fromDy! + n * step]!;
-        rest = n === size - 1 ? gradient : rest * Math.exp(own - anchor) + gradient;
+        rest = n === size - 1 ? gradient : rest * math.exp(own - anchor) + gradient;
         anchor = own;
-        const share = Math.exp(x![fromX! + n * step]! - anchor);
+        const share = math.exp(x![fromX! + n * step]! - anchor);
         dx![to! + n * step] = share === 0 ? 0 : rest * share;
       }
     },

@@ -1,3 +1,4 @@
+import { math } from '../../../numerics/math.ts';
 import type { TypedArray } from '../../../tensor/dtype.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
@@ -40,9 +41,9 @@ export const logSoftmax = byRow((data, [from, to], length, round) => {
   const max = rowMax(data, from!, length);
   let sum = 0;
   for (let i = 0; i < length; i++) {
-    sum = round(sum + round(Math.exp(round(data[from! + i]! - max))));
+    sum = round(sum + round(math.exp(round(data[from! + i]! - max))));
   }
-  const logSum = round(Math.log(sum));
+  const logSum = round(math.log(sum));
   for (let i = 0; i < length; i++) {
     data[to! + i] = round(data[from! + i]! - max) - logSum;
   }
@@ -52,7 +53,7 @@ export const softmax = byRow((data, [from, to], length, round) => {
   const max = rowMax(data, from!, length);
   let sum = 0;
   for (let i = 0; i < length; i++) {
-    const e = round(Math.exp(round(data[from! + i]! - max)));
+    const e = round(math.exp(round(data[from! + i]! - max)));
     data[to! + i] = e;
     sum = round(sum + e);
   }
@@ -63,7 +64,7 @@ export const logSoftmaxGrad = byRow((data, [dy, out, to], length, round) => {
   let sum = 0;
   for (let i = 0; i < length; i++) sum = round(sum + data[dy! + i]!);
   for (let i = 0; i < length; i++) {
-    const probability = round(Math.exp(data[out! + i]!));
+    const probability = round(math.exp(data[out! + i]!));
     data[to! + i] = data[dy! + i]! - round(probability * sum);
   }
 });

@@ -14,7 +14,7 @@ import {
   words,
 } from './control.ts';
 import type { startThread, ThreadHandle } from './worker.ts';
-import { workerFunctions } from './worker-functions.ts';
+import { isInWorkers } from './worker-functions.ts';
 
 export interface TeamOptions {
   /** Milliseconds after which a part that isn't done is taken for lost. */
@@ -194,7 +194,7 @@ export class Team {
   #publish(kernel: Kernel): void {
     const { code, imports, kernels } = moduleOf(kernel);
     const length = 8 + Math.ceil(code.length / 8) * 8;
-    const isUsable = [...imports].every((name) => workerFunctions.has(name));
+    const isUsable = [...imports].every(isInWorkers);
     const fits = this.#codeEnd + length <= codeAt + codeBytes;
     if (!isUsable || !fits) {
       for (const each of kernels) this.#ids.set(each, null);

@@ -1,3 +1,4 @@
+import { numerics } from '../../../numerics/math.ts';
 import { errorFunction } from '../double-functions.ts';
 
 /**
@@ -32,12 +33,18 @@ const functions: Readonly<Record<string, string>> = {
   pow64: power,
   rem64: '(x, y) => x % y',
   exp264: '(x) => 2 ** x',
-  erf64: '(x) => errorFunction(x, false)',
-  erfc64: '(x) => errorFunction(x, true)',
+  erf64: '(x) => errorFunction(x, false, Math.exp)',
+  erfc64: '(x) => errorFunction(x, true, Math.exp)',
   ...Object.fromEntries(mathNames.map((name) => [`${name}64`, `Math.${name}`])),
 };
 
-export const workerFunctions: ReadonlySet<string> = new Set(Object.keys(functions));
+/** Those that the engine computes the same way everywhere. */
+const exact = ['rem', 'rem64', 'intPow', 'intRem', 'intQuotient'];
+
+/** Whether threads have the function: with portable numerics, only those that need none of `Math`'s. */
+export function isInWorkers(name: string): boolean {
+  return numerics() === 'default' ? Object.hasOwn(functions, name) : exact.includes(name);
+}
 
 export const workerFunctionsText = `((errorFunction) => ({
 ${Object.entries(functions)

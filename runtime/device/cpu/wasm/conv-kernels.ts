@@ -529,9 +529,9 @@ function convolveWeightGrad(f: FunctionBuilder): void {
 
 export const convKernels = lazily(() =>
   compile({
-    packTableA: packTable(tileRows),
+    packTableA: packTable(tileRows()),
     packTableB: packTable(tileColumns),
-    packA: packStrided(tileRows),
+    packA: packStrided(tileRows()),
     multiplyPanels,
     copyPlanes,
     directRow,

@@ -10,6 +10,7 @@ import {
   store,
 } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { mulAdd } from './assembler/multiply-add.ts';
 
 /** Convolutions with few channels a group, where packing for a product would cost more than the product. */
 
@@ -117,7 +118,7 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
       overTaps(() => {
         sums.forEach((sum, i) => {
           loadVector(i, value);
-          f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), get(value))));
+          f.set(sum, mulAdd(get(factor), get(value), get(sum)));
         });
       });
       storeVectors(sums);
@@ -131,7 +132,7 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
     f.set(sum, f32x4(0));
     overTaps(() => {
       const value = load('v128.load32_zero', get(at));
-      f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+      f.set(sum, mulAdd(get(factor), value, get(sum)));
     });
     f.emit(memoryLane('v128.store32_lane', get(out), get(sum), 0));
     f.add(out, get(outStep));
@@ -199,7 +200,7 @@ export function directGradRow(f: FunctionBuilder): void {
         f.set(at, load('i32.load', get(column)));
         sums.forEach((sum, i) => {
           const value = load('v128.load', op('i32.add', get(offsets[i]!), get(at)));
-          f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+          f.set(sum, mulAdd(get(factor), value, get(sum)));
         });
         f.add(dyAt, 4);
         f.add(column, 4);

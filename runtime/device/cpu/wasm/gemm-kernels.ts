@@ -2,18 +2,28 @@ import { panelAAt, panelBAt, tileAt } from '../scratch.ts';
 import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';
+import { fusesMultiplyAdd, mulAdd } from './assembler/multiply-add.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
 import { blockK, blockM, blockN } from './product-blocks.ts';
 import { vectorProduct } from './vector-product.ts';
 
 /**
  * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance
- * matrix multiplication" (TOMS 2008). Panels of 4 rows of A and of 8 columns of B lie so that the tile
+ * matrix multiplication" (TOMS 2008). Panels of a tile's rows of A and columns of B lie so that the tile
  * loop reads both in order.
  */
 
-/** 4 × 8 with one step of k per turn: larger tiles spill V8's 15 vector registers on Node 20. */
-export const tileRows = 4;
+/** The first version of V8 (that of Node 24) that loads an operand where it is used. */
+const largeTilesFrom = 13;
+
+/**
+ * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all loads
+ * of a loop's body. 6 × 8 elsewhere, where product and sum are one instruction. No sum depends on it.
+ */
+export const tileRows = lazily((): number => {
+  const version = Number.parseInt(globalThis.process?.versions?.v8 ?? '0', 10);
+  return fusesMultiplyAdd() && version >= largeTilesFrom ? 6 : 4;
+});
 export const tileColumns = 8;
 
 /**
@@ -37,14 +47,15 @@ export function multiplyPanels(f: FunctionBuilder): void {
     Local,
   ];
   const [b0, b1, scalar] = [0, 1, 2].map(() => f.local('v128')) as [Local, Local, Local];
-  const sums = Array.from({ length: tileRows }, () => [f.local('v128'), f.local('v128')] as const);
+  const height = tileRows();
+  const sums = Array.from({ length: height }, () => [f.local('v128'), f.local('v128')] as const);
   const tile = f.local('i32');
   const edgeTile = f.local('i32', scratch(tileAt));
 
   const [to, toRow, whole] = [0, 1, 2].map(() => f.local('i32')) as [Local, Local, Local];
   const placeTile = () => {
     const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
-    f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(tileRows)), wholeTile));
+    f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(height)), wholeTile));
     f.set(to, op('select', get(tile), get(edgeTile), get(whole)));
     f.set(toRow, op('select', get(cRow), i32(tileColumns * 4), get(whole)));
   };
@@ -72,10 +83,10 @@ export function multiplyPanels(f: FunctionBuilder): void {
       f.set(b1, load('v128.load', get(b), 16));
       sums.forEach(([sum0, sum1], r) => {
         f.set(scalar, load('v128.load32_splat', get(a), r * 4));
-        f.set(sum0, op('f32x4.add', get(sum0), op('f32x4.mul', get(scalar), get(b0))));
-        f.set(sum1, op('f32x4.add', get(sum1), op('f32x4.mul', get(scalar), get(b1))));
+        f.set(sum0, mulAdd(get(scalar), get(b0), get(sum0)));
+        f.set(sum1, mulAdd(get(scalar), get(b1), get(sum1)));
       });
-      f.add(a, tileRows * 4);
+      f.add(a, height * 4);
       f.add(b, tileColumns * 4);
     });
   };
@@ -119,7 +130,7 @@ export function multiplyPanels(f: FunctionBuilder): void {
   const copyEdge = (copyElement: () => void) => {
     const smaller = (x: Local, limit: number) =>
       op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
-    f.set(edgeRows, smaller(rowsLeft, tileRows));
+    f.set(edgeRows, smaller(rowsLeft, height));
     f.set(row, i32(0));
     f.countDown(edgeRows, 1, () => {
       f.set(edgeColumns, smaller(n, tileColumns));
@@ -142,8 +153,8 @@ export function multiplyPanels(f: FunctionBuilder): void {
       placeTile();
       computeTile();
       storeTile();
-      f.add(rowsLeft, -tileRows);
-      f.add(tile, op('i32.mul', get(cRow), i32(tileRows)));
+      f.add(rowsLeft, -height);
+      f.add(tile, op('i32.mul', get(cRow), i32(height)));
     });
     f.add(bPanels, op('i32.mul', get(k), i32(tileColumns * 4)));
     f.add(n, -tileColumns);
@@ -227,9 +238,9 @@ const parts = { packA: 0, packB: 1, packTableA: 2, packTableB: 3, multiplyPanels
 
 export const gemmKernels = lazily(() =>
   compile({
-    packA: packStrided(tileRows),
+    packA: packStrided(tileRows()),
     packB: packStrided(tileColumns),
-    packTableA: packTable(tileRows),
+    packTableA: packTable(tileRows()),
     packTableB: packTable(tileColumns),
     multiplyPanels,
     product,

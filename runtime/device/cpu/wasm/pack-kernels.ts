@@ -84,7 +84,8 @@ function forEachGroup(
 ): void {
   const place = f.local('i32');
   f.while(op('i32.gt_s', get(lanes), i32(0)), () => {
-    for (let first = 0; first < width; first += 4) {
+    // The last group first: what it writes beyond the panel's lanes is then overwritten.
+    for (let first = Math.ceil(width / 4) * 4 - 4; first >= 0; first -= 4) {
       f.set(place, op('i32.add', get(to), i32(first * 4)));
       body(first, place);
     }

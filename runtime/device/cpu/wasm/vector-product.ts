@@ -12,6 +12,7 @@ import {
   store,
 } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { mulAdd, mulAddOne } from './assembler/multiply-add.ts';
 import { blockK } from './product-blocks.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
@@ -110,8 +111,7 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
       f.countDown(left, 4, () => {
         f.set(sum, load('v128.load', get(at)));
         for (let i = 0; i < count; i++) {
-          const term = op('f32x4.mul', get(factors[i]!), load('v128.load', get(rows[i]!)));
-          f.set(sum, op('f32x4.add', get(sum), term));
+          f.set(sum, mulAdd(get(factors[i]!), load('v128.load', get(rows[i]!)), get(sum)));
           f.add(rows[i]!, 16);
         }
         f.emit(store('v128.store', get(at), get(sum)));
@@ -120,8 +120,7 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
       f.countDown(left, 1, () => {
         f.set(single, load('f32.load', get(at)));
         for (let i = 0; i < count; i++) {
-          const term = op('f32.mul', get(numbers[i]!), load('f32.load', get(rows[i]!)));
-          f.set(single, op('f32.add', get(single), term));
+          f.set(single, mulAddOne(get(numbers[i]!), load('f32.load', get(rows[i]!)), get(single)));
           f.add(rows[i]!, 4);
         }
         f.emit(store('f32.store', get(at), get(single)));
@@ -181,7 +180,7 @@ function alongColumns(f: FunctionBuilder, operands: Operands): void {
     const factors = [0, 1, 2, 3].map(() => f.local('v128'));
     const addTerm = (group: number, factor: Local, value: Code): void => {
       const sum = sums[group]!;
-      f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+      f.set(sum, mulAdd(get(factor), value, get(sum)));
     };
     f.countDown(n, groups * 4, () => {
       forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
@@ -248,8 +247,7 @@ function alongColumns(f: FunctionBuilder, operands: Operands): void {
       f.set(sum, f32(0));
       f.set(left, get(depth));
       f.countDown(left, 1, () => {
-        const term = op('f32.mul', load('f32.load', get(from)), load('f32.load', get(at)));
-        f.set(sum, op('f32.add', get(sum), term));
+        f.set(sum, mulAddOne(load('f32.load', get(from)), load('f32.load', get(at)), get(sum)));
         f.add(from, get(xStep));
         f.add(at, 4);
       });

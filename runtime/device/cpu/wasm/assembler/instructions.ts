@@ -131,6 +131,10 @@ export const plainOpcodes = {
   'f64x2.gt': simd(74),
   'f64x2.le': simd(75),
   'f64x2.ge': simd(76),
+  // Relaxed SIMD: not in every engine.
+  'f32x4.relaxed_madd': simd(0x105),
+  'f32x4.relaxed_nmadd': simd(0x106),
+  'f64x2.relaxed_madd': simd(0x107),
 } as const;
 
 /** An address (a store: and a value) from the stack; immediates: alignment and offset. */

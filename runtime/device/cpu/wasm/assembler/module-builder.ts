@@ -1,4 +1,5 @@
 import { invariant } from '../../../../errors/invariant.ts';
+import { fixNumerics } from '../../../../numerics/math.ts';
 import { type DoubleFunction, doubleFunctions } from '../../double-functions.ts';
 import { canShare, heap } from '../../heap.ts';
 import { imported } from '../../imported.ts';
@@ -20,16 +21,20 @@ const importTypes: { readonly [F in Imported]: readonly [ValueType[], ValueType]
 };
 
 const importNames = Object.keys(importTypes) as Imported[];
-const doubleNames = Object.keys(doubleFunctions) as DoubleFunction[];
+const doubleNames = Object.keys(doubleFunctions()) as DoubleFunction[];
+
+const twoNumbers: ReadonlySet<DoubleFunction> = new Set(['pow', 'rem', 'atan2']);
 
 const doubleTypes = doubleNames.map((name): readonly [ValueType[], ValueType] => [
-  new Array<ValueType>(doubleFunctions[name].length).fill('f64'),
+  new Array<ValueType>(twoNumbers.has(name) ? 2 : 1).fill('f64'),
   'f64',
 ]);
 const importedCount = importNames.length + doubleNames.length;
-const doubleImports = Object.fromEntries(
-  doubleNames.map((name) => [`${name}64`, doubleFunctions[name]]),
-);
+/** The same functions for every module: those of the numerics that are in force when the first one is made. */
+const doubleImports = lazily(() => {
+  const functions = doubleFunctions();
+  return Object.fromEntries(doubleNames.map((name) => [`${name}64`, functions[name]]));
+});
 
 /** Index of a function of float64, for `callCode`. */
 export function doubleIndex(name: DoubleFunction): number {
@@ -115,10 +120,11 @@ export function compile<Name extends string>(
     definitions[name](builder);
     functions.set(name, builder);
   }
+  fixNumerics();
   const code = encode(functions);
   const module = new WebAssembly.Module(code);
   const { exports } = new WebAssembly.Instance(module, {
-    env: { memory: heap.memory, base: 0, ...imported, ...doubleImports },
+    env: { memory: heap.memory, base: 0, ...imported, ...doubleImports() },
   });
   const imports = new Set([...functions.values()].flatMap((builder) => [...builder.imports]));
   const kernels = exports as unknown as { readonly [N in Name]: Kernel };

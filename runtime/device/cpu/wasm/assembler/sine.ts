@@ -1,6 +1,7 @@
 import { type Code, f32x4, i32, i32x4, op } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { byLane } from './lanes.ts';
+import { mulAdd, mulSub } from './multiply-add.ts';
 
 /**
  * π/2 in four parts: products of the first three with integers below 2^13 are exact, so what is left of
@@ -11,7 +12,6 @@ const quarterTurn = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8, 2.56
 /** Beyond it, quarter turns have more digits than the parts leave room for. */
 const limit = 12_000;
 
-const add = (a: Code, b: Code): Code => op('f32x4.add', a, b);
 const mul = (a: Code, b: Code): Code => op('f32x4.mul', a, b);
 
 /**
@@ -39,13 +39,13 @@ function series(f: FunctionBuilder, x: Local, fn: 'sin' | 'cos'): Code {
   const turns = f.local('v128', op('f32x4.nearest', mul(get(x), float(2 / Math.PI))));
   const r = f.local('v128', get(x));
   for (const part of quarterTurn) {
-    f.set(r, op('f32x4.sub', get(r), mul(get(turns), float(part))));
+    f.set(r, mulSub(get(turns), float(part), get(r)));
   }
   const square = f.local('v128', mul(get(r), get(r)));
   const horner = (coefficients: readonly number[]): Code =>
-    coefficients.map(float).reduce((sum, coefficient) => add(mul(sum, get(square)), coefficient));
+    coefficients.map(float).reduce((sum, coefficient) => mulAdd(sum, get(square), coefficient));
   const odd = horner([-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]);
-  const sine = f.local('v128', add(mul(mul(odd, get(square)), get(r)), get(r)));
+  const sine = f.local('v128', mulAdd(mul(odd, get(square)), get(r), get(r)));
   const even = horner([2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1]);
   const cosine = f.local('v128', even);
   // Quarter turn 1 and 3 swap the two; 2 and 3 (for cos: 1 and 2) change the sign.

@@ -1,5 +1,6 @@
 import { type Code, f32x4, i32, i32x4, op } from './code.ts';
 import { type FunctionBuilder, get } from './function-builder.ts';
+import { mulAdd, mulSub } from './multiply-add.ts';
 
 /**
  * exp, log and tanh of four float32 at once; relative errors stay below 2e-7 for exp and
@@ -25,7 +26,7 @@ function polynomial(f: FunctionBuilder, x: Code, coefficients: readonly number[]
     const pairs: Code[] = [];
     for (let i = 0; i < terms.length; i += 2) {
       const [low, high] = [terms[i]!, terms[i + 1]];
-      pairs.push(high ? add(low, mul(high, power)) : low);
+      pairs.push(high ? mulAdd(high, power, low) : low);
     }
     terms = pairs;
     if (terms.length > 1) power = get(f.local('v128', mul(power, power)));
@@ -48,10 +49,10 @@ export function emitExp(f: FunctionBuilder, argument: Code, base = Math.E): Code
   const [upper, lower, perUnit] = base === 2 ? [129, -151, 1] : [89, -104, Math.LOG2E];
   const clamped = op('f32x4.pmax', op('f32x4.pmin', argument, float(upper)), float(lower));
   const x = f.local('v128', clamped);
-  const shifted = f.local('v128', add(mul(get(x), float(perUnit)), float(rounder)));
+  const shifted = f.local('v128', mulAdd(get(x), float(perUnit), float(rounder)));
   const n = f.local('v128', sub(get(shifted), float(rounder)));
-  const reduced = sub(get(x), mul(get(n), float(ln2High)));
-  const natural = sub(reduced, mul(get(n), float(ln2Low)));
+  const reduced = mulSub(get(n), float(ln2High), get(x));
+  const natural = mulSub(get(n), float(ln2Low), reduced);
   const r = f.local('v128', base === 2 ? mul(sub(get(x), get(n)), float(Math.LN2)) : natural);
   const p = polynomial(
     f,
@@ -61,7 +62,7 @@ export function emitExp(f: FunctionBuilder, argument: Code, base = Math.E): Code
       5.0000001201e-1,
     ],
   );
-  const y = add(add(mul(p, mul(get(r), get(r))), get(r)), float(1));
+  const y = add(mulAdd(p, mul(get(r), get(r)), get(r)), float(1));
   // 2^n in two factors: as one it overflows or is subnormal near the ends.
   const exponent = f.local('v128', op('i32x4.sub', get(shifted), int(rounderBits)));
   const half = f.local('v128', op('i32x4.shr_s', get(exponent), i32(1)));
@@ -100,10 +101,10 @@ export function emitLog(f: FunctionBuilder, argument: Code, base = Math.E): Code
   );
   const cubic = mul(p, mul(get(z), get(zz)));
   const half = mul(get(zz), float(0.5));
-  const tail = sub(add(cubic, mul(get(e), float(ln2Low))), half);
-  const natural = add(add(tail, get(z)), mul(get(e), float(ln2High)));
+  const tail = sub(mulAdd(get(e), float(ln2Low), cubic), half);
+  const natural = mulAdd(get(e), float(ln2High), add(tail, get(z)));
   // Powers of two leave z = 0 and come out exact.
-  const binary = add(mul(add(sub(cubic, half), get(z)), float(Math.LOG2E)), get(e));
+  const binary = mulAdd(add(sub(cubic, half), get(z)), float(Math.LOG2E), get(e));
   const finite = base === 2 ? binary : natural;
   // +∞ and NaN stay what they are; 0 gives −∞, anything below it NaN.
   const ordinary = op('f32x4.lt', get(x), float(Number.POSITIVE_INFINITY));

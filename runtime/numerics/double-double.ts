@@ -1,0 +1,56 @@
+/**
+ * Numbers as unevaluated sums of two float64, to about 104 bits, after Dekker, "A floating-point technique for
+ * extending the available precision" (1971), and Knuth's TwoSum. They use +, −, · and / alone, which IEEE 754
+ * rounds alike in every engine.
+ */
+export interface DoubleDouble {
+  readonly high: number;
+  readonly low: number;
+}
+
+/** a + b and its rounding error, where |a| ≥ |b| or a is 0. */
+export function quickSum(a: number, b: number): DoubleDouble {
+  const high = a + b;
+  return { high, low: b - (high - a) };
+}
+
+/** a + b and its rounding error. */
+export function twoSum(a: number, b: number): DoubleDouble {
+  const high = a + b;
+  const shown = high - a;
+  return { high, low: a - (high - shown) + (b - shown) };
+}
+
+/** The upper 26 bits of a number below 2^970: products of two such halves are exact. */
+function upperHalf(x: number): number {
+  const scaled = 134217729 * x;
+  return scaled - (scaled - x);
+}
+
+/** a · b and its rounding error, for factors below 2^970. */
+export function twoProduct(a: number, b: number): DoubleDouble {
+  const high = a * b;
+  const [aHigh, bHigh] = [upperHalf(a), upperHalf(b)];
+  const [aLow, bLow] = [a - aHigh, b - bHigh];
+  return { high, low: aHigh * bHigh - high + aHigh * bLow + aLow * bHigh + aLow * bLow };
+}
+
+export const single = (x: number): DoubleDouble => ({ high: x, low: 0 });
+
+export const negative = ({ high, low }: DoubleDouble): DoubleDouble => ({ high: -high, low: -low });
+
+export function plus(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
+  const sum = twoSum(a.high, b.high);
+  return quickSum(sum.high, sum.low + (a.low + b.low));
+}
+
+export function times(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
+  const product = twoProduct(a.high, b.high);
+  return quickSum(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+
+export function over(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
+  const quotient = a.high / b.high;
+  const rest = plus(a, negative(times(single(quotient), b)));
+  return quickSum(quotient, rest.high / b.high);
+}
