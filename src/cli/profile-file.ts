@@ -31,8 +31,8 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
   };
   await run(warmup);
   const { profile: recorded } = await profile(() => run(calls));
-  process.stdout.write(`${recorded.report({ sort: options.sort as SortKey, limit })}\n`);
-  process.stdout.write(`\nCPU numerics: ${describeNumerics()}\n`);
+  const report = recorded.report({ sort: options.sort as SortKey, limit });
+  process.stdout.write(`${report}\n\nCPU numerics: ${describeNumerics()}\n`);
   if (options.trace) writeOutput(options.trace, JSON.stringify(recorded.trace()));
   if (options.json) writeOutput(options.json, `${JSON.stringify(recorded)}\n`);
 }

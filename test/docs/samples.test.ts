@@ -96,6 +96,7 @@ const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
 };
 
 const elsewhere: Readonly<Record<string, string>> = {
+  'dtypes 0': 'must come before the first op of the process',
   'full-graph 3': 'has a body that is left out',
   'gpu 0': 'needs a GPU',
   'nn 0': 'needs a module of its own for workers',
