@@ -22,6 +22,8 @@ export class TostaticError extends Error {
   readonly expected: string;
   readonly remedy: string;
   readonly at: UserPosition | undefined;
+  /** Path of the layer of an `nn.Sequential` that threw, such as `2` or `0.2`; undefined outside of one. */
+  layer: string | undefined;
 
   constructor(facts: ErrorFacts) {
     const at = facts.at ?? userPosition();
@@ -39,6 +41,20 @@ export class TostaticError extends Error {
     this.expected = facts.expected;
     this.remedy = facts.remedy;
     this.at = at;
+  }
+
+  /** Says in the message which layer threw. Modules around it call this in turn, each with its own name of the one inside. */
+  addLayer(name: string, description: string): void {
+    const before = this.layer;
+    this.layer = before === undefined ? name : `${name}.${before}`;
+    const { message } = this;
+    const lines = message.split('\n');
+    const label = '  layer:    ';
+    if (before === undefined) lines.splice(1, 0, `${label}${name} (${description})`);
+    else lines[1] = `${label}${name}.${lines[1]!.slice(label.length)}`;
+    this.message = lines.join('\n');
+    // Engines wrote the message into the stack, which is what they print.
+    if (this.stack) this.stack = this.stack.replace(message, () => this.message);
   }
 }
 

@@ -2,6 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { isParameter, type Parameter, parameter } from './module/parameter.ts';
+import { thrownBy } from './thrown-by.ts';
 
 /** A module from one tensor to one tensor. */
 export interface Layer extends Module {
@@ -36,7 +37,15 @@ export class Sequential extends Module {
 
   override forward(input: Tensor): Tensor {
     let output = input;
-    for (const layer of this.layers) output = layer.forward(output);
+    let at = 0;
+    try {
+      for (const layer of this.layers) {
+        output = layer.forward(output);
+        at++;
+      }
+    } catch (error) {
+      throw thrownBy(this.layers[at]!, at, error);
+    }
     return output;
   }
 }

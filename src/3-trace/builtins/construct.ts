@@ -1,5 +1,6 @@
 /** `new`: the language's own containers and instances of the user's classes are made inside. */
 
+import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
@@ -102,7 +103,14 @@ export function enterConstructor(
   guardIdentity(t, type);
   const { closure } = found;
   const { file } = closure.code.source;
-  if (isFrameworkFile(file)) throw refused('it is part of tostatic');
+  if (isFrameworkFile(file)) {
+    // A module of this package makes one only to throw it.
+    const isThrown =
+      type.value.prototype instanceof TostaticError &&
+      isFrameworkFile(t.top.closure.code.source.file);
+    if (isThrown) throw new GraphBreak('throw', 'a module rejects its input');
+    throw refused('it is part of tostatic');
+  }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
   const isBase = closure.code.kind === 'constructor';
   t.push({

@@ -1,4 +1,5 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
 import { withPositionProvider } from '../../../runtime/errors/position.ts';
 import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
@@ -155,10 +156,21 @@ function enteredFrame(frame: Frame, instruction: Instruction, hooks: RunHooks): 
 
 const instructionAt = (frame: Frame): Instruction => frame.closure.code.instructions[frame.pc]!;
 
-/** The position that errors report for a stack of frames, which is eager execution's. */
+/**
+ * The position that errors report for a stack of frames, which is eager execution's: in the user's own files.
+ * Undefined where all frames are code of this package.
+ */
 export function positionOf(frames: readonly Frame[]): SourcePosition | undefined {
-  const frame = frames[frames.length - 1];
-  return frame && raisingPosition(frame.closure.code, frame.pc);
+  const top = frames.length - 1;
+  for (let i = top; i >= 0; i--) {
+    const { closure, pc } = frames[i]!;
+    const { code } = closure;
+    // A caller's pc is already past its call.
+    const at = i === top ? pc : pc - 1;
+    if (code.spans[at] && ownPartOfFile(code.source.file) === null)
+      return raisingPosition(code, at);
+  }
+  return undefined;
 }
 
 /** A real generator that goes on where a traced one stands. */

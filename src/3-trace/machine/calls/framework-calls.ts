@@ -7,10 +7,12 @@ import { grad } from '../../../../runtime/autograd/grad.ts';
 import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
+import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import type { ProgramOp } from '../../../../runtime/program/program.ts';
 import { writtenInputs } from '../../../../runtime/program/writes.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
+import { formatSpec } from '../../../../runtime/tensor/meta.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -86,6 +88,11 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
 }
 
+/** Of functions that modules call for nothing but an error that they throw then. */
+function traceThrow(): never {
+  throw new GraphBreak('throw', 'a module rejects its input');
+}
+
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
@@ -103,6 +110,8 @@ const performed = new Map<unknown, Performed>([
   [Tensor.prototype.registerHook, traceRegisterHook],
   [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
   [saveForBackward, traceSaveForBackward],
+  [formatSpec, traceThrow],
+  [thrownBy, traceThrow],
 ]);
 
 /** The result of a framework call that the tracer performs itself; undefined for any other function. */

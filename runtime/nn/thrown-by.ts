@@ -1,0 +1,12 @@
+import { TostaticError } from '../errors/errors.ts';
+import type { Module } from './module/module.ts';
+import { moduleText } from './module/module-text.ts';
+
+/** The error that a layer threw, which says then which layer that was: `2 (Linear(weight: …))`. */
+export function thrownBy(layer: Module, name: string | number, error: unknown): unknown {
+  if (error instanceof TostaticError) {
+    const hasLayers = !layer.children().next().done;
+    error.addLayer(String(name), hasLayers ? layer.constructor.name : moduleText(layer));
+  }
+  return error;
+}
