@@ -51,7 +51,7 @@ class Classes {
     this.#given = given;
     this.#same = same;
     const returned = [...given.program.outputs, ...given.alsoRead];
-    this.#returned = new Set(returned.map((id) => same.facts.rootOf(id)));
+    this.#returned = new Set(returned.map((id) => same.facts.memoryOf(id)));
     for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
@@ -117,7 +117,7 @@ class Classes {
     const root = facts.rootOf(id);
     const memory = facts.isWritten(root) ? root : this.#firstOf(root);
     // Callers see what a view is a view of.
-    const base = this.#returned.has(root) ? facts.baseOf(id) : '';
+    const base = this.#returned.has(facts.memoryOf(id)) ? facts.baseOf(id) : '';
     return `${memory} ${base} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
   }
 }

@@ -1,4 +1,5 @@
 import { hasEffect } from '../../runtime/program/control-ops.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
@@ -17,8 +18,8 @@ export class SameValues {
   /** Memory that the caller sees: of inputs, of outputs, and of values that are read beside them. */
   readonly #callers: Set<ValueId>;
   readonly #returned: Set<ValueId>;
-  /** Values that are returned themselves, by their numbers. */
-  readonly #named: ReadonlySet<ValueId>;
+  /** A caller may get the value itself: as an output, or through branches and loops that hand it on. */
+  readonly #isNamed: (id: ValueId) => boolean;
   /** Values that are no longer made, with what is read for them. */
   readonly #replaced = new Map<ValueId, ValueId>();
   /** Values that are made under the name of an output, whose own op is dropped. */
@@ -40,7 +41,9 @@ export class SameValues {
     this.facts = new ProgramFacts(program);
     const before = program.ops.flatMap(({ before }) => (before === undefined ? [] : [before]));
     const returned = [...program.outputs, ...alsoRead, ...before];
-    this.#named = new Set(returned);
+    const tensors = new ValueGroups(program.ops, 'tensor');
+    const named = new Set(returned.map((id) => tensors.of(id)));
+    this.#isNamed = (id) => named.has(tensors.of(id));
     const memoryOf = (id: ValueId) => this.facts.memoryOf(id);
     this.#returned = new Set(returned.map(memoryOf));
     this.#callers = new Set([...this.#returned, ...program.inputs.map(memoryOf)]);
@@ -67,7 +70,7 @@ export class SameValues {
     const root = facts.rootOf(id);
     const isView = root === facts.rootOf(same);
     // An output has memory of its own, or is a view: callers see which.
-    if (this.#named.has(id) && id !== root) return false;
+    if (this.#isNamed(id) && id !== root) return false;
     if (!isView && this.#returned.has(facts.memoryOf(id))) return this.#returnInstead(id, same);
     // A value that is live where the other would be made: sharing it needs no more memory.
     const isHeld = this.#callers.has(facts.memoryOf(same));

@@ -244,7 +244,7 @@ function attrsRead(kernel: Kernel): AttrRules {
 function expectPlainAttrs(op: OpRecord, attrs: Attrs): void {
   for (const name in attrs) {
     const value: unknown = attrs[name];
-    if (typeof value !== 'object' || Array.isArray(value)) continue;
+    if (typeof value !== 'object' || Array.isArray(value) || !Object.hasOwn(attrs, name)) continue;
     expectNumber(userName(op), name, value);
   }
   if (op.kernel.kind !== 'pointwise') return;

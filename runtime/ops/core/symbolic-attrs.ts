@@ -128,7 +128,8 @@ export function hasChangingAttrs(attrs: Attrs): boolean {
 /** Whether the attribute is a symbolic number, or a list with some. */
 export function isChanging(value: AttrValue): value is SymbolicNumber | readonly number[] {
   if (isSymbolic(value)) return true;
-  return typeof value === 'object' && value.some(isSymbolic);
+  // What stands on Object.prototype may be any object.
+  return Array.isArray(value) && value.some(isSymbolic);
 }
 
 /** Symbolic numbers only in `allowed` attributes; of all others the present value, which is needed. */
@@ -146,6 +147,5 @@ export function settledAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs 
 
 function settledValue(value: AttrValue): AttrValue {
   if (isSymbolic(value)) return Number(value);
-  const isList = typeof value === 'object';
-  return isList && value.some(isSymbolic) ? value.map((item) => +item) : value;
+  return Array.isArray(value) && value.some(isSymbolic) ? value.map((item) => +item) : value;
 }

@@ -1,5 +1,6 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
+import { OwnMap } from '../../vm/language/primordials.ts';
 import { ObjectsMet } from '../inputs/objects-met.ts';
 import type { Journal } from '../state/journal.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
@@ -68,10 +69,10 @@ export interface CollectionChange {
  * through one path is seen through another.
  */
 export class EffectLog {
-  readonly #writes = new Map<object, Map<string | symbol, Write>>();
-  readonly #orders = new Map<object, KeyOrderWrite>();
-  readonly #arrays = new Map<object, OuterArray>();
-  readonly #collections = new Map<object, TakenCollection>();
+  readonly #writes = new OwnMap<object, Map<string | symbol, Write>>();
+  readonly #orders = new OwnMap<object, KeyOrderWrite>();
+  readonly #arrays = new OwnMap<object, OuterArray>();
+  readonly #collections = new OwnMap<object, TakenCollection>();
   readonly #journal: Journal;
   /** Number of changes so far; those that are taken back count, too. */
   changes = 0;

@@ -2,13 +2,14 @@ import type { Guard, InheritedProperty } from '../../guards/guard.ts';
 import { inheritedProperty } from '../../guards/inherited-property.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { OwnMap } from '../../vm/language/primordials.ts';
 
 /**
  * What a trace has taken from prototypes that the user may change: methods of tensors and what the language itself
  * looks up. There is one guard for each prototype, and one for each tensor from outside that a method was called on.
  */
 export class InheritedProperties {
-  readonly #prototypes = new Map<object, Map<PropertyKey, InheritedProperty>>();
+  readonly #prototypes = new OwnMap<object, Map<PropertyKey, InheritedProperty>>();
   readonly #tensors = new Map<string, { source: Source; keys: Set<PropertyKey> }>();
 
   /** What the name leads to on the prototype; the trace depends on it from now on. */

@@ -1,5 +1,6 @@
 import type { Guard } from '../../guards/guard.ts';
 import type { Source } from '../../guards/source.ts';
+import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 
 /** Stands for all of an array's elements, or all of a Map's entries. */
 const content = Symbol('content');
@@ -13,8 +14,8 @@ type Key = string | symbol;
  */
 export class ObjectsMet {
   /** Per key, the objects of which it was read or written, with every path to them. */
-  readonly #touched = new Map<Key, Map<object, Set<Source>>>();
-  readonly #changed = new Map<Key, Set<object>>();
+  readonly #touched = new Map<Key, OwnMap<object, Set<Source>>>();
+  readonly #changed = new Map<Key, OwnSet<object>>();
 
   touch(object: object, source: Source, key: string | symbol): void {
     this.#add(key, object, source);
@@ -61,7 +62,7 @@ export class ObjectsMet {
   #add(key: Key, object: object, source: Source): void {
     let objects = this.#touched.get(key);
     if (!objects) {
-      objects = new Map();
+      objects = new OwnMap();
       this.#touched.set(key, objects);
     }
     const paths = objects.get(object);
@@ -72,6 +73,6 @@ export class ObjectsMet {
   #change(key: Key, object: object): void {
     const objects = this.#changed.get(key);
     if (objects) objects.add(object);
-    else this.#changed.set(key, new Set([object]));
+    else this.#changed.set(key, new OwnSet([object]));
   }
 }

@@ -1,10 +1,12 @@
+import { OwnMap } from '../../vm/language/primordials.ts';
+
 /** How to take back what a trace has done to its own state, youngest change first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
   /** Where the attempts under way begin. */
   readonly #marks: number[] = [];
   /** The latest copy of each collection, and its place among the undos. */
-  readonly #kept = new Map<object, { readonly at: number; readonly undo: () => void }>();
+  readonly #kept = new OwnMap<object, { readonly at: number; readonly undo: () => void }>();
 
   /** From now on changes are noted; the answer is for `undo`. */
   open(): number {

@@ -22,6 +22,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { OwnMap } from '../../vm/language/primordials.ts';
 import type { PrivateSlot } from '../../vm/language/private-slot.ts';
 import type { GraphControl } from '../control-flow/graph-control.ts';
 import type { RegionBuilder } from '../control-flow/region-builder.ts';
@@ -56,9 +57,9 @@ export class Tracer {
   readonly guards = new Map<string, Guard>();
   /** What is changed after the run. */
   readonly effects: EffectLog;
-  readonly collections = new Map<object, WrittenEntries>();
+  readonly collections = new OwnMap<object, WrittenEntries>();
   /** Private fields that were written, by their object. */
-  readonly privateSlots = new Map<object, readonly PrivateSlot[]>();
+  readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
   readonly #inputs: TensorInputs;
@@ -70,7 +71,7 @@ export class Tracer {
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */
-  readonly passed = new Map<object, Source>();
+  readonly passed = new OwnMap<object, Source>();
   readonly inherited = new InheritedProperties();
   readonly variables: OuterVariables;
   readonly entryFrames: readonly Frame[];

@@ -20,6 +20,19 @@ export function weakSet<K extends object, V>(map: WeakMap<K, V>, key: K, value: 
   apply(setIn, map, [key, value]);
 }
 
+/** A Map for keys of the user's: what user code puts on `Map.prototype` later isn't called. */
+export class OwnMap<K, V> extends Map<K, V> {}
+/** The same for the elements of a Set. */
+export class OwnSet<T> extends Set<T> {}
+keepMethods(OwnMap.prototype, Map.prototype);
+keepMethods(OwnSet.prototype, Set.prototype);
+
+function keepMethods(prototype: object, from: object): void {
+  for (const key of ownKeys(from)) {
+    if (key !== 'constructor') defineProperty(prototype, key, getOwnPropertyDescriptor(from, key)!);
+  }
+}
+
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
 

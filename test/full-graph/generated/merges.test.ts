@@ -31,6 +31,9 @@ describe('merged tensors are what they are eagerly', () => {
 
   it('in programs that have differed once', () => {
     expect(mergeProblem(programFrom(435, 'mixed'), 'auto', 'mixed')?.kind).not.toBe('wrong');
+    // A view of all of a tensor, handed through a branch, is not the tensor.
+    const view = mergeProblem(programFrom(30298, 'plain'), 'one program', 'plain');
+    expect(view?.kind).not.toBe('wrong');
   });
 });
 

@@ -1,8 +1,16 @@
 /** The language's own functions, replaced by the user between calls: called by name, and looked up by the language itself. */
 
-import { describe, expect, it } from 'vitest';
-import { Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { cat, crossEntropy, nn, stack, Tensor, tensor, toStatic } from '../../../src/index.ts';
 import { describeError, describeValues } from '../snapshot.ts';
+
+const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+afterAll(() => {
+  const failures = warn.mock.calls
+    .flat()
+    .filter((text) => String(text).includes('tostatic failed'));
+  expect(failures, 'the compiler went through what the user has replaced').toEqual([]);
+});
 
 type Callable = (this: unknown, ...args: unknown[]) => unknown;
 type Holder = Record<PropertyKey, unknown>;
@@ -107,6 +115,32 @@ for (const [name, { holder, make, args = [] }] of Object.entries(receivers)) {
     });
   });
 }
+
+it.each([1, 'text', null, {}, [1], () => 1])('objects inherit %s under some name', (extra) => {
+  const model = new nn.Sequential(new nn.Linear(3, 2), new nn.LayerNorm(2));
+  const fn = (row: Tensor) => {
+    const x = stack([row, row.mul(2)]);
+    const y = model.forward(x);
+    crossEntropy(y, y.argmax(1)).backward();
+    return [y, x.std(0), x.mean(1, { keepDim: true }), cat([x, x.narrow(0, 1, 1)])];
+  };
+  expectNoticed(
+    fn as never,
+    () => [],
+    (body) => {
+      defineProperty(Object.prototype, 'extra', {
+        value: extra,
+        enumerable: true,
+        configurable: true,
+      });
+      try {
+        return body();
+      } finally {
+        delete (Object.prototype as Holder).extra;
+      }
+    },
+  );
+});
 
 const prototypeOf = (value: object): object => Object.getPrototypeOf(value) as object;
 const arrayIterator = prototypeOf([].values());

@@ -4,6 +4,7 @@ import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { accessorOf } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
 import { keyText } from '../../../guards/source-key.ts';
+import { OwnMap } from '../../../vm/language/primordials.ts';
 import type { EffectLog } from '../../heap/effects.ts';
 import { agreedLastKeys, asVariable } from '../../heap/last-keys.ts';
 import { constantOf } from '../../state/facts.ts';
@@ -13,7 +14,7 @@ import { idOf } from './object-ids.ts';
 import type { Add, Place } from './place.ts';
 
 export function addEffects(effects: EffectLog, add: Add): void {
-  const sources = new Map<object, Source>();
+  const sources = new OwnMap<object, Source>();
   for (const [object, { object: source, key, value }] of effects.entries()) {
     sources.set(object, source);
     const place: Place = {
