@@ -1,15 +1,17 @@
 import type { ScalarTable } from '../runtime/ops/numbers/symbolic-number.ts';
-import type { JointProgram, Program, ProgramOp } from '../runtime/program/program.ts';
+import type { JointProgram, Program, ProgramOp, ValueId } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
+import { bytesOf } from '../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../runtime/program/verify/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/cleanup/normalize.ts';
+import { compactedInputs, compactViews, savedViews } from './5-optimize/compact-views.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isDear } from './compile/within-budget.ts';
+import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
@@ -106,19 +108,42 @@ function opsWithin({ ops }: Program): ProgramOp[] {
 
 function* stagesOf(
   tracedProgram: Program,
-  { needsGrad, differentiable }: Differentiation,
+  wanted: Differentiation,
   options: CompileOptions,
   donated: readonly number[],
 ): Steps<SubgraphStages> {
   const compilation = new Compilation(options);
-  const planner = new SubgraphPlanner(compilation);
-
+  const { compact = [], memory } = options;
   const traced = renumber(optimized(compilation, 'traced', tracedProgram));
-  verifyProgram(traced);
-  const owned = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
-  yield;
-  if (!differentiable.includes(true)) return yield* planWhole(compilation, traced, owned);
+  const owned = {
+    donated: new Set(donated.map((i) => traced.inputs[i]!)),
+    inputs: (i: number) => compact.includes(traced.inputs[i]!),
+  };
+  function* copying(by: Compilation, views: readonly ValueId[]): Steps<SubgraphStages> {
+    const { program, original } = compactViews(traced, views);
+    verifyProgram(program);
+    yield;
+    const stages = yield* differentiated(by, program, wanted, owned);
+    if (views.length === 0) return stages;
+    const compacted = compactedInputs(stages, views, original);
+    return { ...stages, original, planned: { ...stages.planned, compacted } };
+  }
+  const stages = yield* copying(compilation, compact);
+  if (!memory.compactViews || memory.budget !== null || compilation.isFirst) return stages;
+  const views = viewsOfLarger(stages);
+  if (views.length === 0) return stages;
+  const compacted = yield* copying(new Compilation(options), [...compact, ...views]);
+  return keepsLess(compacted, stages) ? compacted : stages;
+}
 
+/** Phases 4 to 7, for a program that is whole where no gradient comes or goes. */
+function* differentiated(
+  compilation: Compilation,
+  traced: Program,
+  { needsGrad, differentiable }: Differentiation,
+  owned: Ownership,
+): Steps<SubgraphStages> {
+  if (!differentiable.includes(true)) return yield* planWhole(compilation, traced, owned);
   const complete = compilation.phase('differentiate', () =>
     differentiate(traced, needsGrad, differentiable),
   );
@@ -127,15 +152,33 @@ function* stagesOf(
   if (joint.gradOutputs.every((id) => id === null)) {
     return yield* planWhole(compilation, traced, owned);
   }
+  const planner = new SubgraphPlanner(compilation);
   const stages = yield* compilation.inSteps('plan', () =>
     planner.trainingWithin(traced, joint, owned),
   );
   return withHigherOrderGradients(
     counted(compilation, stages),
     needsGrad,
-    options,
+    compilation.options,
     compileSubgraph,
   );
+}
+
+/** Views that backward keeps of larger values which forward makes. */
+function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
+  const { joint, forward, planned, original } = stages;
+  if (!joint || !planned.backward) return [];
+  const { withData } = planned.backward.saved;
+  return savedViews(joint, withData, forward.outputs).flatMap(({ root, views, bytes }) => {
+    const isLarger = !forward.inputs.includes(root) && bytesOf(planned.values, root) > bytes;
+    return isLarger ? views.map((id) => original?.[id] ?? id) : [];
+  });
+}
+
+/** With no higher a peak. */
+function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
+  const keptBy = ({ planned }: SubgraphStages) => planned.forward.predicted.savedBytes;
+  return keptBy(a) < keptBy(b) && peakBytes(a) <= peakBytes(b);
 }
 
 /** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */

@@ -79,6 +79,17 @@ export interface PlannedSubgraph {
   readonly values: ValueTable;
   readonly forward: Plan;
   readonly backward: BackwardPart | null;
+  /** Inputs of which backward keeps copies, or copies of views. */
+  readonly compacted?: readonly CompactedInput[];
+}
+
+/** An input that backward doesn't keep itself, since its memory is larger than what backward reads. */
+export interface CompactedInput {
+  readonly number: number;
+  /** All of it is copied, without gaps, before the run. */
+  readonly entersAsCopy: boolean;
+  /** The saved values that are there instead. */
+  readonly saved: readonly ValueId[];
 }
 
 export interface BackwardPart {

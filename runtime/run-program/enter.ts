@@ -2,7 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
-import { isContiguous } from '../tensor/shape.ts';
+import { isContiguous, memoryOrder } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { ownPlace } from './scope/identity.ts';
 import type { Slot } from './scope/scope.ts';
@@ -24,6 +24,23 @@ export function enter(
     slot.put(holder.retain(), tensor.offset, identity);
     return;
   }
+  enterCopy(slot, tensor, identity);
+}
+
+/** Puts a copy without gaps into a scope, which alone owns it: its dimensions lie in memory as those of the tensor do. */
+export function enterCompact(
+  slot: Slot,
+  tensor: Tensor,
+  _planned: TensorMeta,
+  identity = ownPlace,
+): void {
+  noGrad(() => {
+    using ordered = tensor.permute(memoryOrder(tensor.strides));
+    enterCopy(slot, ordered, identity);
+  });
+}
+
+function enterCopy(slot: Slot, tensor: Tensor, identity: number): void {
   const copied = noGrad(() => bind1(copy, [tensor]));
   slot.put(copied.holder!.retain(), copied.offset, identity);
   copied.dispose();

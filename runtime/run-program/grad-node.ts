@@ -13,6 +13,7 @@ import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { WatchedInput } from './compacted-inputs.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable, leavesGpu } from './executor.ts';
@@ -49,6 +50,8 @@ export class RunProgramNode extends GradNode {
   /** A recorded backward has read values of forward, to which gradients may come. */
   isTapped = false;
   readonly #versions: readonly number[];
+  /** Inputs that backward keeps copies of: what they were must not have been written, as if they were kept. */
+  #watched: readonly WatchedInput[] = [];
   /** Of the outputs that were said to bring a gradient. */
   #expected: Partial | null = null;
 
@@ -60,6 +63,11 @@ export class RunProgramNode extends GradNode {
       this.undoneTwice(outputs),
     );
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
+  }
+
+  /** These inputs entered as copies. */
+  watch(inputs: readonly WatchedInput[]): void {
+    this.#watched = inputs;
   }
 
   override apply(
@@ -284,6 +292,10 @@ export class RunProgramNode extends GradNode {
       // Given back: nobody asks for it any more.
       return holder && (!reads || reads.has(id)) && holder.version !== this.#versions[i];
     });
+    for (const { saved, holder, version } of this.#watched) {
+      if (holder.version === version) continue;
+      changed.push(...saved.filter((id) => slots[id]!.holder && (!reads || reads.has(id))));
+    }
     if (changed.length === 0) return;
     const meta = this.subgraph.planned.values[changed[0]!]!;
     throw (

@@ -4,12 +4,13 @@ import { DynamicTensor } from '../memory/dynamic-tensor.ts';
 import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
-import type { PlannedSubgraph } from '../program/plan.ts';
+import type { CompactedInput, PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { type WatchedInput, watched } from './compacted-inputs.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
-import { enter } from './enter.ts';
+import { enter, enterCompact } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { type ContinuedTarget, continuedTargets } from './gradient-accumulators.ts';
@@ -40,7 +41,9 @@ export class Subgraph {
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
-  readonly #enters: readonly boolean[];
+  /** Per input: how it enters; null where nobody reads it. */
+  readonly #enters: readonly (typeof enter | null)[];
+  readonly #compacted: readonly CompactedInput[];
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
   readonly #span: SpanStart;
@@ -74,7 +77,13 @@ export class Subgraph {
     this.#bases = outputBases(planned.forward, values);
     this.#copied = copiedInputs(planned.forward);
     const unused = new Set(planned.forward.unusedInputs);
-    this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
+    this.#compacted = planned.compacted ?? [];
+    const isCompacted = (i: number) =>
+      this.#compacted.some(({ number, entersAsCopy }) => entersAsCopy && number === i);
+    this.#enters = planned.forward.inputs.map((id, i) => {
+      if (unused.has(id)) return null;
+      return isCompacted(i) ? enterCompact : enter;
+    });
     this.#differentiable = planned.backward?.gradOutputs.filter((id) => id !== null).length ?? 0;
   }
 
@@ -108,13 +117,15 @@ export class Subgraph {
   #run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const { forward, backward } = this.planned;
     const scope = this.scopes.take();
+    const watching = this.#compacted.length > 0 ? watched(this.#compacted, inputs) : null;
     try {
       const { slots } = scope;
       const { values } = this.planned;
       const ids = forward.inputs;
       for (let i = 0; i < ids.length; i++) {
         const id = ids[i]!;
-        if (this.#enters[i]) enter(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
+        const put = this.#enters[i];
+        if (put) put(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
         if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
       }
       this.#scalars.run(numbers, scope.scalars);
@@ -123,7 +134,7 @@ export class Subgraph {
       const outputs = new Array<Tensor>(results.length);
       for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
       for (const id of forward.freesAtEnd) slots[id]!.release();
-      if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
+      if (backward && gradEnabled()) this.#record(scope, inputs, outputs, watching);
       else this.scopes.giveBack(scope);
       joinShared(inputs, outputs, this.#bases);
       return outputs;
@@ -158,7 +169,12 @@ export class Subgraph {
     return scalarInputs(this.#scalarTable, scalars);
   }
 
-  #record(scope: Scope, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+  #record(
+    scope: Scope,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    watching: readonly WatchedInput[] | null,
+  ): void {
     const { gradInputs, gradOutputs, leafOutputs } = this.planned.backward!;
     const targets = inputs.map(
       (input, i): Target =>
@@ -167,6 +183,7 @@ export class Subgraph {
     );
     for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });
     const node = this.nodeFor(scope, targets, this.#differentiable);
+    if (watching) node.watch(watching);
     outputs.forEach((output, index) => {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });

@@ -19,9 +19,25 @@ export function contiguousStrides(shape: Shape): number[] {
   return strides;
 }
 
+/** Dimensions in the order in which they lie in memory, the one with the largest stride first. */
+export function memoryOrder(strides: readonly number[]): number[] {
+  return strides.map((_, dim) => dim).sort((a, b) => strides[b]! - strides[a]! || a - b);
+}
+
+/** Strides without gaps, with the dimensions in the order in which they lie in memory. */
+export function compactStrides(shape: Shape, strides: readonly number[]): number[] {
+  const order = memoryOrder(strides);
+  const ordered = contiguousStrides(order.map((dim) => shape[dim]!));
+  const compact = new Array<number>(shape.length);
+  order.forEach((dim, at) => {
+    compact[dim] = ordered[at]!;
+  });
+  return compact;
+}
+
 /** Every element of one piece of memory once, in the order of some permutation of the dimensions. */
 export function isDense(shape: Shape, strides: Shape): boolean {
-  const order = [...shape.keys()].sort((a, b) => strides[b]! - strides[a]! || a - b);
+  const order = memoryOrder(strides);
   return isContiguous(
     order.map((dim) => shape[dim]!),
     order.map((dim) => strides[dim]!),

@@ -1,5 +1,6 @@
 import { spans } from '../../runtime/profiler/spans.ts';
 import type { Backend } from '../../runtime/program/backend.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
@@ -23,6 +24,8 @@ export interface CompileOptions {
    * anyway. `final`: the best that is known.
    */
   readonly tier: 'first' | 'final';
+  /** Views of which copies are read: backward keeps these instead of a larger memory. */
+  readonly compact?: readonly ValueId[];
   /** What runs the programs; left out: the kernels of their device. */
   readonly backend?: Backend;
 }

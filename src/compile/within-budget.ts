@@ -82,7 +82,7 @@ export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphS
 }
 
 /** Of forward and backward together, above what was allocated before. */
-function peakBytes({ planned: { forward, backward } }: SubgraphStages): number {
+export function peakBytes({ planned: { forward, backward } }: SubgraphStages): number {
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   if (!backward) return peakBytes;
   return Math.max(peakBytes, savedBytes + outputBytes + backward.plan.predicted.peakBytes);

@@ -13,7 +13,7 @@ import {
 } from './change-collection.ts';
 import { compileItems } from './make.ts';
 import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
  * Compiles the effects of an entry. Reading comes first, for all of them: `[a.x, b.x] = [b.x, a.x]` must

@@ -8,7 +8,7 @@ import { suspensionOf } from '../vm/frames/driven-frame.ts';
 import { generatorOver } from '../vm/frames/generator-frame.ts';
 import { catchIn } from '../vm/frames/unwind.ts';
 import { type EntryDispatcher, type Fragments, isFragment } from './entry-dispatcher.ts';
-import { OwnedTensors } from './owned-tensors.ts';
+import { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 
 /** An ordinary call. */

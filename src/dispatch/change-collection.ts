@@ -4,7 +4,7 @@ import { compileReader } from '../guards/source.ts';
 import type { Effect } from '../traces/trace-result.ts';
 import { compileEntries } from './key-order.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /** One change with its operands read, ready to be made. */
 export type Change = () => void;

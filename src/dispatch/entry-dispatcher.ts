@@ -14,7 +14,7 @@ import { Suspended } from '../vm/frames/suspended.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import { type FrameCompiler, isEntry } from './frame-compiler.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import { warnOnce } from './warn-once.ts';
 

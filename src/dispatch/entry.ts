@@ -1,4 +1,5 @@
 import { markFreed } from '../../runtime/autograd/freed-node.ts';
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
@@ -11,10 +12,10 @@ import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { compileEffects, storedOutputs } from './apply-effects.ts';
-import { compileDonation, noDonation } from './donation.ts';
 import { compileMakes } from './make.ts';
 import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
+import { compileDonation, noDonation } from './ownership/donation.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
 import { compileUnchosen } from './unchosen.ts';
 
@@ -46,6 +47,8 @@ export class Entry {
   /** Inputs that the program writes in place. */
   readonly #written: readonly Reader[];
   readonly #donated: ReturnType<typeof compileDonation>;
+  /** Most bytes allocated during the last run. */
+  #lastPeak = 0;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   /** Outputs that an effect puts into an object: nobody's to give back. */
@@ -137,6 +140,7 @@ export class Entry {
     } finally {
       record.runs++;
       record.peakBytes = counter.peakAllocated - before;
+      this.#lastPeak = counter.peakAllocated;
       record.planned = subgraph.last.planned;
       record.donated = subgraph.lastDonated;
       if (peak > counter.peakAllocated) counter.peakAllocated = peak;
@@ -170,9 +174,13 @@ export class Entry {
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }
+    // A run takes the memory of inputs that are handed over.
+    const keeps = this.subgraph !== null && !owned.isEmpty && gradEnabled();
+    const holders = keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
     const outputs = this.subgraph
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
       : [];
+    if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
     for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);

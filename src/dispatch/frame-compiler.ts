@@ -27,6 +27,7 @@ import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { Entry } from './entry.ts';
+import { savedInputsOf } from './ownership/saved-views.ts';
 import { PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
@@ -199,10 +200,10 @@ export class FrameCompiler {
     return new SubgraphVariants(
       usual,
       ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
-      ({ donated, sourceOrder }: PlanChoice) => {
+      ({ donated, sourceOrder, compact }: PlanChoice) => {
         this.#stats.plans++;
         const memory = { ...first.memory, order: false };
-        const options = sourceOrder ? { ...first, memory } : first;
+        const options = sourceOrder ? { ...first, memory } : { ...first, compact };
         const compiled = compileSubgraph(result.program, result, options, donated);
         return this.#inForce(result, compiled, options, donated);
       },
@@ -219,6 +220,7 @@ export class FrameCompiler {
     const ready = (made: SubgraphStages): ReadySubgraph => ({
       stages: made,
       subgraph: checkedSubgraph(made.planned, this.#checks),
+      savedInputs: options.memory.compactViews ? savedInputsOf(made) : [],
     });
     if (options.tier === 'final') return new PlanInForce(ready(stages), null);
     const final = { ...options, tier: 'final' } as const;

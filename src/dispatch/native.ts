@@ -16,7 +16,7 @@ import { showCapturedFrames } from '../vm/frames/thrown.ts';
 import { unwindTo } from '../vm/frames/unwind.ts';
 import { executeFrame } from '../vm/machine/machine.ts';
 import { positionOf, step } from '../vm/machine/run-frames.ts';
-import type { OwnedTensors } from './owned-tensors.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
  * Runs the innermost frame's instruction, which is no return. A throw goes on at the innermost handler:

@@ -1,11 +1,14 @@
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
+import type { SavedInput } from './ownership/saved-views.ts';
 
 /** A program by one of its plans, ready to run. */
 export interface ReadySubgraph {
   readonly stages: SubgraphStages;
   readonly subgraph: Subgraph;
+  /** Inputs that its backward keeps, and could keep copies of. */
+  readonly savedInputs: readonly SavedInput[];
 }
 
 /** So many runs of a first plan come before work on the final one begins: most short scripts end before. */

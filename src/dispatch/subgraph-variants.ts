@@ -1,10 +1,12 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
+import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 
 /** What the plan of a subgraph may rely on in one call. */
@@ -13,6 +15,8 @@ export interface PlanChoice {
   readonly donated: readonly number[];
   /** Two inputs are one memory, and one of them is written: reads and writes keep the source's order. */
   readonly sourceOrder: boolean;
+  /** Views that are copied, so that backward keeps no larger memory. */
+  readonly compact: readonly ValueId[];
 }
 
 const none: readonly number[] = [];
@@ -21,16 +25,23 @@ const none: readonly number[] = [];
 const variantLimit = 8;
 
 /** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
-export class SubgraphVariants {
-  readonly #usual: PlanInForce;
+export class SubgraphVariants implements CopiesViews {
+  /** Takes every input as it is. */
+  readonly #plain: PlanInForce;
+  /** For calls that hand nothing over. */
+  #usual: PlanInForce;
   /** The one that ran last. */
   last: Subgraph;
+  /** Inputs that its backward keeps, and could keep copies of. */
+  lastSavedInputs: readonly SavedInput[];
   /** Numbers of the inputs that it took over. */
   lastDonated: readonly number[] = [];
   readonly #compile: (choice: PlanChoice) => PlanInForce;
   /** By the bits of the donated inputs. */
   readonly #donating = new Map<number, PlanInForce>();
   readonly #numbers = new Map<PlanInForce, readonly number[]>();
+  /** Views that are copied from now on, in their order. */
+  #compact: readonly ValueId[] = [];
   #inSourceOrder: PlanInForce | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
@@ -50,12 +61,14 @@ export class SubgraphVariants {
     readByGradientsOf: (stages: SubgraphStages) => readonly number[],
     compile: (choice: PlanChoice) => PlanInForce,
   ) {
-    const { stages, subgraph } = usual.ready;
+    const { stages, subgraph, savedInputs } = usual.ready;
     this.#readBy = usual.ready;
     this.#readByGradientsOf = readByGradientsOf;
     this.#readByGradients = readByGradientsOf(stages);
+    this.#plain = usual;
     this.#usual = usual;
     this.last = subgraph;
+    this.lastSavedInputs = savedInputs;
     const { inputs, steps } = subgraph.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.holdsLines = holdsLines(steps);
@@ -67,12 +80,23 @@ export class SubgraphVariants {
   /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const plan = this.#choose(inputs, donated);
-    const { subgraph } = plan.next();
+    const { subgraph, savedInputs } = plan.next();
     this.last = subgraph;
+    this.lastSavedInputs = savedInputs;
     this.lastDonated = this.#numbers.get(plan) ?? none;
     // Only a plan that was made for it takes inputs over.
     const takes = plan !== this.#usual && plan !== this.#inSourceOrder;
     return subgraph.run(inputs, takes ? donated : 0, numbers);
+  }
+
+  /** From now on copies are read of these views, too. */
+  copyViews(views: readonly ValueId[]): void {
+    const compact = [...new Set([...this.#compact, ...views])].sort((a, b) => a - b);
+    if (compact.length === this.#compact.length) return;
+    this.#compact = compact;
+    this.#donating.clear();
+    this.#numbers.clear();
+    this.#usual = this.#compile({ donated: none, sourceOrder: false, compact });
   }
 
   /** The plan in force for calls that hand nothing over. */
@@ -97,7 +121,7 @@ export class SubgraphVariants {
 
   /** The final plan for callers that can't tell which inputs are one memory, and hand none over. */
   get portable(): Subgraph {
-    const usual = this.#usual.finish().subgraph;
+    const usual = this.#plain.finish().subgraph;
     const mayDiffer = this.written.length > 0 && usual.planned.forward.reordered;
     return mayDiffer ? this.#sourceOrder().finish().subgraph : usual;
   }
@@ -133,14 +157,14 @@ export class SubgraphVariants {
     const known = this.#donating.get(donated);
     if (known || this.#donating.size >= variantLimit) return known;
     const numbers = numbersIn(donated);
-    const made = this.#compile({ donated: numbers, sourceOrder: false });
+    const made = this.#compile({ donated: numbers, sourceOrder: false, compact: this.#compact });
     this.#donating.set(donated, made);
     this.#numbers.set(made, numbers);
     return made;
   }
 
   #sourceOrder(): PlanInForce {
-    this.#inSourceOrder ??= this.#compile({ donated: [], sourceOrder: true });
+    this.#inSourceOrder ??= this.#compile({ donated: none, sourceOrder: true, compact: [] });
     return this.#inSourceOrder;
   }
 }

@@ -16,6 +16,8 @@ export interface AppliedCounts {
   readonly donate: number;
   /** Passes that changed what backward keeps. */
   readonly chooseSaved: number;
+  /** Inputs of which backward keeps copies of views. */
+  readonly compactViews: number;
   /** Chains of ops that run part by part. */
   readonly slices: number;
   /** Passes that made backward compute inner values of `checkpoint` calls again. */
@@ -47,6 +49,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     arena: steps.flatMap(({ places = [] }) => places).filter((place) => place !== null).length,
     donate: record.donated.length,
     chooseSaved: passesOfChooseSaved.reduce((sum, name) => sum + applied(name), 0),
+    compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),
     recompute: recompute?.ops ?? 0,

@@ -30,6 +30,11 @@ export interface MemorySwitches {
   readonly unusedInputs: boolean;
   /** A contiguous copy of a strided input dies at its last use. Off: it stays until backward has run. */
   readonly inputCopies: boolean;
+  /**
+   * Where backward keeps views alone of a larger value that nothing else holds, it keeps copies of them. Off: the
+   * whole value stays.
+   */
+  readonly compactViews: boolean;
   /** Strided inputs are read as they are. Off: copies of them, made first. */
   readonly stridedInputs: boolean;
   /** Outputs that backward doesn't read leave the scope. Off: they stay until backward has run. */
@@ -66,6 +71,7 @@ const allOn: MemoryOptions = {
   skipSet: true,
   unusedInputs: true,
   inputCopies: true,
+  compactViews: true,
   stridedInputs: true,
   unusedOutputs: true,
   noNeedBuffer: true,
@@ -84,6 +90,7 @@ const cleaned = {
   donate: false,
   simplify: false,
   chooseSaved: false,
+  compactViews: false,
   stridedInputs: false,
 };
 

@@ -1,5 +1,5 @@
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { PassCounts } from './pass-record.ts';
 
 /** What each phase made of one subgraph, for printing. */
@@ -8,6 +8,8 @@ export interface SubgraphStages {
   readonly joint: Program | null;
   readonly forward: Program;
   readonly backward: Program | null;
+  /** Where copies of views are read: per value of forward, what it is in the program without them; null for a copy. */
+  readonly original?: readonly (ValueId | null)[];
   readonly planned: PlannedSubgraph;
   /** Null without a memory budget. */
   readonly recompute: Recompute | null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finishNatively, stepNatively } from '../../src/dispatch/native.ts';
-import { OwnedTensors } from '../../src/dispatch/owned-tensors.ts';
+import { OwnedTensors } from '../../src/dispatch/ownership/owned-tensors.ts';
 import type { Code } from '../../src/vm/bytecode/code.ts';
 import type { Frame, Scope } from '../../src/vm/bytecode/frame.ts';
 import { reg } from '../../src/vm/bytecode/instructions.ts';

@@ -1,7 +1,9 @@
-import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
-import { closureOf } from '../vm/frames/function-of.ts';
+import type { Holder } from '../../../runtime/memory/holder.ts';
+import { tensorsIn } from '../../../runtime/tensor/lifetime.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
+import { closureOf } from '../../vm/frames/function-of.ts';
+import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
@@ -13,6 +15,8 @@ const none: ReadonlySet<Tensor> = new Set();
 export class OwnedTensors {
   /** Made when the first tensor comes: most calls own none. */
   #made: Set<Tensor> | undefined;
+  /** Made when a subgraph keeps such a tensor for backward. */
+  #savedMemory: SavedMemory | undefined;
 
   get isEmpty(): boolean {
     return this.#owned.size === 0;
@@ -66,8 +70,20 @@ export class OwnedTensors {
     this.#made?.delete(value as Tensor);
   }
 
+  /** A subgraph has run. `holders`: per input the memory that it had, null where it isn't one of these tensors'. */
+  noteSaved(subgraph: CopiesViews, holders: readonly (Holder | null)[], peak: number): void {
+    this.#savedMemory ??= new SavedMemory();
+    this.#savedMemory.noteRun(peak, subgraph.last.planned.backward?.plan.predicted.peakBytes ?? 0);
+    for (const each of subgraph.lastSavedInputs) {
+      const holder = holders[each.number];
+      if (holder && holder.bytes > each.bytes) this.#savedMemory.note(holder, subgraph, each);
+    }
+  }
+
+  /** The call is over. */
   disposeAll(): void {
     for (const tensor of this.#owned) this.#dispose(tensor);
+    this.#savedMemory?.settle();
   }
 
   #dispose(tensor: Tensor): void {

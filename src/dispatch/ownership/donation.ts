@@ -1,12 +1,12 @@
-import { mayBeGivenUp } from '../../runtime/program/checks.ts';
-import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { compileReader, type Reader, type Source } from '../guards/source.ts';
-import { sourceKey } from '../guards/source-key.ts';
-import { changedBy, contentsOf, possibleOf, storedBy } from '../traces/recipes.ts';
-import type { Recipe, TraceResult } from '../traces/trace-result.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
+import { mayBeGivenUp } from '../../../runtime/program/checks.ts';
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { compileReader, type Reader, type Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { changedBy, contentsOf, possibleOf, storedBy } from '../../traces/recipes.ts';
+import type { Recipe, TraceResult } from '../../traces/trace-result.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
 /** Inputs beyond this one are never donated: the choice is one number's bits. */

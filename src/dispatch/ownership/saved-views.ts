@@ -1,0 +1,123 @@
+import { alignedBytes } from '../../../runtime/memory/allocator.ts';
+import type { Holder } from '../../../runtime/memory/holder.ts';
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+import { savedViews } from '../../5-optimize/compact-views.ts';
+import type { SubgraphStages } from '../../programs/stages.ts';
+
+/** An input of a subgraph whose memory its backward keeps by views, and could keep copies of these instead. */
+export interface SavedInput {
+  readonly number: number;
+  /** What is copied. */
+  readonly views: readonly ValueId[];
+  /** Bytes of the copies. */
+  readonly bytes: number;
+  /** How many saved values show its memory. */
+  readonly owners: number;
+}
+
+/** A subgraph that copies views in later runs. */
+export interface CopiesViews {
+  /** What ran last. */
+  readonly last: { readonly planned: PlannedSubgraph };
+  /** Inputs that its backward keeps, and could keep copies of. */
+  readonly lastSavedInputs: readonly SavedInput[];
+  copyViews(views: readonly ValueId[]): void;
+}
+
+/** The inputs of a planned subgraph that backward could keep copies of. */
+export function savedInputsOf(stages: SubgraphStages): readonly SavedInput[] {
+  const { joint, forward, planned, original } = stages;
+  if (!joint || !planned.backward) return none;
+  const { withData } = planned.backward.saved;
+  return savedViews(joint, withData, forward.outputs).flatMap(({ root, views, ...rest }) => {
+    const number = forward.inputs.indexOf(root);
+    const isCopy = planned.compacted?.some((each) => each.entersAsCopy && each.number === number);
+    if (number < 0 || isCopy) return [];
+    return [{ ...rest, number, views: views.map((id) => original?.[id] ?? id) }];
+  });
+}
+
+const none: readonly SavedInput[] = [];
+
+/** What the views of one memory would take as copies. */
+interface Kept {
+  bytes: number;
+  owners: number;
+  /** Which run of the call has read it last. */
+  last: number;
+  readonly views: {
+    readonly run: number;
+    readonly subgraph: CopiesViews;
+    readonly saved: SavedInput;
+  }[];
+}
+
+/**
+ * Memory that a call has made, and of which its subgraphs keep views for backward. When the call is over, nothing but
+ * these views may be left of it: where copies of them are smaller, later calls keep copies, if that makes no peak
+ * higher: while a copy is made, what it is of is there as well.
+ */
+export class SavedMemory {
+  readonly #kept = new Map<Holder, Kept>();
+  /** Of each run, the most bytes allocated. */
+  readonly #peaks: number[] = [];
+  #lastBackward = 0;
+
+  /** A subgraph has run: up to so many bytes were allocated then, and its backward will take so many. */
+  noteRun(peak: number, backward: number): void {
+    this.#peaks.push(peak);
+    this.#lastBackward = backward;
+  }
+
+  /** The run that was noted last keeps the memory. */
+  note(holder: Holder, subgraph: CopiesViews, saved: SavedInput): void {
+    let kept = this.#kept.get(holder);
+    if (!kept) {
+      kept = { bytes: 0, owners: 0, last: 0, views: [] };
+      this.#kept.set(holder, kept);
+    }
+    const run = this.#peaks.length - 1;
+    kept.bytes += saved.bytes;
+    kept.owners += saved.owners;
+    kept.last = run;
+    kept.views.push({ run, subgraph, saved });
+  }
+
+  /** The call is over, and its registers are empty. */
+  settle(): void {
+    const smaller = [...this.#kept].filter(
+      ([holder, { bytes, owners }]) =>
+        holder.owners === owners && bytes < alignedBytes(holder.bytes),
+    );
+    if (smaller.length > 0 && this.#raisesNoPeak(smaller)) {
+      const copied = new Map<CopiesViews, ValueId[]>();
+      for (const [, { views }] of smaller) {
+        for (const { subgraph, saved } of views) {
+          const known = copied.get(subgraph);
+          if (known) known.push(...saved.views);
+          else copied.set(subgraph, [...saved.views]);
+        }
+      }
+      for (const [subgraph, views] of copied) subgraph.copyViews(views);
+    }
+    this.#kept.clear();
+    this.#peaks.length = 0;
+  }
+
+  /** The step's peak is that of a run, or comes when the last subgraph's backward runs, with everything kept. */
+  #raisesNoPeak(smaller: readonly (readonly [Holder, Kept])[]): boolean {
+    const { allocated } = smaller[0]![0].device.allocator.counter;
+    const peak = this.#peaks.reduce((a, b) => Math.max(a, b), allocated + this.#lastBackward);
+    const difference = new Array<number>(this.#peaks.length + 1).fill(0);
+    for (const [holder, { last, views }] of smaller) {
+      for (const { run, saved } of views) difference[run]! += saved.bytes;
+      difference[last + 1]! -= alignedBytes(holder.bytes);
+    }
+    let more = 0;
+    return this.#peaks.every((each, run) => {
+      more += difference[run]!;
+      return each + more <= peak;
+    });
+  }
+}
