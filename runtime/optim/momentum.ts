@@ -27,9 +27,9 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     this.velocities = this.newState('velocities');
   }
 
-  /** Whether this is the first step of a parameter, of `count` steps, with momentum. */
-  protected isFirst(index: number, count: number): boolean {
-    return count - this.before[index]! <= 1;
+  /** Steps with momentum that a parameter has taken before this one, its `count`-th. */
+  protected stepsBefore(index: number, count: number): number {
+    return count - this.before[index]! - 1;
   }
 
   /** Momentum that started before the state was saved goes on. */

@@ -64,9 +64,10 @@ export class SGD extends MomentumOptimizer<SGDGroup, number> {
       return;
     }
     const velocity = this.velocities[index]!;
-    const isDamped = group.dampening !== 0 && !this.isFirst(index, count);
     mul_(velocity, group.momentum);
-    add_(velocity, slope, isDamped ? 1 - group.dampening : 1);
+    // A number without a decision: one captured step serves the first and all others.
+    const damped = group.dampening === 0 ? 0 : Math.min(1, this.stepsBefore(index, count));
+    add_(velocity, slope, 1 - damped * group.dampening);
     const direction = group.nesterov ? add(slope, mul(velocity, group.momentum)) : velocity;
     add_(target, direction, -group.lr);
   }

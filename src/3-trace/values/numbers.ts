@@ -10,7 +10,7 @@ import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/
 import { ChangingNumbers } from './changing-numbers.ts';
 
 /** More operands than this in one expression: its value is taken instead. */
-const maxSize = 64;
+const maxSize = 160;
 
 /** `fn` of numbers of which one is symbolic, put off until the run; undefined where that can't be. */
 export function putOff(
