@@ -104,4 +104,35 @@ describe('matmul', () => {
     expect(out).toEqual(expected);
     release(a, b);
   });
+
+  it.each(['float64', 'int32'] as const)(
+    'of %s has the bits of sums one by one, for any sizes and strides',
+    (dtype) => {
+      const size = fc.integer({ min: 0, max: 19 });
+      const cases = fc
+        .record({ batch: fc.integer({ min: 1, max: 3 }), m: size, n: size, k: size })
+        .chain(({ batch, m, n, k }) =>
+          fc.record({
+            a: fc.constant([batch, m, k]),
+            b: fc.constant([batch, k, n]),
+            aLayout: layouts([batch, m, k]),
+            bLayout: layouts([batch, k, n]),
+          }),
+        );
+      // Products of such integers wrap.
+      const scale = dtype === 'int32' ? 2 ** 28 : 1;
+      const values = (seed: number) => (i: number) => noise(seed)(i) * scale;
+      fc.assert(
+        fc.property(cases, ({ a, b, aLayout, bLayout }) => {
+          const left = sample(dtype, a, values(1), aLayout);
+          const right = sample(dtype, b, values(2), bLayout);
+          const outputs = [{ dtype, shape: [...a.slice(0, -1), b.at(-1)!] }];
+          const [found] = compute('matmul', [left, right], outputs);
+          expect(found).toEqual(compute(scalarMatmul, [left, right], outputs)[0]);
+          release(left, right);
+        }),
+        { numRuns: 80 },
+      );
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { type DType, dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { addressOf, type KernelFactory } from './kernel.ts';
@@ -5,8 +6,9 @@ import { collapse } from './loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/assembler/module-builder.ts';
+import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { gemmKernels } from './wasm/gemm-kernels.ts';
+import { longestPlainSum, type PlainProductDType, plainProducts } from './wasm/plain-product.ts';
 
 /** One factor's strides in bytes. */
 interface Factor {
@@ -26,6 +28,20 @@ interface Sizes {
 const perTerm = 0.05;
 const perRowTerm = 0.25;
 
+/** A kernel of products, and what it takes. */
+interface ProductKernel {
+  readonly run: Kernel;
+  readonly elementBytes: number;
+  /** Nanoseconds of one multiplication and addition. */
+  readonly perTerm: number;
+}
+
+const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKernel } = {
+  float32: () => ({ run: gemmKernels().product, elementBytes: 4, perTerm }),
+  float64: () => ({ run: plainProducts().float64, elementBytes: 8, perTerm: 0.15 }),
+  int32: () => ({ run: plainProducts().int32, elementBytes: 4, perTerm: 0.1 }),
+};
+
 /** A part of a product is worth it from so many nanoseconds on. */
 const leastPart = 40_000;
 
@@ -33,7 +49,7 @@ const leastPart = 40_000;
 const leastSide = 64;
 
 /** How c is divided, which no sum depends on: rows and columns of a part. */
-function partSides({ m, n, k }: Sizes): readonly [rows: number, columns: number] {
+function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
   const term = k * perTerm;
   // The longer side is halved, so that parts stay square; rows and columns end where tiles do.
@@ -51,34 +67,36 @@ class Products {
   readonly #b: Factor;
   readonly #cRow: number;
   readonly #side: readonly [rows: number, columns: number];
-  readonly #kernels = gemmKernels();
+  readonly #kernel: ProductKernel;
   #parts = 0;
 
-  constructor(sizes: Sizes, a: Factor, b: Factor, cRow: number) {
+  constructor(kernel: ProductKernel, sizes: Sizes, a: Factor, b: Factor, cRow: number) {
+    this.#kernel = kernel;
     this.#sizes = sizes;
     this.#a = a;
     this.#b = b;
     this.#cRow = cRow;
-    this.#side = partSides(sizes);
+    this.#side = partSides(sizes, kernel.perTerm);
   }
 
   get nanoseconds(): number {
     const { m, n, k } = this.#sizes;
-    return m * n * k * perTerm;
+    return m * n * k * this.#kernel.perTerm;
   }
 
   multiply(a: number, b: number, c: number): void {
     const { m, n, k, start = 0 } = this.#sizes;
     const { rowStep: aRow, columnStep: aColumn } = this.#a;
     const { rowStep: bRow, columnStep: bColumn } = this.#b;
-    const { product } = this.#kernels;
-    product(a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, this.#cRow, start);
+    const { run } = this.#kernel;
+    run(a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, this.#cRow, start);
   }
 
   /** The same by `run`, which is called after the last one. */
   add(a: number, b: number, c: number): void {
     const { m, n, k, start = 0 } = this.#sizes;
     const [height, width] = this.#side;
+    const { elementBytes } = this.#kernel;
     const { numbers } = pool;
     for (let column = 0; column < n; column += width) {
       for (let row = 0; row < m; row += height) {
@@ -86,7 +104,7 @@ class Products {
         let at = this.#parts++ * 12;
         numbers[at++] = a + row * this.#a.rowStep;
         numbers[at++] = b + column * this.#b.columnStep;
-        numbers[at++] = c + row * this.#cRow + column * 4;
+        numbers[at++] = c + row * this.#cRow + column * elementBytes;
         numbers[at++] = Math.min(height, m - row);
         numbers[at++] = Math.min(width, n - column);
         numbers[at++] = k;
@@ -101,7 +119,7 @@ class Products {
   }
 
   run(): void {
-    pool.run(this.#kernels.product, this.#parts, 12);
+    pool.run(this.#kernel.run, this.#parts, 12);
     this.#parts = 0;
   }
 }
@@ -178,17 +196,28 @@ function bind(sizes: Sizes, a: Factor, b: Factor, cRow: number): Bound {
     const products = new RowProducts({ m: 1, n: m, k }, b.rowStep, transposed(a));
     return { products, isSwapped: true };
   }
-  return { products: new Products(sizes, a, b, cRow), isSwapped: false };
+  return { products: new Products(kernels.float32(), sizes, a, b, cRow), isSwapped: false };
 }
 
+/** Whether a kernel is generated for products of the dtype and of sums so long. */
+function isGenerated(dtype: DType, k: number): dtype is 'float32' | PlainProductDType {
+  if (!hasSimd) return false;
+  return dtype === 'float32' || (isPlain(dtype) && k <= longestPlainSum);
+}
+
+const isPlain = (dtype: DType): dtype is PlainProductDType =>
+  dtype === 'float64' || dtype === 'int32';
+
 export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
-  if (!hasSimd || outputs[0]!.dtype !== 'float32') return scalarMatmul(inputs, outputs, attrs);
   const [a, b] = inputs;
+  const { dtype } = outputs[0]!;
+  if (!isGenerated(dtype, a!.shape.at(-1)!)) return scalarMatmul(inputs, outputs, attrs);
+  const elementBytes = dtypes[dtype].bytes;
   const [out] = outputs;
   const rank = out!.shape.length;
   const n = out!.shape[rank - 1]!;
   const k = a!.shape[rank - 1]!;
-  const bytes = (strides: readonly number[]) => strides.map((stride) => stride * 4);
+  const bytes = (strides: readonly number[]) => strides.map((stride) => stride * elementBytes);
   const [aSteps, bSteps, cSteps] = [a!, b!, out!].map((meta) => bytes(meta.strides)) as [
     number[],
     number[],
@@ -206,12 +235,14 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   const hasRows = last >= 0 && bOuter[last] === 0;
   const batch = hasRows ? last : last + 1;
   const m = hasRows ? outer.shape[last]! : 1;
-  const { products, isSwapped } = bind(
-    { m, n, k },
-    { rowStep: hasRows ? aOuter[last]! : 0, columnStep: aSteps[rank - 1]! },
-    { rowStep: bSteps[rank - 2]!, columnStep: bSteps[rank - 1]! },
-    hasRows ? cOuter[last]! : 0,
-  );
+  const sizes = { m, n, k };
+  const left = { rowStep: hasRows ? aOuter[last]! : 0, columnStep: aSteps[rank - 1]! };
+  const right = { rowStep: bSteps[rank - 2]!, columnStep: bSteps[rank - 1]! };
+  const cRow = hasRows ? cOuter[last]! : 0;
+  const { products, isSwapped }: Bound =
+    dtype === 'float32'
+      ? bind(sizes, left, right, cRow)
+      : { products: new Products(kernels[dtype](), sizes, left, right, cRow), isSwapped: false };
   let pairs = 1;
   for (let d = 0; d < batch; d++) pairs *= outer.shape[d]!;
   const work = products.nanoseconds * pairs;
@@ -235,8 +266,8 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   };
   return ([left, right], [target]) => {
     const isShared = pool.shares(work);
-    const [aAt, bAt] = [addressOf(left!, 'float32'), addressOf(right!, 'float32')];
-    overBatch(isShared, 0, aAt, bAt, addressOf(target!, 'float32'));
+    const [aAt, bAt] = [addressOf(left!, dtype), addressOf(right!, dtype)];
+    overBatch(isShared, 0, aAt, bAt, addressOf(target!, dtype));
     if (isShared) products.run();
   };
 };
@@ -250,7 +281,14 @@ export const addMatmul: KernelFactory = ([, a, b], [out], attrs): Launch => {
     columnStep: column! * 4,
   });
   const k = a!.shape[1]!;
-  const products = new Products({ m, n, k, start }, steps(a!), steps(b!), out!.strides[0]! * 4);
+  const sizes = { m, n, k, start };
+  const products = new Products(
+    kernels.float32(),
+    sizes,
+    steps(a!),
+    steps(b!),
+    out!.strides[0]! * 4,
+  );
   return ([, left, right], [target]) => {
     const [aAt, bAt, cAt] = [left!, right!, target!].map((x) => addressOf(x, 'float32')) as [
       number,
