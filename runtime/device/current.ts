@@ -42,6 +42,9 @@ export function withGuard<T>(device: Device | null | undefined, body: () => T): 
   return device === undefined ? body() : deviceGuard(device, body);
 }
 
+/** The registered devices. */
+export const deviceNames = (): string[] => [...devices.keys()];
+
 /** A device by its name; `gpu:0` is the GPU that `init` opened. Throws DeviceError for any other. */
 export function deviceNamed(name: string): Device {
   const device = devices.get(name === 'gpu:0' ? 'gpu' : name);
@@ -50,7 +53,9 @@ export function deviceNamed(name: string): Device {
   throw new DeviceError({
     what: 'no such device',
     given: typeof name === 'string' ? `'${name}'` : typeof name,
-    expected: `one of ${[...devices.keys()].map((known) => `'${known}'`).join(', ')}`,
+    expected: `one of ${deviceNames()
+      .map((known) => `'${known}'`)
+      .join(', ')}`,
     remedy: isGpu ? "call await init('gpu') first; there is one GPU, gpu:0" : 'check the name',
   });
 }

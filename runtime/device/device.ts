@@ -4,6 +4,10 @@ import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
 import type { DType, TypedArray } from '../tensor/dtype.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 
+/**
+ * How values are held: `cpu` in memory with addresses, `gpu` in memory that is only read asynchronously, `meta` not at
+ * all. Every device is of one of these kinds.
+ */
 export type DeviceKind = 'cpu' | 'gpu' | 'meta';
 
 /**
@@ -24,7 +28,7 @@ export interface Operand {
 export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 
 export interface Device {
-  /** `cpu`, `gpu`, `meta`. */
+  /** As `device('name')` and `init('name')` find it. */
   readonly name: string;
   readonly kind: DeviceKind;
   readonly allocator: Allocator;

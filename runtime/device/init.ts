@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { checkedNumerics, chooseNumerics, type Numerics } from '../numerics/math.ts';
 import { pool } from './cpu/threads/pool.ts';
-import { deviceNamed } from './current.ts';
+import { deviceNamed, deviceNames } from './current.ts';
 import type { Device } from './device.ts';
 
 export interface InitOptions {
@@ -18,6 +18,14 @@ export interface InitOptions {
   readonly missingKernels?: 'cpu' | 'error';
 }
 
+type Loader = (options: InitOptions) => Promise<Device>;
+
+/** Devices whose code is loaded when a program asks for them; the others are registered by `runtime/setup.ts`. */
+const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
+  ['gpu', async (options) => (await import('./gpu/init.ts')).initGpu(options)],
+  ['cpu:1', async () => (await import('./cpu/second-cpu.ts')).secondCpu()],
+]);
+
 /**
  * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
  * `cpu:1` is a second device that the CPU computes, with memory statistics of its own. Throws DeviceError when
@@ -32,20 +40,17 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
     pool.threads = options.threads;
     await pool.ready();
   }
-  if (name === 'gpu') {
-    // Loaded only when asked for: CPU programs never pay for it.
-    const { initGpu } = await import('./gpu/init.ts');
-    return initGpu(options);
-  }
-  if (name === 'cpu' || name === 'meta') return deviceNamed(name);
-  if (name === 'cpu:1') {
-    const { secondCpu } = await import('./cpu/second-cpu.ts');
-    return secondCpu();
-  }
+  const load = loaders.get(name);
+  if (load) return load(options);
+  const names = deviceNames();
+  if (names.includes(name)) return deviceNamed(name);
   throw new ArgumentError({
     what: 'init: no such device',
     given: `'${name}'`,
-    expected: "'cpu', 'cpu:1', 'gpu' or 'meta'",
+    expected: `one of ${[...new Set([...names, ...loaders.keys()])]
+      .sort()
+      .map((known) => `'${known}'`)
+      .join(', ')}`,
     remedy: "use 'cpu', or 'gpu' on a machine that has one",
   });
 }

@@ -3,6 +3,7 @@ import {
   currentDevice,
   DeviceError,
   deviceGuard,
+  init,
   setDevice,
   tensor,
   zeros,
@@ -59,4 +60,9 @@ describe('device/device-guard', () => {
     expect(x.device.name).toBe('cpu');
     x.dispose();
   });
+});
+
+it('init names the devices that it can make ready', async () => {
+  await expect(init('toaster')).rejects.toThrow(/'cpu', 'cpu:1', 'gpu', 'meta'/);
+  expect((await init('meta')).name).toBe('meta');
 });
