@@ -109,7 +109,18 @@ const entities: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (own) => entities[own]!);
 
-const colors = ['#c2410c', '#0b62c4', '#1a7f4b', '#8b6fb8', '#a16207', '#be185d'];
+/** On a light page, and on a dark one. */
+const colors = [
+  ['#c2410c', '#fb923c'],
+  ['#0b62c4', '#5eb0ff'],
+  ['#1a7f4b', '#4ccb86'],
+  ['#8b6fb8', '#b79ee6'],
+  ['#a16207', '#e0b341'],
+  ['#be185d', '#f472b6'],
+] as const;
+
+const colorOf = (curve: number): string =>
+  `light-dark(${colors[curve % colors.length]!.join(', ')})`;
 
 /** The curves as an HTML page with a drawing (SVG), without scripts. */
 export function plotPage(curves: Curves, options: PlotOptions = {}): string {
@@ -117,7 +128,7 @@ export function plotPage(curves: Curves, options: PlotOptions = {}): string {
   const all = curvesOf(curves, log);
   const { low, high } = rangeOf(all);
   const steps = Math.max(...all.map(({ values }) => values.length), 2);
-  const [w, h, left, top] = [860, 380, 70, 20];
+  const [w, h, left, top] = [860, 380, 100, 20];
   const x = (step: number) => left + (step / (steps - 1)) * w;
   const y = (value: number) => top + ((high - value) / (high - low)) * h;
   const grid = [0, 0.25, 0.5, 0.75, 1].map((part) => {
@@ -129,19 +140,18 @@ export function plotPage(curves: Curves, options: PlotOptions = {}): string {
     const points = values.flatMap((value, step) =>
       Number.isFinite(value) ? [`${x(step).toFixed(1)},${y(value).toFixed(1)}`] : [],
     );
-    return `<polyline points="${points.join(' ')}" stroke="${colors[i % colors.length]}"/>`;
+    return `<polyline points="${points.join(' ')}" style="stroke:${colorOf(i)}"/>`;
   });
   const legend = all
     .filter(({ name }) => name !== '')
-    .map(
-      ({ name }, i) =>
-        `<span style="color:${colors[i % colors.length]}">■</span> ${escaped(name)} `,
-    );
+    .map(({ name }, i) => `<span style="color:${colorOf(i)}">■</span> ${escaped(name)} `);
   return `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title>
 <style>:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;max-width:64rem}
+h1{overflow-wrap:anywhere;font-size:1.6rem;line-height:1.2}
 svg{width:100%;height:auto}polyline{fill:none;stroke-width:1.5}.grid{stroke:#8884}text{font-size:12px;fill:currentColor}
-.value{text-anchor:end;dominant-baseline:middle}</style>
+.value{text-anchor:end;dominant-baseline:middle}
+@media(max-width:40rem){body{margin:1rem}text{font-size:22px}polyline{stroke-width:3}}</style>
 <h1>${escaped(title)}</h1><p>${legend.join('')}</p>
 <svg viewBox="0 0 ${left + w + 20} ${top + h + 40}" role="img" aria-label="${escaped(title)}">
 ${[...grid, ...lines].join('\n')}

@@ -54,7 +54,7 @@ function tiny({ graphRuns }: CapturedStats, parts: readonly CompiledPart[]): str
       stages && !tooSmall && record.runs > 0 && stages.forward.ops.length < tinyOps,
   );
   const runs = small.reduce((sum, { record }) => sum + record.runs, 0);
-  if (parts.length < 2 || runs * 4 < graphRuns) return [];
+  if (parts.length < 2 || runs === 0 || runs * 4 < graphRuns) return [];
   return [
     `${runs} of ${plural(graphRuns, 'run')} entered a subgraph of fewer than ${tinyOps} ops: remove the graph break beside it, or ` +
       `pass minGraphSize: ${tinyOps} so that it runs eagerly`,
@@ -65,6 +65,6 @@ function slices(parts: readonly CompiledPart[]): string[] {
   const count = parts.reduce((sum, part) => sum + (appliedTo(part)?.slices ?? 0), 0);
   if (count === 0) return [];
   return [
-    `${plural(count, 'chain')} of ops run a few samples at a time to save memory, in more kernels: passes: { slices: false } if memory is no concern`,
+    `${plural(count, 'chain')} of ops, computed a few samples at a time to save memory, in more kernels: passes: { slices: false } if memory is no concern`,
   ];
 }

@@ -1,5 +1,6 @@
 /** `explain()` as an HTML page: the captured source, line by line, beside what became of it. */
 
+import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
@@ -108,6 +109,8 @@ function sourcesOf(parts: readonly CompiledPart[]): Code[] {
   const found = new Map<string, Code>();
   for (const { trace } of parts) {
     for (const code of trace.codes) {
+      // Ops of this package's modules belong to the line that calls them.
+      if (ownPartOfFile(code.source.file) !== null) continue;
       const key = formatPosition(code.source.position(code.span.start));
       if (!found.has(key)) found.set(key, code);
     }
@@ -118,25 +121,18 @@ function sourcesOf(parts: readonly CompiledPart[]): Code[] {
 function sourceTable(code: Code, lines: Lines, shown: Set<string>): string {
   const { source, span } = code;
   const rows: string[] = [];
-  const own = new Set<string>();
-  let start = source.text.lastIndexOf('\n', span.start) + 1;
-  while (start < span.end) {
-    const end = source.text.indexOf('\n', start);
-    const stop = end < 0 ? source.text.length : end;
-    const text = source.text.slice(start, stop);
-    const indent = text.length - text.trimStart().length;
-    start = stop + 1;
-    const at = source.position(Math.max(stop - text.length + indent, span.start));
-    const key = lineKey(at);
-    // Lines of generated code that stand for one line of the user's.
-    if (own.has(key)) continue;
-    own.add(key);
+  const first = source.position(span.start);
+  // The user's lines, of which the code that runs may be one: loaders take line breaks out.
+  const last = source.position(Math.max(span.start, span.end - 1));
+  const end = last.file === first.file ? last.line : first.line;
+  for (let { line } = first; line <= end; line++) {
+    const key = lineKey({ ...first, line });
     const facts = shown.has(key) ? undefined : lines.get(key);
     shown.add(key);
-    rows.push(sourceRow(at.line, source.line(at.file, at.line) ?? text, facts));
+    rows.push(sourceRow(line, source.line(first.file, line) ?? '', facts));
   }
-  const heading = `${code.name || 'function'} – ${formatPosition(source.position(span.start))}`;
-  return `<h2>${escapeHtml(heading)}</h2>${table(['', 'source', 'became', 'backward', 'bytes'], rows)}`;
+  const heading = `${code.name || 'function'} – ${formatPosition(first)}`;
+  return `<h2>${escapeHtml(heading)}</h2>${table(['', 'source', 'became', 'backward', 'bytes'], rows, 'source')}`;
 }
 
 function sourceRow(line: number, text: string, facts: LineFacts | undefined): string {
@@ -179,6 +175,7 @@ function partsTable(parts: readonly CompiledPart[]): string {
     ];
     return [`<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`];
   });
+  if (rows.length === 0) return '';
   const head = [
     'subgraph',
     'ops',
@@ -199,19 +196,35 @@ function elsewhereTable(lines: readonly (readonly [string, LineFacts])[]): strin
   return `<h2>Functions that it calls</h2>${table(['line', 'became', 'backward', 'bytes'], rows)}`;
 }
 
-function table(head: readonly string[], rows: readonly string[]): string {
+function table(head: readonly string[], rows: readonly string[], kind = ''): string {
   const cells = head.map((name) => `<th>${escapeHtml(name)}</th>`).join('');
-  return `<div class="wide"><table><thead><tr>${cells}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
+  return `<div class="wide"><table class="${kind}"><thead><tr>${cells}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 
 const style = `
-:root { color-scheme: light dark; --soft: #5c6570; --rule: #8884; --mark: #c2410c; }
+:root { color-scheme: light dark; --soft: light-dark(#5c6570, #9aa4af); --rule: #8884; --mark: light-dark(#c2410c, #fb923c); }
 body { margin: 0; font: 15px/1.5 system-ui, sans-serif; }
 main { padding: 1.5rem; max-width: 80rem; margin: auto; }
+h1, h2, p, .break { overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.2; }
+h2 { font-size: 1.15rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem; border-bottom: 1px solid var(--rule); }
 th { color: var(--soft); font-weight: 500; }
 td.number { text-align: right; white-space: nowrap; color: var(--soft); }
-code { white-space: pre; font: 13px/1.5 ui-monospace, monospace; }
-.break, .cost { color: var(--mark); }`;
+code { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace; }
+.break, .cost { color: var(--mark); }
+.source td:nth-child(2) { width: 55%; }
+@media (max-width: 40rem) {
+  main { padding: 1rem; }
+  th, td { padding: 0.15rem 0.4rem; }
+  .source thead { display: none; }
+  .source tr { display: grid; grid-template-columns: 2.2rem 1fr auto auto; border-bottom: 1px solid var(--rule); }
+  .source td { border: 0; }
+  .source td:nth-child(2) { grid-column: 2 / -1; width: auto; }
+  .source td:nth-child(3) { grid-column: 2; color: var(--soft); }
+  .source td:empty { display: none; }
+  .source td:nth-child(5):not(:empty)::after { content: ' B'; }
+  .source td:nth-child(4):not(:empty)::after { content: ' backward'; }
+}`;

@@ -108,29 +108,6 @@ describe('explain/explain', () => {
     expect(step.explain({ guards: true })).toContain('guard:  x: f32[2,4] on cpu');
   });
 
-  it('warns of what costs time', () => {
-    const warnings = (f: { explain(): string }) =>
-      f
-        .explain()
-        .split('\n')
-        .filter((line) => line.startsWith('costs time: '));
-    const changing = toStatic((x: Tensor, o: { mode: string }) => x.mul(o.mode.length), {});
-    for (let i = 0; i < 6; i++) changing(ones([2]), { mode: 'm'.repeat(i + 2) });
-    expect(warnings(changing)).toContainEqual(expect.stringContaining('traces in 6 calls'));
-
-    const sized = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
-    for (let n = 2; n < 20; n++) sized(ones([n]));
-    expect(warnings(sized)).toContainEqual(expect.stringContaining('memory plans in 18 runs'));
-
-    const broken = toStatic(fn);
-    for (let i = 0; i < 3; i++) broken(ones([4]), { rate: 2 });
-    expect(warnings(broken)).toContainEqual(expect.stringContaining('fewer than 4 ops'));
-
-    const steady = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
-    for (let i = 0; i < 9; i++) steady(ones([4]));
-    expect(warnings(steady)).toEqual([]);
-  });
-
   it('makes a page with the source beside what became of each line', () => {
     const f = toStatic(fn);
     f(ones([64]).requiresGrad_(), { rate: 2 }).backward();

@@ -1,0 +1,89 @@
+/** Each warning of what costs time, provoked. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { breakGraph, nn, ones, type Tensor, toStatic } from '../../src/index.ts';
+
+const warnings = (f: { explain(): string }): string[] =>
+  f
+    .explain()
+    .split('\n')
+    .filter((line) => line.startsWith('costs time: '));
+
+describe('explain warns', () => {
+  beforeEach(() => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('of traces again', () => {
+    const f = toStatic((x: Tensor, o: { mode: string }) => x.mul(o.mode.length).add(1).exp().sum());
+    for (let i = 0; i < 6; i++) f(ones([2]), { mode: 'm'.repeat(i + 2) });
+    expect(warnings(f)).toEqual([expect.stringContaining('traces in 6 calls')]);
+  });
+
+  it('of memory plans again', () => {
+    const f = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
+    for (let n = 2; n < 20; n++) f(ones([n]));
+    expect(warnings(f)).toEqual([expect.stringContaining('memory plans in 18 runs')]);
+  });
+
+  it('of work outside of subgraphs', () => {
+    const f = toStatic((x: Tensor) => {
+      // biome-ignore lint/security/noGlobalEval: what can't be captured is what this is about
+      eval('x');
+      return x.add(1).mul(2);
+    });
+    f(ones([4]));
+    expect(warnings(f)).toEqual([
+      expect.stringContaining('2 of 2 kernels ran outside of subgraphs'),
+    ]);
+  });
+
+  it('of tiny subgraphs', () => {
+    const f = toStatic((x: Tensor) => {
+      const y = x.mul(2).add(1);
+      breakGraph();
+      return y.relu().sum();
+    });
+    for (let i = 0; i < 3; i++) f(ones([4]));
+    expect(warnings(f)).toEqual([expect.stringContaining('fewer than 4 ops')]);
+  });
+
+  it('of slices', () => {
+    using model = new nn.Sequential(new nn.Linear(16, 512), new nn.GELU(), new nn.Linear(512, 4));
+    const f = toStatic(
+      (x: Tensor) => {
+        const loss = model.forward(x).square().mean();
+        loss.backward();
+        return loss;
+      },
+      { memory: { prefer: 'bytes' } },
+    );
+    for (let i = 0; i < 2; i++) f(ones([512, 16]));
+    expect(warnings(f)).toEqual([expect.stringContaining('a few samples at a time')]);
+  });
+
+  it('of nothing where all is well, and where no subgraph has run', () => {
+    const steady = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
+    for (let i = 0; i < 9; i++) steady(ones([4]));
+    expect(warnings(steady)).toEqual([]);
+    const empty = toStatic((x: Tensor) => {
+      breakGraph();
+      return x;
+    });
+    empty(ones([2]));
+    expect(warnings(empty)).toEqual([]);
+  });
+});
+
+it("the page has the user's functions, and no modules of this package", () => {
+  const model = new nn.Sequential(new nn.Linear(2, 3), new nn.ReLU());
+  const f = toStatic((x: Tensor) => model.forward(x));
+  f(ones([1, 2]));
+  const page = f.explain({ as: 'page' });
+  const heading = /costs\.test\.ts:\d+:\d+$/;
+  expect(page.match(/<h2>[^<]*/g)).toEqual([expect.stringMatching(heading)]);
+  expect(page).toContain('permute, matmul, add, relu · #0');
+});
