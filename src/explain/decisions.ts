@@ -57,11 +57,11 @@ export function explainDecisions(
   return [...new Set([...made, ...broken])];
 }
 
-const endsAtDecisions: ReadonlySet<string> = new Set(['data-read', 'loop-turn']);
+const endsAtDecisions: ReadonlySet<string> = new Set(['data-read', 'loop-iteration']);
 
 /** A read need not be for a decision, but ends the graph as one does. */
 function siteOf(reason: BreakRecord['reason']): string {
-  if (reason === 'loop-turn') return 'loop';
+  if (reason === 'loop-iteration') return 'loop';
   return reason === 'data-read' ? 'read' : 'decision';
 }
 

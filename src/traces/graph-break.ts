@@ -1,35 +1,32 @@
-/**
- * Why a graph ends before its function does. Each reason is a record; a break says which one, about
- * what, and where.
- */
+/** Reasons why a graph ends before its function does. A break records its reason, its subject and its position. */
 
 import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
-  /** What can stand there instead; code that stays in the program when left out. */
+  /** What can be written there instead; by default, code that stays in the program. */
   readonly expected?: string;
   readonly hint: string;
-  /** The hint where the function is to be one program, when that is another one. */
+  /** The hint in full-graph mode, where it differs. */
   readonly forOneProgram?: string;
-  /** Something on a value of the program is decided there: what `explain()` lists as a decision. */
+  /** The code decides something on a graph value: `explain()` lists it as a decision. */
   readonly decision?: true;
-  /** Not the user's doing: it could be traced, and isn't yet. */
+  /** A limitation of this version rather than of the code. */
   readonly limitation?: true;
 }
 
 export const breakReasons = {
   'data-read': {
-    explanation: 'The values of a tensor are read, so everything before must have run.',
+    explanation: 'The values of a tensor are read, so everything before it must have run.',
     hint: 'Keep the computation in tensor ops, or read the value after the captured function.',
   },
   'native-call': {
-    explanation: 'A function without source is called that is not known to be free of effects.',
+    explanation: 'A function without source is called, and it may have effects.',
     hint: 'Move the call out of the captured function, or to its end.',
   },
   'not-captured': {
-    explanation: 'The source or the scope of the called function could not be had.',
-    hint: 'See the refusal that goes with it; pass `scope`, or call it outside.',
+    explanation: 'The source or the scope of the called function is not available.',
+    hint: 'See the reason given with it; pass `scope`, or call the function outside.',
   },
   'framework-call': {
     explanation: 'A function of tostatic that acts on more than its arguments is called.',
@@ -37,8 +34,8 @@ export const breakReasons = {
     limitation: true,
   },
   constructor: {
-    explanation: 'An object is made by a constructor that is not followed.',
-    hint: 'See the reason that goes with it; or make the object outside the captured function.',
+    explanation: 'An object is made by a constructor that cannot be traced.',
+    hint: 'See the reason given with it, or make the object outside the captured function.',
     limitation: true,
   },
   'in-place': {
@@ -47,7 +44,7 @@ export const breakReasons = {
     limitation: true,
   },
   'op-error': {
-    explanation: 'An op refuses its operands; eager execution raises the error where it belongs.',
+    explanation: 'An op rejects its operands; eager execution throws the error at that op.',
     hint: 'See the error.',
   },
   'object-write': {
@@ -57,7 +54,7 @@ export const breakReasons = {
   },
   'variable-write': {
     explanation:
-      'A variable around the function is assigned, and whether others see it as well is not known.',
+      'An outer variable is assigned, and other functions may see it through another scope.',
     hint: 'Return the new value and let the caller assign it.',
     limitation: true,
   },
@@ -71,76 +68,75 @@ export const breakReasons = {
     limitation: true,
   },
   'unsupported-iterable': {
-    explanation: 'The value is iterated in a way that is not followed.',
+    explanation: 'This iteration of the value cannot be traced.',
     hint: 'Spread it into an array first: for (const x of [...values]).',
     limitation: true,
   },
-  'different-ways': {
-    explanation:
-      'The ways of a decision, or the turns of a loop, leave what one value can not stand for.',
-    expected: 'one structure on all ways, with equal dtypes and shapes; null where nothing is',
-    hint: 'Return the same structure on both ways: reshape or pad tensors, and convert them with to().',
+  'branch-mismatch': {
+    explanation: 'Branches or iterations produce values that cannot be merged.',
+    expected: 'the same structure on all paths, with equal dtypes and shapes; null for no value',
+    hint: 'Return the same structure from both branches: reshape or pad tensors, and convert them with to().',
     decision: true,
   },
-  'gradient-of-ways': {
+  'branch-gradient': {
     explanation:
-      'Only a run of the program knows whether there is a gradient, or whether its graph is used up.',
-    expected: 'gradients that all ways bring, of graphs that no way or all ways have used up',
-    hint: 'Read the tensor on every way, retain the graph, or call backward() outside the captured function.',
+      'Whether a gradient exists, or whether its graph has been freed, is data-dependent.',
+    expected: 'gradients that exist on all paths, of graphs that all paths have freed or none has',
+    hint: 'Read the tensor on every path, retain the graph, or call backward() outside the captured function.',
     decision: true,
   },
-  'state-of-ways': {
+  'branch-effect': {
     explanation:
-      'A branch or loop changes something that existed before in a way that only the host can.',
-    expected: 'tensors, variables, elements, fields and entries that change their value on the way',
-    hint: 'Do it before or after the branch or loop; or fill a list of your own inside, and copy it afterwards.',
+      'A branch or loop makes a change to a pre-existing object that the program cannot make.',
+    expected: 'new values for tensors, variables, elements, fields and entries',
+    hint: 'Do it before or after the branch or loop; or fill a new list inside, and copy it afterwards.',
     decision: true,
   },
   'number-needed': {
-    explanation: 'The host would have to know a number that only a run of the program knows.',
+    explanation: 'JavaScript needs a number that is data-dependent.',
     expected: 'a size, an argument or a constant; or a decision or operator on the number',
-    hint: 'Read the number before the captured function and hand it in, or after it.',
+    hint: 'Read the number before the captured function and pass it in, or read it afterwards.',
     decision: true,
   },
   'number-as-text': {
     explanation:
-      'Text that holds a number of the program is made after the run, and is asked inside.',
+      'Text that contains a data-dependent number exists only after the run, and is read before.',
     expected: 'text for console.log, for an error or for the result',
     hint: 'Compare the number instead of its text; or make the text after the captured function.',
     decision: true,
   },
-  'list-of-turns': {
-    explanation: 'An array whose length only a run knows is used in a way that is not followed.',
+  'unbacked-list': {
+    explanation: 'This use of an array of data-dependent length cannot be traced.',
     expected:
-      'elements of one form, of tensors, numbers, truth values, arrays and objects; methods that need no text; stack(), cat() and their like',
-    hint: 'Read it after the captured function; bound the loop by a number of the host: n < 8 && …; put a new object in the place of one that changes: list[i] = { ...list[i], … }.',
+      'elements of one structure: tensors, numbers, booleans, arrays and objects; methods that need no text; stack(), cat() and similar functions',
+    hint: 'Read it after the captured function; bound the loop by a JavaScript number: n < 8 && …; replace an object that changes by a new one: list[i] = { ...list[i], … }.',
     decision: true,
   },
-  'shape-of-run': {
-    explanation: 'A tensor whose shape only a run knows is used in a way that is not followed.',
+  'unbacked-shape': {
+    explanation: 'This use of a tensor of data-dependent shape cannot be traced.',
     expected:
-      'functions that write nothing in place and answer the same number of tensors for every shape',
+      'functions that write nothing in place and return the same number of tensors for every shape',
     hint: 'Reduce it to a known shape before, or do it after the captured function.',
     decision: true,
   },
-  'endless-ways': {
+  'unbounded-loop': {
     explanation:
-      'Turns or calls whose end only a run knows are followed one by one, and come to no end.',
-    expected: 'turns that leave what they find: the same structure, dtypes and shapes',
-    hint: 'Make the turns alike; or bound them by a number of the host: depth < 8 && ….',
+      'Iterations or calls whose number is data-dependent were unrolled up to the limit.',
+    expected: 'iterations that keep the structure, dtypes and shapes of what they change',
+    hint: 'Keep structure, dtypes and shapes the same in all iterations, or bound them by a JavaScript number: depth < 8 && ….',
     decision: true,
   },
   'too-many-paths': {
     explanation:
-      'Decisions multiply: each path of one meets the others anew, so a trace would follow too many paths.',
-    expected: 'paths that come together alike before the next decision',
-    hint: 'Leave one value on all paths (numbers and tensors instead of different objects); keep indices in tensors (argsort, gather, where); read the values before the captured function; or raise pathLimit.',
+      'Decisions multiply: each path of one decision reaches the next again, so there are too many paths to trace.',
+    expected: 'paths that merge before the next decision',
+    hint: 'Produce one value on all paths (numbers and tensors instead of different objects); keep indices in tensors (argsort, gather, where); read the values before the captured function; or raise pathLimit.',
     decision: true,
   },
-  'loop-turn': {
+  'loop-iteration': {
     explanation:
-      'A loop that was under way at the last break goes on: its next turn is a graph anew.',
-    hint: 'None needed: every turn takes the same entry.',
+      'A loop continues after a graph break inside it: its next iteration begins a new graph.',
+    hint: 'None needed: all iterations reuse one entry.',
   },
   throw: {
     explanation: 'An exception leaves the captured function.',
@@ -148,16 +144,16 @@ export const breakReasons = {
   },
   await: {
     explanation: 'The function waits for a promise.',
-    hint: 'None needed: the graph after it is traced when the promise is settled.',
+    hint: 'None needed: tracing continues once the promise is settled.',
     forOneProgram: 'Capture the functions between the awaits; read numbers with itemSync().',
   },
   yield: {
-    explanation: 'A captured generator hands out a value, and whoever asked for it goes on.',
-    hint: 'None needed: the graph after it is traced when the next value is asked for.',
+    explanation: 'A captured generator yields a value to its caller.',
+    hint: 'None needed: tracing continues when the caller asks for the next value.',
     forOneProgram: 'Capture what is done between two values, or collect the values in an array.',
   },
   'call-depth': {
-    explanation: 'Calls are nested deeper than a trace follows.',
+    explanation: 'Calls are nested too deeply to trace.',
     hint: 'Turn the recursion into a loop.',
   },
   'trace-length': {
@@ -165,8 +161,7 @@ export const breakReasons = {
     hint: 'Capture the body of the loop instead of the loop, or raise traceLimit.',
   },
   'host-value': {
-    explanation:
-      'A number that changes from run to run is computed on; that happens outside graphs.',
+    explanation: 'Arithmetic on a number that changes from call to call runs outside graphs.',
     hint: 'None needed: it costs no graph.',
     limitation: true,
   },
@@ -175,8 +170,8 @@ export const breakReasons = {
     hint: 'Remove the mark.',
   },
   'ignored-module': {
-    explanation: 'The called function is in a module that ignoreModule() leaves alone.',
-    hint: 'Leave that module out of ignoreModule().',
+    explanation: 'The called function is in a module that ignoreModule() excludes.',
+    hint: 'Remove that module from ignoreModule().',
   },
   forced: {
     explanation: 'breakGraph() was called.',
@@ -184,24 +179,24 @@ export const breakReasons = {
   },
 } as const satisfies Record<string, Explained>;
 
-/** Whether something on a value of the program is decided where the graph ends. */
+/** Whether the graph ends at a decision on a graph value. */
 export function isDecision(reason: BreakReason): boolean {
   return 'decision' in breakReasons[reason];
 }
 
-/** For a person: what can stand there. */
+/** What can be written there, for the user. */
 export function expectedInstead(reason: BreakReason): string {
   const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
   return expected;
 }
 
-/** What to do where the function is to be one program. */
+/** What the user can do in full-graph mode. */
 export function hintForOneProgram(reason: BreakReason): string {
   const { hint, forOneProgram = hint }: Explained = breakReasons[reason];
   return forOneProgram;
 }
 
-/** For a person: whether it is the code or this version that stands in the way. */
+/** Whether this version, rather than the code, is the reason. */
 export function isLimitation(reason: BreakReason): boolean {
   return 'limitation' in breakReasons[reason];
 }

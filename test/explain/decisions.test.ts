@@ -40,7 +40,7 @@ const broken = (why: string) => `decision: a graph break: ${why}`;
 const unrolled = (why: string) =>
   `loop: unrolled, each exit a branch: as a loop of the program, ${why}`;
 const read =
-  'read: a graph break: The values of a tensor are read, so everything before must have run.';
+  'read: a graph break: The values of a tensor are read, so everything before it must have run.';
 const [one, two, three, four] = ['1 value', '2 values', '3 values', '4 values'] as const;
 
 const cases: Readonly<Record<string, Case>> = {

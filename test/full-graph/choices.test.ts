@@ -259,6 +259,6 @@ describe("capture: 'auto'", () => {
       capture: 'auto',
     });
     for (const start of starts) tidy(() => auto(tensor(start)));
-    expect(auto.stats().breaks).toMatchObject([{ reason: 'different-ways' }]);
+    expect(auto.stats().breaks).toMatchObject([{ reason: 'branch-mismatch' }]);
   });
 });

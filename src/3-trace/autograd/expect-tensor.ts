@@ -5,7 +5,7 @@ import type { TensorVariable, Variable } from '../variables/variable.ts';
 export function expectTensor(variable: Variable | undefined, use: string): TensorVariable {
   if (variable?.kind === 'tensor') return variable;
   if (variable?.kind === 'dynamic') {
-    throw new GraphBreak('shape-of-run', `${use}() of a tensor whose shape only the run knows`);
+    throw new GraphBreak('unbacked-shape', `${use}() of a tensor whose shape only the run knows`);
   }
   throw new GraphBreak('throw', `${use}() of no tensor`);
 }

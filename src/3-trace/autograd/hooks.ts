@@ -90,7 +90,7 @@ function inside(t: Tracer, receiver: Variable, use: string) {
     throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
   }
   if (t.control.depth > 0) {
-    throw new GraphBreak('state-of-ways', `${use}() in a branch or loop`);
+    throw new GraphBreak('branch-effect', `${use}() in a branch or loop`);
   }
   return { variable, tensor: t.use(variable) };
 }

@@ -12,7 +12,7 @@ export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
   const at = t.autograd.leavesInside.get(leaf);
   const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';
   return new GraphBreak(
-    'state-of-ways',
+    'branch-effect',
     `a tensor that was made here leaves a branch or loop ${what} (hand on what has neither graph nor .grad: w.detach(), w.grad, loss.itemSync())`,
   );
 }

@@ -40,7 +40,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   if (requiresGradAlways(t, tensor) === null) {
     expectOneTensor(t, receiver);
     const what = 'requiresGrad_() of a tensor that requires gradients on some paths';
-    throw new GraphBreak('state-of-ways', what);
+    throw new GraphBreak('branch-effect', what);
   }
   if (tensor.requiresGrad === value) return receiver;
   expectOneName(t, receiver);
@@ -62,7 +62,7 @@ function beginInside(
 ): Variable {
   if (receiver.source || !isMadeInside(t, tensor) || requiresGradAlways(t, tensor) === null) {
     throw new GraphBreak(
-      'state-of-ways',
+      'branch-effect',
       'requiresGrad_() in a branch or loop, of a tensor from before it (begin with a tensor of its own: x.detach().requiresGrad_())',
     );
   }

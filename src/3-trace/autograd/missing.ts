@@ -16,7 +16,7 @@ const why = 'a gradient that only some ways bring';
 /** What the code sees of a gradient: a tensor, or a choice between null and one. */
 export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
   if (!mayMiss(t, gradient)) return t.result(gradient);
-  if (t.control.policy !== 'always') throw new GraphBreak('gradient-of-ways', why);
+  if (t.control.policy !== 'always') throw new GraphBreak('branch-gradient', why);
   const [there, value] = look(t, gradient);
   const index = t.runApi<Tensor>(() => noGrad(() => cast(there, 'float64')));
   return chosenBy(t, index, [known(null), t.result(value)], why);
@@ -33,7 +33,7 @@ export function neededGradient(t: Tracer, gradient: Tensor): Variable {
 /** Code of the user's runs for the gradient: eagerly only where there is one. */
 export function expectThere(t: Tracer, gradient: Tensor): void {
   if (t.builder.mayMiss(gradient)) {
-    throw new GraphBreak('gradient-of-ways', `a function is called with ${why}`);
+    throw new GraphBreak('branch-gradient', `a function is called with ${why}`);
   }
 }
 

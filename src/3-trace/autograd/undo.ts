@@ -58,7 +58,7 @@ export function watchUndone(t: Tracer): OnUndone {
 function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
   if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
   throw new GraphBreak(
-    'gradient-of-ways',
+    'branch-gradient',
     'backward() of a graph that a branch or loop may have used up',
   );
 }

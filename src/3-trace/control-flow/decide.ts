@@ -135,7 +135,7 @@ function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   t.control.expectFewPaths(frame);
   if (t.control.depth < maxNesting) return;
   const { unrolledBecause: why } = t.control.plans;
-  if (!why) throw new GraphBreak('endless-ways', `${maxNesting} decisions inside one another`);
+  if (!why) throw new GraphBreak('unbounded-loop', `${maxNesting} decisions inside one another`);
   const followed = `followed turn by turn, the loop is not left in ${maxNesting} turns`;
   throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }

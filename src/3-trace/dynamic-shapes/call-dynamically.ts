@@ -208,7 +208,7 @@ class Call {
 
   #refused(why: string): GraphBreak {
     return new GraphBreak(
-      'shape-of-run',
+      'unbacked-shape',
       `${this.#fn.name || 'a function'} of a shape that only the run knows ${why}`,
     );
   }

@@ -53,7 +53,7 @@ export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: st
 }
 
 function unknownProperty(key: string): GraphBreak {
-  return new GraphBreak('shape-of-run', `the property ${key} of a tensor of unknown shape`);
+  return new GraphBreak('unbacked-shape', `the property ${key} of a tensor of unknown shape`);
 }
 
 /** The number of elements. */

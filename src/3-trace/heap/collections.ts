@@ -72,7 +72,7 @@ function changeable(t: Tracer, collection: CollectionVariable): CollectionVariab
   const type = collectionType(content.value);
   if (type === 'Map' || type === 'Set') throw new TakenBefore(() => takeOver(t, content, type));
   throw new GraphBreak(
-    'state-of-ways',
+    'branch-effect',
     `a branch or loop changes a ${type} from outside; a Map or Set can be changed there`,
   );
 }

@@ -155,7 +155,7 @@ export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
 function changeTraits(t: Tracer, object: NewObjectVariable): ObjectTraits {
   if (t.isInRegion && object.madeIn !== t.builder) {
     throw new GraphBreak(
-      'state-of-ways',
+      'branch-effect',
       'a branch or loop defines properties with symbols, accessors or attributes',
     );
   }

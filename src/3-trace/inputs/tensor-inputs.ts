@@ -55,7 +55,7 @@ export class TensorInputs {
     const { actual, source, traced: made } = variable;
     const disposal = this.#t.effects.disposed.get((actual ?? made)!);
     if (disposal?.when) {
-      throw new GraphBreak('state-of-ways', 'a tensor is used that a branch may have disposed of');
+      throw new GraphBreak('branch-effect', 'a tensor is used that a branch may have disposed of');
     }
     if (disposal) this.#refuse((actual ?? made)!);
     if (made) return made;

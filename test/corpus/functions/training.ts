@@ -110,7 +110,7 @@ const loggedLoop: CorpusFunction = {
       state: () => [model, batches],
     };
   },
-  expected: { graphs: 3, breaks: ['data-read', 'loop-turn', 'native-call'] },
+  expected: { graphs: 3, breaks: ['data-read', 'loop-iteration', 'native-call'] },
 };
 
 const accumulation: CorpusFunction = {

@@ -49,7 +49,7 @@ const counting: { readonly counter: number; readonly bump: () => void } = await 
 const place = String.raw`\(?\S*diagnostics\.test\.ts:\d+:\d+\)?`;
 
 /** Reasons that end no trace of one program: what eager execution throws is thrown, or it takes a break first. */
-type Elsewhere = 'throw' | 'op-error' | 'loop-turn' | 'host-value';
+type Elsewhere = 'throw' | 'op-error' | 'loop-iteration' | 'host-value';
 
 const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'data-read': [
@@ -109,7 +109,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /inherited names are visited/,
   },
-  'gradient-of-ways': {
+  'branch-gradient': {
     run: (x) => {
       const z = sum(x) > 0 ? leaf.mul(hooked) : leaf.mul(2);
       z.sum().backward();
@@ -117,7 +117,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /a function is called with a gradient that only some ways bring/,
   },
-  'different-ways': [
+  'branch-mismatch': [
     {
       name: 'structures',
       run: (x) => {
@@ -149,7 +149,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       says: RegExp(`y is a f32\\[2\\] tensor and a f32\\[\\] tensor \\(${place} and ${place}\\)`),
     },
   ],
-  'state-of-ways': [
+  'branch-effect': [
     {
       run: (x, given: { marks: WeakSet<object> }) => {
         const y = x.mul(2);
@@ -190,7 +190,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     run: (x) => `${sum(x)}`.length,
     says: RegExp(`text of a number of the program \\(read at ${place} is asked for length`),
   },
-  'list-of-turns': {
+  'unbacked-list': {
     run: (x) => {
       const all: number[] = [];
       let y = x;
@@ -202,7 +202,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /needs its elements one by one/,
   },
-  'shape-of-run': {
+  'unbacked-shape': {
     run: (x) => {
       const all: Tensor[] = [];
       let y = x;
@@ -214,7 +214,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /add_ of a shape that only the run knows writes in place .*assign the result of add\(\)/,
   },
-  'endless-ways': [
+  'unbounded-loop': [
     {
       name: 'a value of another shape after every turn',
       run: (x) => {
@@ -340,7 +340,7 @@ const breaks: Record<
     throws: true,
   },
   'op-error': { run: (x) => x.matmul(tensor([[1, 2, 3]])), throws: true },
-  'loop-turn': {
+  'loop-iteration': {
     run: (x) => {
       let y = x;
       for (const step of [1, 2, 3]) {

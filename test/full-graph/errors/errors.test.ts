@@ -218,6 +218,6 @@ describe("capture: 'auto'", () => {
       });
     }
     expect(g.stats().graphs).toBeLessThan(broken.stats().graphs);
-    expect(g.stats().breaks.map(({ reason }) => reason)).toContain('different-ways');
+    expect(g.stats().breaks.map(({ reason }) => reason)).toContain('branch-mismatch');
   });
 });

@@ -60,7 +60,7 @@ export class TakenBefore extends Error {
 
 const changesElsewhere = (): GraphBreak =>
   new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     'the length of an array that was not made by a literal changes in branches and loops',
   );
 
@@ -93,7 +93,7 @@ export function withGrown<T>(
       if (!(error instanceof Grows)) throw error;
       if (!t.control.listsGrow) {
         throw new GraphBreak(
-          'state-of-ways',
+          'branch-effect',
           'the length of an array changes in a loop of the program',
         );
       }

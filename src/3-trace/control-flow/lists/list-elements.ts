@@ -193,7 +193,7 @@ export function elementOf(
     }
   };
   const element = build(form);
-  if (next !== lists.length) throw new GraphBreak('list-of-turns', 'an element lacks a part');
+  if (next !== lists.length) throw new GraphBreak('unbacked-list', 'an element lacks a part');
   return element;
 }
 
@@ -218,7 +218,7 @@ export const notThere: Variable[] = new Proxy([], {
 
 export function unknownLength(): GraphBreak {
   return new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
   );
 }
@@ -226,7 +226,7 @@ export function unknownLength(): GraphBreak {
 /** `how`: when it is that the method needs them. */
 export function needsElements(method: string, how = ''): GraphBreak {
   return new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     `${method}() of an array that grows in a loop of the program${how} needs its elements one by one: go through them in a loop`,
   );
 }

@@ -197,7 +197,7 @@ export function unlike(t: Tracer, form: ListTreeSpec, given: Variable): GraphBre
     position ? ` (${formatPosition(position)})` : '';
   const gets = formText(t, other);
   return new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     `an array that grows in a loop of the program holds ${held(t, form)}${where(originOf(form))} and gets ${
       other.kind === 'leaf' ? `a ${gets}${other.of === 'tensor' ? ' tensor' : ''}` : gets
     }${where(t.position())}`,
@@ -214,7 +214,7 @@ function held(t: Tracer, form: ListTreeSpec): string {
 export function unlistable(given: Variable): GraphBreak {
   const what = culprit(resolved(given), '');
   return new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     `an array that grows in a loop of the program holds something else than tensors, numbers, and arrays and objects of them${what}`,
   );
 }

@@ -26,7 +26,7 @@ export function isListed(variable: Variable): boolean {
 export function expectUnlisted(variable: Variable): void {
   if (!isListed(variable)) return;
   throw new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     'an object is changed that is or was an element of an array that grows in a loop of the program',
   );
 }
@@ -35,13 +35,13 @@ export function expectUnlisted(variable: Variable): void {
 export function expectIdentity(variable: Variable): void {
   if (variable.kind === 'tensor' && variable.mayBeKnown) {
     throw new GraphBreak(
-      'list-of-turns',
+      'unbacked-list',
       'a tensor that a branch, a loop or an array that grows in one leaves is told apart by identity',
     );
   }
   if (!isListed(variable)) return;
   throw new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     'elements of an array that grows in a loop of the program are told apart by identity',
   );
 }

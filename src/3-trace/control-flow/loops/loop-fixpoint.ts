@@ -316,7 +316,7 @@ export class LoopFixpoint {
     this.#openShapes(count, values);
     if (count <= maxChanges) return;
     const kinds = describeSome(this.#t, values);
-    throw new GraphBreak('endless-ways', `with every turn of a loop ${name} is ${kinds}`);
+    throw new GraphBreak('unbounded-loop', `with every turn of a loop ${name} is ${kinds}`);
   }
 
   /** Tensors of more than a few shapes are of a shape that only the run knows. */
@@ -342,7 +342,7 @@ export class LoopFixpoint {
     const head = this.#head;
     const { header } = this.#loop;
     if (!head && end.targets.every((target) => target === header)) {
-      throw new GraphBreak('endless-ways', 'a loop never ends');
+      throw new GraphBreak('unbounded-loop', 'a loop never ends');
     }
     const ends = t.inRegion(region, () =>
       [...this.#carried.keys()].flatMap((key) =>

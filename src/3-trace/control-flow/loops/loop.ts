@@ -85,7 +85,7 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoo
     return end;
   } catch (error) {
     // Whatever the form, the next turn would add to it.
-    if (error instanceof GraphBreak && error.reason !== 'endless-ways') return null;
+    if (error instanceof GraphBreak && error.reason !== 'unbounded-loop') return null;
     throw error;
   }
 }
@@ -136,7 +136,7 @@ function attemptAs(
       rememberOperands(t, known, made, carried);
       return turn.append();
     }
-    throw new GraphBreak('endless-ways', 'a loop carries more with every turn');
+    throw new GraphBreak('unbounded-loop', 'a loop carries more with every turn');
   };
   if (expected.size === 0) return settle(expected);
   try {

@@ -74,7 +74,7 @@ export function leafTensor(
 
 function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<Tensor>): Tensor {
   if (disposed.has((variable.actual ?? variable.traced)!)) {
-    throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
+    throw new GraphBreak('branch-effect', 'a disposed tensor leaves a branch or loop');
   }
   const tensor = t.use(variable);
   const { grad, source } = variable;
@@ -164,7 +164,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
 function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
   if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
   throw new GraphBreak(
-    'list-of-turns',
+    'unbacked-list',
     `an array whose length differs from way to way would become one of any number of ${formText(t, form)}`,
   );
 }

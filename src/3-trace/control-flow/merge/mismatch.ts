@@ -25,13 +25,13 @@ export function differing<T>(
     return body(tell);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    throw new GraphBreak('different-ways', tell(error.message));
+    throw new GraphBreak('branch-mismatch', tell(error.message));
   }
 }
 
 /** What ways leave different, and no run can choose. */
 export function unmergeable(what: string, places: ReturnType<Places>): GraphBreak {
-  return new GraphBreak('state-of-ways', what + linesOf(places));
+  return new GraphBreak('branch-effect', what + linesOf(places));
 }
 
 function linesOf(places: ReturnType<Places>): string {

@@ -20,7 +20,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     if (variable.kind !== 'choice') return;
     const structures = variable.options.filter(hasStructure);
     const classes = new Set(structures.map((option) => structureOf(t, option)));
-    if (classes.size > 1) throw new GraphBreak('different-ways', variable.from);
+    if (classes.size > 1) throw new GraphBreak('branch-mismatch', variable.from);
     variable.options.forEach(visit);
   };
   visit(returned);

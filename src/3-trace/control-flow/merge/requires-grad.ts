@@ -35,7 +35,7 @@ function flagOf(t: Tracer, requires: Requires): Tensor {
   const flags = [...requires].map((each) => {
     if (each !== unknown && each.dtype === 'bool') return each;
     const what = 'whether a tensor requires gradients, which calls before it have decided';
-    throw new GraphBreak('state-of-ways', what);
+    throw new GraphBreak('branch-effect', what);
   });
   if (flags.length === 0) return constantTensor(t, false, t.device);
   return t.runApi(() => noGrad(() => flags.reduce((a, b) => logicalOr(a, b))));

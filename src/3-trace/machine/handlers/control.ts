@@ -70,7 +70,7 @@ export const controlHandlers: Handlers<
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
       // Its position differs from turn to turn: stepped natively, so that no entry depends on it.
-      const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-turn';
+      const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
       throw new GraphBreak(reason, 'a loop that began before the last break goes on');
     }
     const element = advance(t, iteration);
@@ -81,14 +81,14 @@ export const controlHandlers: Handlers<
   iteratorSkip: (t, frame, { iterator }) => {
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
-      throw new GraphBreak('loop-turn', 'an iterator that was made before goes on');
+      throw new GraphBreak('loop-iteration', 'an iterator that was made before goes on');
     }
     skip(t, iteration);
   },
   iteratorClose: (t, frame, { iterator }) => {
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
-      throw new GraphBreak('loop-turn', 'an iterator that was made before is closed');
+      throw new GraphBreak('loop-iteration', 'an iterator that was made before is closed');
     }
     closeIteration(t, iteration);
   },
