@@ -10,7 +10,7 @@ export interface InspectRequest {
   /** The answer has the same number. */
   readonly id: number;
   readonly text: string;
-  /** Of the compiled step's peak without a budget; 1 for no budget. */
+  /** Of the program's planned peak without a budget; 1 for no budget. */
   readonly budgetShare: number;
   readonly fullGraph: boolean;
 }
@@ -65,8 +65,10 @@ export interface Inspection {
   readonly ops: number;
   /** Kernels of one step that run outside of graphs. */
   readonly eagerKernels: number;
-  /** Of the step without a budget: what the slider's shares are of. */
-  readonly unlimited: number;
+  /** The peak that the program's plan has above the bytes at its start; null for several programs. */
+  readonly planned: number | null;
+  /** The same without a budget: what the slider's shares are of. */
+  readonly unlimited: number | null;
   /** Budget in bytes, where there is one. */
   readonly budget: number | null;
   readonly breaks: readonly ShownBreak[];

@@ -15,6 +15,7 @@ import { compileEffects, storedOutputs } from './apply-effects.ts';
 import { compileMakes } from './make.ts';
 import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import { compileDonation, noDonation } from './ownership/donation.ts';
+import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
 import { compileUnchosen } from './unchosen.ts';
@@ -49,6 +50,8 @@ export class Entry {
   readonly #donated: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
+  /** What is given back before the run; null without a program. */
+  readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   /** Outputs that an effect puts into an object: nobody's to give back. */
@@ -62,7 +65,7 @@ export class Entry {
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
-  /** `donate`: inputs that die with the call are handed over to the program. */
+  /** `donate`: inputs that die with the call are handed over to the program, or freed before it where it reads none of them. */
   constructor(part: CompiledPart, subgraph: SubgraphVariants | null, donate: boolean) {
     const result = part.trace;
     this.part = part;
@@ -76,7 +79,12 @@ export class Entry {
     this.#donated =
       subgraph && donate ? compileDonation(result, subgraph.usual.stages.planned) : noDonation;
     this.#make = compileMakes(result.makes);
-    this.#effects = result.effects.length > 0 ? compileEffects(result.effects) : undefined;
+    const { early, late } =
+      subgraph && donate
+        ? EarlyDisposal.of(result, subgraph.usual.stages.planned)
+        : { early: null, late: result.effects };
+    this.#early = early;
+    this.#effects = late.length > 0 ? compileEffects(late) : undefined;
     this.#stored = storedOutputs(result.effects);
     this.#giveBackUnchosen = compileUnchosen(result);
     this.#lasting = lastingOutputs(result);
@@ -123,6 +131,27 @@ export class Entry {
   writes(frames: readonly Frame[]): readonly Tensor[] {
     if (this.#written.length === 0) return nothing;
     return this.#written.map((read) => read(frames) as Tensor);
+  }
+
+  /** As `#runMeasured`, once what no op reads is given back. */
+  #runAfterDisposal(
+    subgraph: SubgraphVariants,
+    inputs: readonly Tensor[],
+    donated: number,
+    frames: readonly Frame[],
+  ): Tensor[] {
+    const early = this.#early;
+    if (!early) return this.#runMeasured(subgraph, inputs, donated);
+    const { counter } = subgraph.device.allocator;
+    const before = counter.allocated;
+    early.dispose(frames);
+    this.part.record.releasedBytes = before - counter.allocated;
+    try {
+      return this.#runMeasured(subgraph, inputs, donated);
+    } catch (error) {
+      early.runFailed(frames, error);
+      throw error;
+    }
   }
 
   /** Runs the program and notes the peak of its memory, as the allocator counts it. */
@@ -178,7 +207,7 @@ export class Entry {
     const keeps = this.subgraph !== null && !owned.isEmpty && gradEnabled();
     const holders = keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
     const outputs = this.subgraph
-      ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
+      ? this.#runAfterDisposal(this.subgraph, inputs, this.#donated(inputs, frames, owned), frames)
       : [];
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
     for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);

@@ -135,7 +135,9 @@ function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): str
   const predicted = predictedPeak(record);
   const told = predicted === null ? 'not known before' : `${predicted} planned`;
   const peak = `peak of the last run ${record.peakBytes} bytes measured, ${told}`;
-  return [`  ran:    ${plural(record.runs, 'time')} on ${name}; ${peak}`];
+  const { releasedBytes } = record;
+  const released = releasedBytes > 0 ? `, after ${releasedBytes} of old gradients were freed` : '';
+  return [`  ran:    ${plural(record.runs, 'time')} on ${name}; ${peak}${released}`];
 }
 
 /** The line with a mark under the place. */

@@ -27,8 +27,9 @@ describe('an inspection', () => {
   test('holds a budget', () => {
     const { text } = samples.deep;
     const result = inspect({ ...request, text, budgetShare: 0.8 });
-    expect(result.compiled.peak - result.compiled.held).toBeLessThanOrEqual(result.budget!);
-    expect(result.compiled.peak).toBeLessThan(result.unlimited);
+    expect(result.planned).toBeLessThanOrEqual(result.budget!);
+    expect(result.planned).toBeLessThan(result.unlimited!);
+    expect(result.predicted).toBe(result.compiled.peak - result.compiled.held);
     expect(result.compiled.losses).toEqual(result.eager.losses);
   });
 });

@@ -1,4 +1,7 @@
-/** A captured step that finds too little memory, at any place, leaves everything as it was. */
+/**
+ * A captured step that finds too little memory, at any place, leaves everything as it was; of the gradients of the
+ * step before, which it gives back first, none are left, as in eager execution.
+ */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BufferPool, type BufferSource } from '../../runtime/device/gpu/buffer-pool.ts';
@@ -46,9 +49,18 @@ function stateOf({ modules, optimizer }: Training): string {
     modules.map((module) => data(Object.values(module.stateDict()))),
     Object.values(state).map(data),
     [counts, groups, randomState()],
-    optimizer.parameters.map(({ grad }) => grad && [...grad.dataSync()]),
   ]);
 }
+
+const gradientsOf = ({ optimizer }: Training): readonly (number[] | null)[] =>
+  optimizer.parameters.map(({ grad }) => grad && [...grad.dataSync()]);
+
+/** As the allocator counts them. */
+const gradientBytes = ({ optimizer }: Training): number =>
+  optimizer.parameters.reduce(
+    (sum, { grad }) => sum + (grad ? 64 * Math.ceil(grad.nbytes / 64) : 0),
+    0,
+  );
 
 const bytesNow = () => memory.stats('cpu').allocated;
 
@@ -67,9 +79,11 @@ function failures(
     for (const each of [run(batch), ...batch]) each.dispose();
   }
   const batch = training.batch(2);
-  const [before, bytes] = [stateOf(training), bytesNow()];
+  const before = stateOf(training);
+  let [bytes, gradients] = [bytesNow(), gradientsOf(training)];
   let failed = 0;
   for (let nth = 0; nth < 1000; nth++) {
+    const oldGradients = gradientBytes(training);
     limit(nth);
     let loss: Tensor | undefined;
     try {
@@ -84,6 +98,11 @@ function failures(
       break;
     }
     expect(stateOf(training), `after failure ${nth}`).toBe(before);
+    if (gradientBytes(training) < oldGradients) {
+      gradients = gradients.map(() => null);
+      bytes -= oldGradients;
+    }
+    expect(gradientsOf(training), `after failure ${nth}`).toEqual(gradients);
     expect(bytesNow(), `after failure ${nth}`).toBe(bytes);
   }
   expect(stateOf(training)).not.toBe(before);

@@ -70,12 +70,12 @@ const tabNames: readonly (readonly [RegExp, string])[] = [
 ];
 
 function memoryPanel(result: Inspection): Node {
-  const { budget, predicted, unlimited } = result;
+  const { budget, planned, unlimited } = result;
   const note =
     budget === null
       ? 'One step: what is allocated after every allocation and release. Move the budget to make values again instead of keeping them.'
-      : budget >= (predicted ?? 0)
-        ? `The budget of ${shownBytes(budget)} is held: the step without one peaks at ${shownBytes(unlimited)}.`
+      : budget >= (planned ?? 0)
+        ? `The budget of ${shownBytes(budget)} is held: without one the program needs ${shownBytes(unlimited ?? 0)}.`
         : `The budget of ${shownBytes(budget)} can't be held: this is the least that was found.`;
   return element('div', {}, element('p', { class: 'hint' }, note), memoryChart(result));
 }

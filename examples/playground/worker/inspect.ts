@@ -26,12 +26,13 @@ export function inspect(request: InspectRequest): Inspection {
   });
   const options = { fullGraph, memory: { prefer: 'bytes' } } as const;
   const unlimited = tidy(() => measureCaptured(text, options));
-  if (budgetShare >= 1) return { ...unlimited, eager, printed, budget: null };
-  const budget = Math.floor(unlimited.predicted === null ? 0 : unlimited.predicted * budgetShare);
+  if (budgetShare >= 1)
+    return { ...unlimited, eager, printed, budget: null, unlimited: unlimited.planned };
+  const budget = Math.floor((unlimited.planned ?? 0) * budgetShare);
   const limited = tidy(() =>
     measureCaptured(text, { ...options, memory: { prefer: 'bytes', budget } }),
   );
-  return { ...limited, eager, printed, budget, unlimited: unlimited.unlimited };
+  return { ...limited, eager, printed, budget, unlimited: unlimited.planned };
 }
 
 type Step = (...args: unknown[]) => unknown;
@@ -67,7 +68,7 @@ function prepare(text: string, print: (line: string) => void): Prepared {
 const start = { line: 1, column: 1 };
 
 type Options = NonNullable<ConstructorParameters<typeof Captured>[1]>;
-type CapturedInspection = Omit<Inspection, 'eager' | 'printed' | 'budget'>;
+type CapturedInspection = Omit<Inspection, 'eager' | 'printed' | 'budget' | 'unlimited'>;
 
 function measureCaptured(text: string, options: Options): CapturedInspection {
   const { fn, args, before } = prepare(text, () => {});
@@ -93,12 +94,12 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
   return {
     function: fn.name,
     compiled,
-    predicted: isOneProgram ? predictedPeak(whole.record) : null,
+    predicted: isOneProgram ? predictedAbove(whole) : null,
     stepTime,
     graphs: withOps.length,
     ops: withOps.reduce((sum, { stages }) => sum + stages!.traced.ops.length, 0),
     eagerKernels: stats.kernels.eager - eagerBefore,
-    unlimited: compiled.peak,
+    planned: isOneProgram ? predictedPeak(whole.record) : null,
     breaks: stats.breaks.map((record): ShownBreak => {
       const { explanation, hint } = breakReasons[record.reason];
       const { line = 1, column = 1 } = record.at ?? {};
@@ -109,6 +110,12 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
     stages: code ? printStages(code, parts) : [],
     explanation: explain(fn.name, stats, parts),
   };
+}
+
+/** What the plan promises above the bytes between steps. */
+function predictedAbove({ record }: CompiledPart): number | null {
+  const peak = predictedPeak(record);
+  return peak === null ? null : Math.max(0, peak - record.releasedBytes);
 }
 
 /** Losses of the first steps, and the memory of the one after them. */

@@ -195,7 +195,10 @@ function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   const last = parts.findLast(({ stages }) => stages !== null);
   if (!isWhole || !last?.stages) return null;
   const { lowerBoundBytes } = last.stages.planned.forward.predicted;
-  return { peak: predictedPeak(last.record), lowerBound: lowerBoundBytes };
+  const { record } = last;
+  const peak = predictedPeak(record);
+  const above = (bytes: number) => Math.max(0, bytes - record.releasedBytes);
+  return { peak: peak === null ? null : above(peak), lowerBound: above(lowerBoundBytes) };
 }
 
 function subgraphResult({ stages, trace }: CompiledPart): SubgraphResult[] {

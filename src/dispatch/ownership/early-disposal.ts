@@ -1,0 +1,68 @@
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import { isRefused } from '../../../runtime/run-program/refused.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { compileReader, type Reader } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import type { Effect, TraceResult } from '../../traces/trace-result.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
+
+/**
+ * Gradients of earlier steps that the code gives back and no op reads, as `zeroGrad()` at the start of a step
+ * does: they go before the run, so that the memory of the old gradients serves the new ones.
+ */
+export class EarlyDisposal {
+  readonly #tensors: readonly Reader[];
+  readonly #owners: readonly Reader[];
+
+  private constructor(effects: readonly GradientDisposal[]) {
+    this.#tensors = effects.map(({ tensor }) => compileReader(tensor));
+    this.#owners = effects.map(({ tensor }) => compileReader(tensor.base));
+  }
+
+  /** What is given back before the run of a planned trace, and the effects that are left for after it. */
+  static of(
+    { effects, inputs, guards }: TraceResult,
+    { forward }: PlannedSubgraph,
+  ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
+    const entering = inputs.filter((_, i) => !forward.unusedInputs.includes(forward.inputs[i]!));
+    const read = new Set(entering.map(sourceKey));
+    // Some input is the tensor under another name.
+    for (const guard of guards) {
+      if (guard.kind === 'same' && guard.same) {
+        read.add(sourceKey(guard.source));
+        read.add(sourceKey(guard.other));
+      }
+    }
+    const isEarly = (effect: Effect): effect is GradientDisposal =>
+      effect.kind === 'dispose' &&
+      effect.when === null &&
+      effect.tensor.kind === 'property' &&
+      effect.tensor.key === 'grad' &&
+      !read.has(sourceKey(effect.tensor));
+    const early = effects.filter(isEarly);
+    return {
+      early: early.length > 0 ? new EarlyDisposal(early) : null,
+      late: effects.filter((effect) => !isEarly(effect)),
+    };
+  }
+
+  dispose(frames: readonly Frame[]): void {
+    for (const read of this.#tensors) (read(frames) as Tensor).dispose();
+  }
+
+  /**
+   * After a run that failed. A call that is refused runs again as it is, and finds itself what it gives back. After
+   * another failure the gradients are what eager execution leaves there: none.
+   */
+  runFailed(frames: readonly Frame[], error: unknown): void {
+    if (!isRefused(error)) for (const read of this.#owners) forget(read(frames));
+  }
+}
+
+function forget(owner: unknown): void {
+  if (owner instanceof Tensor) owner.grad = null;
+}
+
+type GradientDisposal = Extract<Effect, { kind: 'dispose' }> & {
+  readonly tensor: { readonly kind: 'property' };
+};
