@@ -14,7 +14,7 @@ export function printCompletion(program: Command, shell: string): void {
     throw new ArgumentError({
       what: 'completion: no such shell',
       given: shell,
-      expected: Object.keys(scripts).join(', '),
+      expected: shells().join(', '),
       remedy: 'name one of them: tostatic completion bash',
     });
   }
@@ -32,6 +32,9 @@ function wordsOf(program: Command): Words {
   return { commands: names, options: Object.fromEntries(options) };
 }
 
+/** Those that a script can be printed for. */
+const shells = (): string[] => Object.keys(scripts);
+
 const scripts: Readonly<Record<string, (words: Words) => string>> = {
   bash: ({ commands, options }) => `# source <(tostatic completion bash)
 _tostatic() {
@@ -47,6 +50,13 @@ ${Object.entries(options)
   .join('\n')}
   esac
   case "$word" in
+    [!-]* | '')
+      if [ "\${COMP_WORDS[1]}" = completion ]; then
+        COMPREPLY=($(compgen -W "${shells().join(' ')}" -- "$word"))
+        return
+      fi ;;
+  esac
+  case "$word" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
     *) COMPREPLY=($(compgen -f -- "$word")) ;;
   esac
@@ -57,6 +67,10 @@ complete -o filenames -F _tostatic tostatic
 _tostatic() {
   if (( CURRENT == 2 )); then
     compadd -- ${commands.join(' ')} --help --version
+    return
+  fi
+  if [[ "$words[2]" == completion && "$PREFIX" != -* ]]; then
+    compadd -- ${shells().join(' ')}
     return
   fi
   case "$words[2]" in
@@ -74,6 +88,9 @@ compdef _tostatic tostatic
     [
       '# tostatic completion fish | source',
       `complete -c tostatic -n __fish_use_subcommand -f -a "${commands.join(' ')}"`,
+      'complete -c tostatic -n __fish_use_subcommand -l version',
+      'complete -c tostatic -l help',
+      `complete -c tostatic -n "__fish_seen_subcommand_from completion" -f -a "${shells().join(' ')}"`,
       ...Object.entries(options).flatMap(([name, own]) =>
         own.map(
           (option) =>
