@@ -11,6 +11,7 @@ const entries = [
   'runtime/weights/index',
   'src/export/index',
   'src/onnx/index',
+  'src/onnxruntime/index',
   'src/tensorboard/index',
   'src/index',
   'src/1-capture/marked/probe',

@@ -8,6 +8,7 @@ const entries = [
   'runtime/weights/index',
   'src/export/index',
   'src/onnx/index',
+  'src/onnxruntime/index',
   'src/tensorboard/index',
   'src/index',
   'src/1-capture/marked/probe',

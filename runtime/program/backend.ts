@@ -14,9 +14,14 @@ export interface Backend {
   readonly name: string;
   /**
    * `program` is in the order of the plan, op `i` that of `plan.steps[i]`; fused ops have their parts in
-   * `kernel.body`. `device` is where its first result lies.
+   * `kernel.body`. `device` is where its first result lies. `isComputable`: per step whether `begin` returns true.
    */
-  compile(program: Program, plan: Plan, device: Device): CompiledProgram;
+  compile(
+    program: Program,
+    plan: Plan,
+    device: Device,
+    isComputable: readonly boolean[],
+  ): CompiledProgram;
 }
 
 export interface CompiledProgram {
@@ -45,7 +50,10 @@ export interface RunningSteps {
    * the memory has grown. Throws DeviceError where values have no addresses.
    */
   readonly buffer: ArrayBufferLike;
-  /** Of the first element, in bytes; of an operand or result of the step that is under way. */
+  /**
+   * Of the first element, in bytes; of an operand or result of the step that is under way, or of an operand of a later
+   * step that is there already.
+   */
   address(value: ValueId): number;
   /** The attributes of a step, with the numbers of this run. */
   attrs(step: number): Attrs;
@@ -79,6 +87,9 @@ export function backendNamed(name: string): Backend | null {
     what: 'toStatic: no such backend',
     given: `'${name}'`,
     expected: [...reserved, ...registered.keys()].join(', '),
-    remedy: 'register it with registerBackend(), or pass the backend itself',
+    remedy:
+      name === 'onnxruntime'
+        ? "import 'tostatic/onnxruntime' first, which registers it"
+        : 'register it with registerBackend(), or pass the backend itself',
   });
 }

@@ -96,6 +96,7 @@ const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
 };
 
 const elsewhere: Readonly<Record<string, string>> = {
+  'backends 1': 'needs onnxruntime-node: test/onnxruntime',
   'dtypes 0': 'must come before the first op of the process',
   'full-graph 3': 'has a body that is left out',
   'gpu 0': 'needs a GPU',
@@ -136,6 +137,7 @@ function moduleOf(code: string, before: string, after: string): string {
     .replaceAll("'tostatic/runtime'", "'../../runtime/index.ts'")
     .replaceAll("'tostatic/export'", "'../../src/export/index.ts'")
     .replaceAll("'tostatic/onnx'", "'../../src/onnx/index.ts'")
+    .replaceAll("'tostatic/onnxruntime'", "'../../src/onnxruntime/index.ts'")
     .replaceAll("'tostatic/tensorboard'", "'../../src/tensorboard/index.ts'")
     .replaceAll("'tostatic/weights'", "'../../runtime/weights/index.ts'");
 }

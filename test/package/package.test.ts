@@ -29,6 +29,7 @@ const uses: Readonly<Record<string, string>> = {
   'tostatic/export':
     "typeof m.exportStableHLO === 'function' && typeof m.exportOnnx === 'function' && 'works'",
   'tostatic/onnx': "typeof m.importOnnx === 'function' && 'works'",
+  'tostatic/onnxruntime': "m.onnxruntime.name === 'onnxruntime' && 'works'",
   'tostatic/tensorboard': "typeof m.SummaryWriter === 'function' && 'works'",
   'tostatic/weights':
     "(await m.openWeights(await m.saveSafetensors({}))).names().length === 0 && 'works'",

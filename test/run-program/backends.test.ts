@@ -218,8 +218,8 @@ it('disposes a compiled program once nothing can run it any more', async () => {
   let disposed = 0;
   const backend: Backend = {
     name: 'counted',
-    compile: (program, plan, device) => ({
-      ...stepwise().compile(program, plan, device),
+    compile: (...given) => ({
+      ...stepwise().compile(...given),
       dispose: () => {
         disposed++;
       },

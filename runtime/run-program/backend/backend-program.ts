@@ -58,7 +58,9 @@ export class BackendProgram implements RunningSteps {
     this.#steps = steps;
     this.#before = before;
     this.#device = values[first ?? inputs[0]!]!.device;
-    this.#compiled = backend.compile({ values, inputs, ops, outputs }, plan, this.#device);
+    const program = { values, inputs, ops, outputs };
+    const isComputable = steps.map(({ computable }) => computable !== null);
+    this.#compiled = backend.compile(program, plan, this.#device, isComputable);
     collected.register(this, this.#compiled);
   }
 

@@ -1,10 +1,11 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { type ScalarEmitter, scalarCall } from './scalars.ts';
+import { scalarCall } from './scalars.ts';
 import { Slot } from './slots.ts';
 import { type Engine, elementOf, type OpCall, type TargetValue } from './target.ts';
 
@@ -13,14 +14,19 @@ const plainMeta = ({ dtype, shape, device }: TensorMeta) =>
 
 const comparisons = ['<', '<=', '>', '>=', '===', '!=='];
 
+/** Numbers of the host, as values float64 []. */
+export interface NumberReader<V> {
+  readonly read: (symbol: SymbolicNumber) => V;
+}
+
 /** Writes the ops of a program, branches and loops included. */
 export class ProgramLowering<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
-  readonly #scalars: ScalarEmitter<V>;
+  readonly #scalars: NumberReader<V>;
   /** Checks of the user that the exported program doesn't make. */
   unchecked = 0;
 
-  constructor(engine: Engine<V, A>, scalars: ScalarEmitter<V>) {
+  constructor(engine: Engine<V, A>, scalars: NumberReader<V>) {
     this.#engine = engine;
     this.#scalars = scalars;
   }
@@ -31,11 +37,12 @@ export class ProgramLowering<V extends TargetValue, A> {
     program.inputs.forEach((id, i) => {
       slots.set(id, inputs[i]!);
     });
-    for (const op of unfusedOps(program.ops)) this.#emit(program, op, slots);
+    for (const op of unfusedOps(program.ops)) this.emit(program, op, slots);
     return program.outputs.map((id) => this.#slotOf(slots, id).read());
   }
 
-  #emit(program: Program, op: ProgramOp, slots: Map<ValueId, Slot<V, A>>): void {
+  /** Writes one op, which is not fused, over the values so far. */
+  emit(program: Pick<Program, 'values'>, op: ProgramOp, slots: Map<ValueId, Slot<V, A>>): void {
     const define = (values: readonly V[]) =>
       values.forEach((value, i) => {
         if (i < op.outputs.length) slots.set(op.outputs[i]!, Slot.of(this.#engine, value));
@@ -58,7 +65,11 @@ export class ProgramLowering<V extends TargetValue, A> {
     } else define(values);
   }
 
-  #callOf(program: Program, op: ProgramOp, slots: ReadonlyMap<ValueId, Slot<V, A>>): OpCall<V, A> {
+  #callOf(
+    program: Pick<Program, 'values'>,
+    op: ProgramOp,
+    slots: ReadonlyMap<ValueId, Slot<V, A>>,
+  ): OpCall<V, A> {
     const { values } = program;
     const engine = this.#engine;
     const inputs = op.inputs.map((id, i) => {

@@ -94,7 +94,7 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
   readonly form: string;
   /** Input number `index` of the whole program. */
   argument(index: number, name: string, element: Element, shape: V['shape']): V;
-  shapeOf(program: Program, id: ValueId): V['shape'];
+  shapeOf(program: Pick<Program, 'values'>, id: ValueId): V['shape'];
   /** How many random numbers a run draws, float64 []. */
   randomCount(count: number): V;
   attrsOf(op: ProgramOp): Readonly<Record<string, A>>;

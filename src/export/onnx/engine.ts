@@ -30,7 +30,7 @@ export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
     return { id: this.#names.get(name) ?? name, element, shape };
   }
 
-  shapeOf({ values }: Program, id: ValueId): Dims {
+  shapeOf({ values }: Pick<Program, 'values'>, id: ValueId): Dims {
     return this.#sizes?.dimsOf(values, id) ?? values[id]!.shape;
   }
 

@@ -13,7 +13,7 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
     return { id: `%arg${index}`, element, shape };
   }
 
-  shapeOf({ values }: Program, id: ValueId): Value['shape'] {
+  shapeOf({ values }: Pick<Program, 'values'>, id: ValueId): Value['shape'] {
     return values[id]!.shape;
   }
 

@@ -1,0 +1,73 @@
+import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+
+type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
+
+const arrays = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
+} as const;
+
+const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
+
+/** The elements of a value at an address, in row-major order: the memory itself where it may be handed out, or a copy. */
+export function elementsAt(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
+  const Elements = arrayOf(meta.dtype);
+  const size = sizeOf(meta.shape);
+  if (isContiguousMeta(meta)) {
+    const own = new Elements(buffer as ArrayBuffer, address, size);
+    // onnxruntime takes no views of shared memory.
+    return buffer instanceof ArrayBuffer ? own : own.slice();
+  }
+  const memory = new Elements(buffer as ArrayBuffer);
+  const copy = new Elements(size);
+  const start = address / Elements.BYTES_PER_ELEMENT;
+  eachPlace(meta, (place, i) => {
+    copy[i] = memory[start + place]!;
+  });
+  return copy;
+}
+
+/** Puts elements in row-major order where a value lies. */
+export function storeAt(
+  buffer: ArrayBufferLike,
+  address: number,
+  meta: TensorMeta,
+  elements: ArrayBufferView,
+): void {
+  const Elements = arrayOf(meta.dtype);
+  const { buffer: from, byteOffset } = elements;
+  const given = new Elements(from as ArrayBuffer, byteOffset, sizeOf(meta.shape));
+  if (isContiguousMeta(meta)) {
+    new Elements(buffer as ArrayBuffer, address, given.length).set(given);
+    return;
+  }
+  const memory = new Elements(buffer as ArrayBuffer);
+  const start = address / Elements.BYTES_PER_ELEMENT;
+  eachPlace(meta, (place, i) => {
+    memory[start + place] = given[i]!;
+  });
+}
+
+/** Where each element lies, in elements behind the first one. */
+function eachPlace(
+  { shape, strides }: TensorMeta,
+  visit: (place: number, index: number) => void,
+): void {
+  const at = shape.map(() => 0);
+  let place = 0;
+  for (let i = sizeOf(shape) - 1, index = 0; i >= 0; i--, index++) {
+    visit(place, index);
+    for (let d = shape.length - 1; d >= 0; d--) {
+      place += strides[d]!;
+      if (++at[d]! < shape[d]!) break;
+      place -= strides[d]! * shape[d]!;
+      at[d] = 0;
+    }
+  }
+}

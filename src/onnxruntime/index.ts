@@ -1,0 +1,16 @@
+/** Programs run by onnxruntime: importing this registers the backend 'onnxruntime'. */
+
+import { registerBackend } from '../../runtime/program/backend.ts';
+import { onnxruntimeBackend } from './backend.ts';
+
+export {
+  type OnnxruntimeBackend,
+  type OnnxruntimeOptions,
+  type OnnxruntimeReport,
+  onnxruntimeBackend,
+} from './backend.ts';
+
+/** The backend of that name, with onnxruntime's own settings. */
+export const onnxruntime = onnxruntimeBackend();
+
+registerBackend(onnxruntime);

@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { DeviceError } from '../../runtime/errors/errors.ts';
+
+/** A tensor of the package: elements as they lie in memory. */
+export interface OrtTensor {
+  readonly data: ArrayBufferView;
+}
+
+/** What the package's own addon does at once, and its API only later. */
+export interface OrtSession {
+  loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
+  run(
+    feeds: Readonly<Record<string, OrtTensor>>,
+    fetches: Readonly<Record<string, null>>,
+    options: object,
+  ): Readonly<Record<string, OrtTensor>>;
+  dispose(): void;
+}
+
+export interface OrtPackage {
+  readonly session: new () => OrtSession;
+  readonly tensor: new (type: string, data: ArrayBufferView, dims: readonly number[]) => OrtTensor;
+}
+
+interface Binding {
+  readonly binding: { readonly InferenceSession: OrtPackage['session'] };
+  readonly initOrt: () => void;
+}
+
+/**
+ * onnxruntime-node, looked for from this package, and then from `folder`. Throws DeviceError with the command that
+ * installs it where it isn't there, or has no build for this machine.
+ */
+export function loadPackage(folder: string): OrtPackage {
+  let cause: unknown;
+  for (const place of [join(folder, 'package.json'), import.meta.url]) {
+    const require = createRequire(place);
+    try {
+      const { binding, initOrt } = require('onnxruntime-node/dist/binding.js') as Binding;
+      const path = require.resolve('onnxruntime-node/dist/binding.js');
+      const { Tensor } = createRequire(path)('onnxruntime-common') as {
+        Tensor: OrtPackage['tensor'];
+      };
+      initOrt();
+      return { session: binding.InferenceSession, tensor: Tensor };
+    } catch (error) {
+      cause ??= error;
+    }
+  }
+  throw new DeviceError({
+    what: "the backend 'onnxruntime' needs the package onnxruntime-node",
+    given: (cause as Error).message.split('\n')[0]!,
+    expected: `onnxruntime-node, which can be imported from ${folder}`,
+    remedy: 'npm install onnxruntime-node, or leave out `backend` for the kernels of tostatic',
+    cause,
+  });
+}

@@ -1,0 +1,106 @@
+import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
+import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
+import type { Plan, Step } from '../../runtime/program/plan.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { writtenOperands } from '../../runtime/program/writes.ts';
+import { isMapped } from '../export/onnx/mapping.ts';
+
+/** Element types of which both sides have arrays. */
+const elements = new Set(['float32', 'float64', 'int32', 'uint8', 'bool']);
+
+/** Why a step is left to its kernel; null: it may be part of a graph. */
+export function reasonForKernel(
+  { op }: Step,
+  { values }: Pick<Program, 'values'>,
+  isComputable: boolean,
+): string | null {
+  const { kernel } = op.op;
+  if (kernel.kind === 'control') return 'branches and loops: their bodies are programs themselves';
+  if (kernel.kind === 'transfer') return 'transfers between devices';
+  const isView = kernel.kind === 'view';
+  if (!isView && !isComputable) return 'gradients that may be missing';
+  for (const id of [...op.inputs, ...op.outputs]) {
+    const { dtype, shape } = values[id]!;
+    if (!elements.has(dtype)) return `elements of ${dtype}`;
+    if (shape.includes(0)) return 'tensors without elements';
+  }
+  const changing = Object.values(op.attrs).filter((value) => typeof value === 'object');
+  if (changing.some((value) => Array.isArray(value) && value.some(isSymbolic))) {
+    return 'sizes that each run computes';
+  }
+  if (isView && Object.values(op.attrs).some(isSymbolic)) return 'sizes that each run computes';
+  const missing = unfusedOps([op]).find(
+    (part) => part.op.kernel.kind !== 'view' && !isMapped(part.op),
+  );
+  return missing ? `${missing.op.name} has no form in ONNX` : null;
+}
+
+export const isView = ({ op }: Step): boolean => op.op.kernel.kind === 'view';
+
+/** Whether a number of the step is computed by each run. */
+export const hasNumbers = ({ op }: Step): boolean => Object.values(op.attrs).some(isSymbolic);
+
+/**
+ * Steps in a row that become one graph, from the first to the last that computes something. A step with numbers of the run
+ * begins one, since they are known when it begins.
+ */
+export interface Segment {
+  readonly first: number;
+  readonly last: number;
+}
+
+export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => boolean): Segment[] {
+  const segments: Segment[] = [];
+  let open: { first: number; last: number } | null = null;
+  steps.forEach((step, i) => {
+    if (isKernel(i)) open = null;
+    else if (!isView(step)) {
+      if (!open || hasNumbers(step)) {
+        open = { first: i, last: i };
+        segments.push(open);
+      }
+      open.last = i;
+    }
+  });
+  return segments;
+}
+
+/** One result of a graph: where it is written, at the end of which step. */
+export interface Store {
+  readonly step: number;
+  readonly id: ValueId;
+}
+
+export interface SegmentValues {
+  /** Values from before, whose elements the graph takes. */
+  readonly inputs: readonly ValueId[];
+  /** What others see of its results, in the order of the steps. */
+  readonly stores: readonly Store[];
+}
+
+/** Values that a graph takes and gives. */
+export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
+  const steps = plan.steps.slice(first, last + 1);
+  const ops = steps.map(({ op }) => op);
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = new Set(ops.flatMap((op) => op.inputs.filter((id) => !made.has(id))));
+  const groups = new ValueGroups(ops, 'memory');
+  const dying = new Set(steps.flatMap(({ frees }) => frees));
+  // Memory that something behind the segment sees, under any name.
+  const seen = new Set(
+    [...made, ...inputs].flatMap((id) => (dying.has(id) && made.has(id) ? [] : [groups.of(id)])),
+  );
+  const stores = ops.flatMap((op, i) =>
+    storedBy(op)
+      .filter((id) => seen.has(groups.of(id)))
+      .map((id) => ({ step: first + i, id })),
+  );
+  return { inputs: [...inputs], stores };
+}
+
+function storedBy(op: ProgramOp): readonly ValueId[] {
+  if (op.op.kernel.kind === 'view') return [];
+  const written = writtenOperands(op).map((index) => op.inputs[index]!);
+  return op.op.inPlace ? written : [...op.outputs, ...written];
+}
