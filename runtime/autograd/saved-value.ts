@@ -48,7 +48,8 @@ export class SavedValue {
     this.#meta = { dtype, shape, strides, offset, device };
     this.#traced = value.traced;
     const data = kind === 'value' ? value.holder : null;
-    this.#deferred = data ? (listener?.(value) ?? null) : null;
+    const isRead = data !== null || (kind === 'value' && value.traced !== null);
+    this.#deferred = isRead ? (listener?.(value) ?? null) : null;
     this.#holder = this.#deferred ? null : (data?.retain() ?? null);
     this.#checked = kind === 'value';
     this.#version = this.#currentVersion();

@@ -230,6 +230,11 @@ export class ProgramBuilder implements Interceptor {
     this.#memory.noteWrite(id);
   }
 
+  /** How often the memory of the value has been written so far. */
+  versionOf(id: ValueId): number {
+    return this.#memory.versionOf(id);
+  }
+
   /** Takes back that the last `count` writes were made. */
   forgetWrites(count: number): void {
     this.#memory.forgetWrites(count);

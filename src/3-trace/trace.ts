@@ -135,6 +135,7 @@ function traceOnce(
   let end: ReturnType<typeof execute>;
   try {
     end = execute(tracer);
+    for (const each of tracer.autograd.checkpoints) each.expectAsItWas();
   } catch (error) {
     if (error instanceof RejectedEagerly) {
       return { result: refusedTrace(tracer, error), gainsNothing: false };

@@ -8,12 +8,15 @@ import {
   type MemoryChoice,
   memory,
   nn,
+  noGrad,
   optim,
   randn,
   refcounted,
   seed,
   type Tensor,
 } from '../../src/index.ts';
+
+import { values, weights } from '../trace/same-as-eager.ts';
 
 const [width, batch, depth] = [32, 64, 8];
 const rowBytes = batch * width * 4;
@@ -164,4 +167,40 @@ it('a function with effects runs as eagerly: twice', () => {
     return bits;
   };
   expect(run(true)).toEqual(run(false));
+});
+
+/** What eager backward finds when it runs the body again: `x` is a result, `w` and `v` are parameters. */
+const changes = {
+  'an input is written': 'x.add_(checkpoint(body, x)); x.mul(v).sum().backward(); return x',
+  'an input is written, and the caller goes backward': 'return x.add_(checkpoint(body, x))',
+  'an input is written that no op inside keeps':
+    'w.requiresGrad_(false); x.add_(checkpoint(body, x)); x.mul(v).sum().backward(); return x',
+  'a parameter is frozen':
+    'x = checkpoint(body, x); w.requiresGrad_(false); x.sum().backward(); return x',
+  'a tensor that the body reads is written':
+    'const c = x.mul(2); x = checkpoint((a) => a.mul(c).tanh(), x); noGrad(() => c.add_(1)); x.sum().backward(); return x',
+  'a parameter is written behind backward':
+    'x = checkpoint(body, x); x.sum().backward(); noGrad(() => w.sub_(0.1)); return x.detach()',
+};
+
+it.each(Object.entries(changes))('where %s, as eagerly', (_, text) => {
+  const outcome = (isCaptured: boolean) => {
+    const [w, v] = [weights([3], 1), weights([3], 2)];
+    const scope = { w, v, checkpoint, noGrad, body: (a: Tensor) => a.mul(w).tanh() };
+    const source = `return (given) => { let x = given.mul(v); ${text}; }`;
+    const fn = new Function(...Object.keys(scope), source)(
+      ...Object.values(scope),
+    ) as Captured['fn'];
+    const captured = new Captured(fn, { scope });
+    try {
+      const result = (
+        isCaptured ? captured.call(undefined, [values([3])]) : fn(values([3]))
+      ) as Tensor;
+      if (result.requiresGrad && text.startsWith('return')) result.sum().backward();
+      return [result, w.grad, v.grad].map((each) => each && [...each.dataSync()]);
+    } catch (error) {
+      return String(error).split('\n')[0];
+    }
+  };
+  expect(outcome(true)).toEqual(outcome(false));
 });

@@ -87,6 +87,11 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
     switched.set(actual, other);
   }
   t.replace(variable, input.requiresGrad === value ? input : other);
+  const { autograd } = t;
+  t.journal.note(() => {
+    autograd.switches--;
+  });
+  autograd.switches++;
   t.effects.setRequiresGrad(actual, variable.source!, value);
 }
 

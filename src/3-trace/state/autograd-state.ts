@@ -25,6 +25,10 @@ export class AutogradState {
   callsUser = false;
   /** Outer tensors whose requiresGrad was changed, as values with the other answer. */
   readonly switched = new Map<Tensor, Tensor>();
+  /** How often the trace has made an outer tensor a leaf, or frozen one. */
+  switches = 0;
+  /** Calls of `checkpoint` so far. */
+  readonly checkpoints: { expectAsItWas(): void }[] = [];
   /** Leaves that a branch or loop makes for itself, and where. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The objects that `registerHook` has answered. */

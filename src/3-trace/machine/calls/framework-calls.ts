@@ -9,14 +9,13 @@ import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/de
 import type { Device } from '../../../../runtime/device/device.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
-import type { ProgramOp } from '../../../../runtime/program/program.ts';
-import { writtenInputs } from '../../../../runtime/program/writes.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { formatSpec } from '../../../../runtime/tensor/meta.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { traceBackward } from '../../autograd/backward.ts';
+import { traceCheckpoint } from '../../autograd/checkpoint.ts';
 import {
   saveForBackward,
   traceCustomFunction,
@@ -123,42 +122,6 @@ export function callFramework(
 ): Variable | undefined {
   if (rulesOf(fn)) return traceCustomFunction(t, fn, args);
   return performed.get(fn)?.(t, receiver, args);
-}
-
-/**
- * `checkpoint(body, …inputs)`: the body is followed once, and its ops are marked. Which of their results backward
- * makes again is decided when the program has its backward (`recomputeCheckpoints`).
- */
-function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
-  if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
-  if (!inputs.every(({ kind }) => kind === 'tensor' || kind === 'constant')) {
-    throw new GraphBreak('framework-call', 'checkpoint() of more than tensors');
-  }
-  return t.attempt(() => {
-    const { builder, effects } = t;
-    const [outer, firstOp, changes] = [builder.checkpointed, builder.opCount, effects.changes];
-    builder.checkpointed ??= builder.checkpointCalls++;
-    try {
-      const output = t.execution.callInside(body, undefinedVariable, inputs);
-      if (output.kind !== 'tensor') {
-        throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
-      }
-      // Eager execution runs the body a second time, and its effects with it.
-      if (effects.changes > changes || writesOutside(builder.opsFrom(firstOp))) {
-        throw new GraphBreak('framework-call', 'checkpoint() of a function with effects');
-      }
-      return output;
-    } finally {
-      builder.checkpointed = outer;
-    }
-  });
-}
-
-/** Whether ops write to memory that others have made. */
-function writesOutside(ops: readonly ProgramOp[]): boolean {
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
-  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
-  return writtenInputs({ inputs, ops }).length > 0;
 }
 
 /** It happens after the run, where somebody can still see the tensor. */
