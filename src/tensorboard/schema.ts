@@ -1,4 +1,4 @@
-/** What TensorBoard's event files hold: `tensorflow/core/util/event.proto` and `summary.proto`. */
+/** What TensorBoard's event files hold: `event.proto`, `summary.proto` and `graph.proto` of TensorFlow. */
 
 import { many, one, type Schema } from '../protobuf/message.ts';
 
@@ -27,12 +27,36 @@ export interface SummaryValue {
   histogram?: HistogramProto;
 }
 
+export interface AttrEntry {
+  key: string;
+  value: {
+    s?: Uint8Array;
+    type?: number;
+    list?: { shape: { dim: { size: number }[] }[] };
+  };
+}
+
+export interface NodeDef {
+  name: string;
+  op: string;
+  /** Names of the nodes that it reads; of their first result, or of number n: `name:n`. */
+  input: string[];
+  attr: AttrEntry[];
+}
+
+export interface GraphDef {
+  node: NodeDef[];
+  versions: { producer: number };
+}
+
 export interface Event {
   /** Seconds since 1970. */
   wallTime: number;
   step?: number;
   fileVersion?: string;
   summary?: { value: SummaryValue[] };
+  /** A `GraphDef`. */
+  graphDef?: Uint8Array;
 }
 
 const histogram: Schema<HistogramProto> = {
@@ -61,9 +85,32 @@ const value: Schema<SummaryValue> = {
 
 const summary: Schema<{ value: SummaryValue[] }> = { value: many(1, () => value) };
 
+const dim: Schema<{ size: number }> = { size: one(1, 'int64') };
+const shape: Schema<{ dim: { size: number }[] }> = { dim: many(2, () => dim) };
+const list: Schema<{ shape: { dim: { size: number }[] }[] }> = { shape: many(7, () => shape) };
+const attrValue: Schema<AttrEntry['value']> = {
+  s: one(2, 'bytes'),
+  type: one(6, 'int32'),
+  list: one(1, () => list),
+};
+const attr: Schema<AttrEntry> = { key: one(1, 'string'), value: one(2, () => attrValue) };
+const node: Schema<NodeDef> = {
+  name: one(1, 'string'),
+  op: one(2, 'string'),
+  input: many(3, 'string'),
+  attr: many(5, () => attr),
+};
+const versions: Schema<{ producer: number }> = { producer: one(1, 'int32') };
+
+export const graphSchema: Schema<GraphDef> = {
+  node: many(1, () => node),
+  versions: one(4, () => versions),
+};
+
 export const eventSchema: Schema<Event> = {
   wallTime: one(1, 'double'),
   step: one(2, 'int64'),
   fileVersion: one(3, 'string'),
+  graphDef: one(4, 'bytes'),
   summary: one(5, () => summary),
 };

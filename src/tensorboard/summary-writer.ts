@@ -1,13 +1,21 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
 import { encodeMessage } from '../protobuf/message.ts';
 import { histogramOf } from './histogram.ts';
 import { encodePng } from './png.ts';
+import { programGraph } from './program-graph.ts';
 import { recordOf } from './records.ts';
-import { type Event, eventSchema, type SummaryValue } from './schema.ts';
+import { type Event, eventSchema, graphSchema, type SummaryValue } from './schema.ts';
+
+/** A captured function: what `toStatic` returns. */
+interface Compiled {
+  programs(): readonly CompiledPart[];
+}
 
 /**
- * Writes an event file that TensorBoard shows, with PyTorch's names: scalars, histograms and images by tag and step.
+ * Writes an event file that TensorBoard shows, with PyTorch's names: scalars, histograms and images by tag and step, and the graph
+ * of a captured function.
  * Node only. Each call appends whole records, so that a process that is killed leaves a file that can be read.
  */
 export class SummaryWriter {
@@ -51,6 +59,14 @@ export class SummaryWriter {
     this.#add(step, { tag, image: { height, width, colorspace: channels, encoded } });
   }
 
+  /** The programs that a captured function has compiled so far: call it first. */
+  async addGraph(fn: Compiled): Promise<void> {
+    const parts = fn.programs();
+    if (parts.length === 0) throw noGraph();
+    const graph = encodeMessage(graphSchema, programGraph(parts));
+    this.#append({ wallTime: Date.now() / 1000, graphDef: graph });
+  }
+
   #add(step: number, value: SummaryValue): void {
     this.#append({ wallTime: Date.now() / 1000, step, summary: { value: [value] } });
   }
@@ -68,6 +84,15 @@ function files(): typeof import('node:fs') {
     given: 'a page',
     expected: 'Node',
     remedy: 'use plotPage() in pages',
+  });
+}
+
+function noGraph(): ArgumentError {
+  return new ArgumentError({
+    what: 'addGraph: the function has compiled nothing yet',
+    given: 'a captured function that was not called',
+    expected: 'one with a compiled program',
+    remedy: 'call it with a batch first',
   });
 }
 

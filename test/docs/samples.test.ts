@@ -85,7 +85,9 @@ const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
   ],
   'seeing 3': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
   'seeing 4': [
-    'const model = new nn.Linear(2, 3), loss = tensor(0.5), image = zeros([1, 2, 2]), step = 0;',
+    `const model = new nn.Linear(2, 3), loss = tensor(0.5), image = zeros([1, 2, 2]), step = 0;
+const train = toStatic((x: Tensor) => model.forward(x));
+train(ones([1, 2]));`,
   ],
   'weights 0': [
     `{

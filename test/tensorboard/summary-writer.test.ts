@@ -6,10 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ArgumentError, tensor, zeros } from '../../src/index.ts';
+import { ArgumentError, nn, optim, type Tensor, tensor, toStatic, zeros } from '../../src/index.ts';
 import { decodeMessage } from '../../src/protobuf/message.ts';
 import { SummaryWriter } from '../../src/tensorboard/index.ts';
-import { type Event, eventSchema } from '../../src/tensorboard/schema.ts';
+import {
+  type Event,
+  eventSchema,
+  type GraphDef,
+  graphSchema,
+} from '../../src/tensorboard/schema.ts';
 import { pythonWith } from '../export/python.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-events-'));
@@ -95,12 +100,90 @@ describe('an event file', () => {
   });
 });
 
+/** A captured training step, called once. */
+function calledStep() {
+  const model = new nn.Sequential(new nn.Linear(3, 2), new nn.ReLU());
+  const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+  const step = toStatic((x: Tensor) => {
+    const loss = model.forward(x).square().sum();
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  });
+  step(zeros([4, 3]));
+  return step;
+}
+
+describe('the graph of a captured function', () => {
+  async function graphOf(fn: Parameters<SummaryWriter['addGraph']>[0]): Promise<GraphDef> {
+    const writer = new SummaryWriter(join(folder, 'graph'));
+    await writer.addGraph(fn);
+    const { graphDef } = eventsOf(readFileSync(writer.path)).at(-1)!;
+    return decodeMessage(graphSchema, graphDef!, 'events');
+  }
+
+  it('has named nodes that read others of the graph, with shapes', async () => {
+    const { node } = await graphOf(calledStep());
+    const names = node.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9.][\w./-]*$/);
+    for (const { input } of node) {
+      for (const read of input) expect(names).toContain(read.replace(/:\d+$/, ''));
+    }
+    expect(names).toContain('inputs/model/layers/0/weight');
+    expect(names.some((name) => name.startsWith('backward/summary-writer.test.ts_'))).toBe(true);
+    const x = node.find(({ name }) => name === 'inputs/x')!;
+    const shapes = x.attr.find(({ key }) => key === '_output_shapes')!.value.list!.shape;
+    expect(shapes).toEqual([{ dim: [{ size: 4 }, { size: 3 }] }]);
+  });
+
+  it('has the ops of branches, and what backward reads of forward', async () => {
+    const fn = toStatic(
+      (x: Tensor) => (x.sum().itemSync() > 0 ? x.exp() : x.tanh()).square().sum(),
+      { fullGraph: true },
+    );
+    fn(tensor([1, 2], { requiresGrad: true })).backward();
+    const { node } = await graphOf(fn);
+    const ops = (prefix: RegExp) =>
+      node.filter(({ name }) => prefix.test(name)).map(({ op }) => op);
+    expect(ops(/\/region_0\//)).toContain('exp');
+    expect(ops(/\/region_1\//)).toContain('tanh');
+    const backward = node.filter(({ name }) => name.startsWith('backward/'));
+    expect(backward.some(({ input }) => input.some((read) => read.startsWith('forward/')))).toBe(
+      true,
+    );
+  });
+
+  it('needs a call', async () => {
+    const writer = new SummaryWriter(join(folder, 'graph'));
+    const fn = toStatic((x: Tensor) => x.add(1));
+    await expect(writer.addGraph(fn)).rejects.toThrow('compiled nothing yet');
+  });
+});
+
 it('what is no image is named', async () => {
   const writer = new SummaryWriter(folder);
   await expect(writer.addImage('x', zeros([2, 2]), 0)).rejects.toThrow(ArgumentError);
 });
 
 const python = process.env.INTEROP ? pythonWith(['tensorboard==2.21.0', 'setuptools<81']) : null;
+
+it.runIf(python)("TensorBoard's reader finds the same graph", async () => {
+  const own = join(folder, 'read');
+  await new SummaryWriter(own).addGraph(calledStep());
+  const script = `
+import sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+events = EventAccumulator(sys.argv[1])
+events.Reload()
+from tensorboard.plugins.graph import graph_util
+graph = events.Graph()
+assert len(graph_util.merge_graph_defs([graph]).node) == len(graph.node)
+print(sorted(node.name for node in graph.node if node.op == 'Placeholder'))`;
+  const output = execFileSync(python!, ['-c', script, own], { encoding: 'utf8' });
+  expect(output).toContain("'inputs/model/layers/0/bias', 'inputs/model/layers/0/weight'");
+});
 
 it.runIf(python)("TensorBoard's reader finds the same", () => {
   const script = `
