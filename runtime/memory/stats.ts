@@ -28,6 +28,8 @@ export class MemoryCounter implements MemoryStats {
   allocations = 0;
   frees = 0;
   allocatedInAll = 0;
+  /** The same peak, counted from where the memory budget of a step begins. */
+  highest = 0;
   /** Bytes of blocks that were allocated while counting apart. */
   apartAllocated = 0;
   readonly #apart = new Set<number>();
@@ -55,6 +57,7 @@ export class MemoryCounter implements MemoryStats {
     this.allocatedInAll += bytes;
     this.allocations++;
     if (this.allocated > this.peakAllocated) this.peakAllocated = this.allocated;
+    if (this.allocated > this.highest) this.highest = this.allocated;
     if (events.active) this.#emit('alloc', ptr, bytes);
   }
 

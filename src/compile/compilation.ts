@@ -26,6 +26,11 @@ export interface CompileOptions {
   readonly tier: 'first' | 'final';
   /** Views of which copies are read: backward keeps these instead of a larger memory. */
   readonly compact?: readonly ValueId[];
+  /**
+   * Bytes that an arithmetic operation is worth where several subgraphs share a budget: what is cheaper to compute again
+   * isn't kept for backward.
+   */
+  readonly rate?: number;
   /** What runs the programs; left out: the kernels of their device. */
   readonly backend?: Backend;
 }

@@ -27,7 +27,7 @@ import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
-import { withinBudget } from './within-budget.ts';
+import { atRate, withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
@@ -107,13 +107,15 @@ export class SubgraphPlanner {
 
   *trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): Steps<SubgraphStages> {
     const { budget } = this.#memory;
+    const { rate } = this.#compilation.options;
     if (budget === null) return withCopies(yield* this.training(traced, joint, owned));
     const outputs = [...joint.forwardOutputs, ...joint.program.outputs];
     const facts = new ForwardFacts(joint.program, (index) => index < joint.forwardOps, outputs);
-    return withinBudget(facts, budget, {
-      costOf: (program) => roughBytes({ ...program, outputs }, owned.donated),
-      plan: (program) => withCopies(finish(this.training(traced, { ...joint, program }, owned))),
-    });
+    const plan = (program: Program) =>
+      withCopies(finish(this.training(traced, { ...joint, program }, owned)));
+    if (rate !== undefined) return atRate(facts, budget, rate, plan);
+    const costOf = (program: Program) => roughBytes({ ...program, outputs }, owned.donated);
+    return withinBudget(facts, budget, { costOf, plan });
   }
 
   /** Phase 5 for a program that is planned as a whole. */

@@ -1,5 +1,7 @@
 import type { Program } from '../../runtime/program/program.ts';
+import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
+import { recomputeInBackward } from '../5-optimize/recompute/recompute-in-backward.ts';
 import { type Cost, RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
@@ -63,6 +65,23 @@ export function withinBudget(
     if (target <= within || target >= above) target = (within + above) / 2;
   }
   return best;
+}
+
+/** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */
+export function atRate(
+  facts: ForwardFacts,
+  budget: number,
+  rate: number,
+  plan: Planning['plan'],
+): SubgraphStages {
+  const { program, ops, work } = recomputeInBackward(facts, cheapestKept(facts, rate, new Set()));
+  const stages = plan(program);
+  const bytes = peakBytes(stages);
+  const share = work / Math.max(1, facts.forwardWork);
+  return {
+    ...stages,
+    recompute: { budget, bytesBefore: bytes, bytes, ops, share, isShared: true },
+  };
 }
 
 /** The budget isn't held, or takes more than a little arithmetic. */

@@ -32,6 +32,7 @@ import { EntryDispatcher } from './entry-dispatcher.ts';
 import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
+import { type BudgetMissed, StepBudget } from './step-budget.ts';
 import { warnOnce } from './warn-once.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
@@ -78,12 +79,14 @@ export class Captured {
     this.fn = fn;
     this.options = options;
     this.#settings = settingsOf(options);
+    const { budget } = this.#settings.compile.memory;
     this.#dispatcher = new EntryDispatcher(
       fn.name,
       new ResumePoints(this.#settings.dynamic, () => this.#promised),
       this.#stats,
       new FrameCompiler(this.#settings, this.#stats),
       (why, at) => this.#fallBack(why, at),
+      budget === null ? null : new StepBudget(budget, (missed) => this.#missBudget(missed)),
     );
   }
 
@@ -106,6 +109,7 @@ export class Captured {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
     if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
+    this.#dispatcher.begin();
     const at = this.#startOf(thisValue, args);
     if (!at) return this.#coExecute(thisValue, args);
     const { point, frames } = at;
@@ -235,6 +239,28 @@ export class Captured {
     }
     this.#fallBack(`${this.fn.name} uses super, and its class cannot be found`, undefined);
     return null;
+  }
+
+  #missBudget({ needed, isFirst }: BudgetMissed): void {
+    const budget = this.#settings.compile.memory.budget!;
+    const name = this.name || 'a function';
+    const step = `a step of ${name} needed ${needed} bytes beside its inputs, ${needed - budget} more than its memory budget`;
+    if (isFirst) {
+      warnOnce(
+        `${step}: what its graphs keep for backward shows when they have run; later steps share the budget`,
+      );
+      return;
+    }
+    if (this.#settings.fallback === 'eager') {
+      warnOnce(step);
+      return;
+    }
+    throw new ArgumentError({
+      what: 'toStatic: the memory budget of a step is not held',
+      given: `${needed} bytes, of a budget of ${budget}`,
+      expected: "a step within the budget, since fallback is 'error'",
+      remedy: "use a larger budget or fewer graph breaks, or allow it with fallback: 'eager'",
+    });
   }
 
   #fallBack(why: string, at: UserPosition | undefined): void {

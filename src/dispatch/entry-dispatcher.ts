@@ -1,3 +1,4 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
@@ -16,6 +17,7 @@ import { type FrameCompiler, isEntry } from './frame-compiler.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
+import type { StepBudget } from './step-budget.ts';
 import { warnOnce } from './warn-once.ts';
 
 /** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
@@ -59,6 +61,8 @@ export class EntryDispatcher {
   readonly #stats: StatsCounter;
   readonly #compiler: FrameCompiler;
   readonly #fallBack: FallBack;
+  /** Null where there is none. */
+  readonly #budget: StepBudget | null;
 
   constructor(
     name: string,
@@ -66,12 +70,19 @@ export class EntryDispatcher {
     stats: StatsCounter,
     compiler: FrameCompiler,
     fallBack: FallBack,
+    budget: StepBudget | null = null,
   ) {
     this.#name = name;
     this.points = points;
     this.#stats = stats;
     this.#compiler = compiler;
     this.#fallBack = fallBack;
+    this.#budget = budget;
+  }
+
+  /** A call begins. */
+  begin(): void {
+    this.#budget?.begin();
   }
 
   get parts(): readonly CompiledPart[] {
@@ -95,6 +106,7 @@ export class EntryDispatcher {
     }
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;
+    if (entry.subgraph) this.#budget?.prepare(entry.subgraph);
     let outcome: EntryOutcome | string;
     try {
       outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
@@ -105,6 +117,7 @@ export class EntryDispatcher {
     this.#stats.staticKernels += events.kernels - before;
     if (typeof outcome === 'string') return this.#leaveToEager(outcome, entry, frames, owned);
     if (entry.subgraph) this.#stats.graphRuns++;
+    if (entry.subgraph && gradEnabled()) this.#budget?.note(entry.subgraph);
     if (outcome.kind === 'return') return outcome;
     this.#meetBreak(entry);
     const { frames: left } = outcome;

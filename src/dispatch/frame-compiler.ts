@@ -200,13 +200,18 @@ export class FrameCompiler {
     return new SubgraphVariants(
       usual,
       ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
-      ({ donated, sourceOrder, compact }: PlanChoice) => {
+      ({ donated, sourceOrder, compact, rate }: PlanChoice) => {
         this.#stats.plans++;
         const memory = { ...first.memory, order: false };
-        const options = sourceOrder ? { ...first, memory } : { ...first, compact };
+        const options = sourceOrder
+          ? { ...first, memory }
+          : { ...first, compact, ...(rate !== null && { rate }) };
         const compiled = compileSubgraph(result.program, result, options, donated);
         return this.#inForce(result, compiled, options, donated);
       },
+      result.inputs.flatMap(({ kind }, i) =>
+        kind === 'register' || kind === 'argument' ? [i] : [],
+      ),
     );
   }
 

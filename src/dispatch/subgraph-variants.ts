@@ -2,12 +2,14 @@ import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
+import type { Recomputing } from './step-budget.ts';
 
 /** What the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
@@ -17,6 +19,8 @@ export interface PlanChoice {
   readonly sourceOrder: boolean;
   /** Views that are copied, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
+  /** At which rate of bytes and arithmetic backward computes forward again; null: only within its own budget. */
+  readonly rate: number | null;
 }
 
 const none: readonly number[] = [];
@@ -24,12 +28,39 @@ const none: readonly number[] = [];
 /** More patterns of donation than this at one entry: the calls differ too much to plan each of them. */
 const variantLimit = 8;
 
+/** Where several subgraphs share a budget, the plans at one rate of exchange between bytes and arithmetic. */
+interface PlansAtRate {
+  readonly rate: number | null;
+  /** For calls that hand nothing over. */
+  readonly usual: PlanInForce;
+  /** By the bits of the donated inputs. */
+  readonly donating: Map<number, PlanInForce>;
+  readonly numbers: Map<PlanInForce, readonly number[]>;
+  keptInputBytes: number | undefined;
+}
+
+function plansOf(rate: number | null, usual: PlanInForce): PlansAtRate {
+  return { rate, usual, donating: new Map(), numbers: new Map(), keptInputBytes: undefined };
+}
+
+/** Bytes of inputs that backward keeps, or views of them. */
+function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly number[]): number {
+  const sources = new Map<ValueId, ValueId>();
+  const sourceOf = (id: ValueId): ValueId => sources.get(id) ?? id;
+  for (const { op, inputs, outputs } of forward.ops) {
+    if (op.kernel.kind === 'view') sources.set(outputs[0]!, sourceOf(inputs[0]!));
+  }
+  const kept = new Set(planned.backward?.saved.withData.map(sourceOf));
+  const inputs = crossing.map((i) => forward.inputs[i]!).filter((id) => kept.has(id));
+  return inputs.reduce((sum, id) => sum + bytesOf(planned.values, id), 0);
+}
+
 /** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
-export class SubgraphVariants implements CopiesViews {
+export class SubgraphVariants implements CopiesViews, Recomputing {
   /** Takes every input as it is. */
   readonly #plain: PlanInForce;
-  /** For calls that hand nothing over. */
-  #usual: PlanInForce;
+  /** Its plans at the rate of the runs from now on. */
+  #plans: PlansAtRate;
   /** The one that ran last. */
   last: Subgraph;
   /** Inputs that its backward keeps, and could keep copies of. */
@@ -37,12 +68,12 @@ export class SubgraphVariants implements CopiesViews {
   /** Numbers of the inputs that it took over. */
   lastDonated: readonly number[] = [];
   readonly #compile: (choice: PlanChoice) => PlanInForce;
-  /** By the bits of the donated inputs. */
-  readonly #donating = new Map<number, PlanInForce>();
-  readonly #numbers = new Map<PlanInForce, readonly number[]>();
   /** Views that are copied from now on, in their order. */
   #compact: readonly ValueId[] = [];
   #inSourceOrder: PlanInForce | undefined;
+  readonly #atRates = new Map<number | null, PlansAtRate>();
+  /** Numbers of the inputs that come from earlier subgraphs of a call. */
+  readonly #crossing: readonly number[];
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
   /** A check may fail when some line has been written. */
@@ -60,13 +91,15 @@ export class SubgraphVariants implements CopiesViews {
     usual: PlanInForce,
     readByGradientsOf: (stages: SubgraphStages) => readonly number[],
     compile: (choice: PlanChoice) => PlanInForce,
+    crossing: readonly number[],
   ) {
     const { stages, subgraph, savedInputs } = usual.ready;
     this.#readBy = usual.ready;
     this.#readByGradientsOf = readByGradientsOf;
     this.#readByGradients = readByGradientsOf(stages);
     this.#plain = usual;
-    this.#usual = usual;
+    this.#plans = plansOf(null, usual);
+    this.#atRates.set(null, this.#plans);
     this.last = subgraph;
     this.lastSavedInputs = savedInputs;
     const { inputs, steps } = subgraph.planned.forward;
@@ -75,6 +108,7 @@ export class SubgraphVariants implements CopiesViews {
     this.decides = steps.some(({ op }) => op.op.kernel.kind === 'control');
     this.device = subgraph.planned.values[0]!.device;
     this.#compile = compile;
+    this.#crossing = crossing;
   }
 
   /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
@@ -83,9 +117,9 @@ export class SubgraphVariants implements CopiesViews {
     const { subgraph, savedInputs } = plan.next();
     this.last = subgraph;
     this.lastSavedInputs = savedInputs;
-    this.lastDonated = this.#numbers.get(plan) ?? none;
+    this.lastDonated = this.#plans.numbers.get(plan) ?? none;
     // Only a plan that was made for it takes inputs over.
-    const takes = plan !== this.#usual && plan !== this.#inSourceOrder;
+    const takes = plan !== this.#plans.usual && plan !== this.#inSourceOrder;
     return subgraph.run(inputs, takes ? donated : 0, numbers);
   }
 
@@ -94,14 +128,39 @@ export class SubgraphVariants implements CopiesViews {
     const compact = [...new Set([...this.#compact, ...views])].sort((a, b) => a - b);
     if (compact.length === this.#compact.length) return;
     this.#compact = compact;
-    this.#donating.clear();
-    this.#numbers.clear();
-    this.#usual = this.#compile({ donated: none, sourceOrder: false, compact });
+    const { rate } = this.#plans;
+    this.#atRates.clear();
+    this.#plans = this.#plansAt(rate);
+  }
+
+  planAt(rate: number | null): ReadySubgraph {
+    return this.#plansAt(rate).usual.ready;
+  }
+
+  recomputeAt(rate: number | null): void {
+    if (rate !== this.#plans.rate) this.#plans = this.#plansAt(rate);
+  }
+
+  keptInputBytes(rate: number | null): number {
+    const plans = this.#plansAt(rate);
+    plans.keptInputBytes ??= keptInputBytes(plans.usual.ready.stages, this.#crossing);
+    return plans.keptInputBytes;
+  }
+
+  #plansAt(rate: number | null): PlansAtRate {
+    let plans = this.#atRates.get(rate);
+    if (!plans) {
+      const compact = this.#compact;
+      const usual = this.#compile({ donated: none, sourceOrder: false, compact, rate });
+      plans = plansOf(rate, usual);
+      this.#atRates.set(rate, plans);
+    }
+    return plans;
   }
 
   /** The plan in force for calls that hand nothing over. */
   get usual(): ReadySubgraph {
-    return this.#usual.ready;
+    return this.#plans.usual.ready;
   }
 
   get isFinal(): boolean {
@@ -111,12 +170,12 @@ export class SubgraphVariants implements CopiesViews {
   /** Makes the final plans of all that has run. */
   finish(): void {
     for (const plan of this.#all()) plan.finish();
-    this.last = this.#usual.ready.subgraph;
+    this.last = this.#plans.usual.ready.subgraph;
   }
 
   #all(): PlanInForce[] {
     const inOrder = this.#inSourceOrder ? [this.#inSourceOrder] : [];
-    return [this.#usual, ...this.#donating.values(), ...inOrder];
+    return [this.#plans.usual, ...this.#plans.donating.values(), ...inOrder];
   }
 
   /** The final plan for callers that can't tell which inputs are one memory, and hand none over. */
@@ -132,8 +191,8 @@ export class SubgraphVariants implements CopiesViews {
    */
   confuses(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;
-    if (this.#readBy !== this.#usual.ready) {
-      this.#readBy = this.#usual.ready;
+    if (this.#readBy !== this.#plans.usual.ready) {
+      this.#readBy = this.#plans.usual.ready;
       this.#readByGradients = this.#readByGradientsOf(this.#readBy.stages);
     }
     if (this.#readByGradients.length === 0) return false;
@@ -150,21 +209,31 @@ export class SubgraphVariants implements CopiesViews {
   #choose(inputs: readonly Tensor[], donated: number): PlanInForce {
     const mayDiffer = this.written.length > 0 && this.usual.subgraph.planned.forward.reordered;
     if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder();
-    return donated === 0 ? this.#usual : (this.#donatingOf(donated) ?? this.#usual);
+    return donated === 0 ? this.#plans.usual : (this.#donatingOf(donated) ?? this.#plans.usual);
   }
 
   #donatingOf(donated: number): PlanInForce | undefined {
-    const known = this.#donating.get(donated);
-    if (known || this.#donating.size >= variantLimit) return known;
+    const known = this.#plans.donating.get(donated);
+    if (known || this.#plans.donating.size >= variantLimit) return known;
     const numbers = numbersIn(donated);
-    const made = this.#compile({ donated: numbers, sourceOrder: false, compact: this.#compact });
-    this.#donating.set(donated, made);
-    this.#numbers.set(made, numbers);
+    const made = this.#compile({
+      donated: numbers,
+      sourceOrder: false,
+      compact: this.#compact,
+      rate: this.#plans.rate,
+    });
+    this.#plans.donating.set(donated, made);
+    this.#plans.numbers.set(made, numbers);
     return made;
   }
 
   #sourceOrder(): PlanInForce {
-    this.#inSourceOrder ??= this.#compile({ donated: none, sourceOrder: true, compact: [] });
+    this.#inSourceOrder ??= this.#compile({
+      donated: none,
+      sourceOrder: true,
+      compact: [],
+      rate: null,
+    });
     return this.#inSourceOrder;
   }
 }

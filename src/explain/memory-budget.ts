@@ -5,6 +5,15 @@ import { plural } from './plural.ts';
 export function explainBudget(recompute: Recompute | null): string[] {
   if (!recompute) return [];
   const { budget, bytesBefore, bytes, ops, share } = recompute;
+  if (recompute.isShared) {
+    const again =
+      ops === 0
+        ? 'nothing'
+        : `${plural(ops, 'op')}, ${(100 * share).toFixed(1)} % of forward's arithmetic`;
+    return [
+      `  budget: ${budget} bytes for all subgraphs of a step: backward computes ${again} again`,
+    ];
+  }
   const needed = `  budget: ${budget} bytes, ${bytes} needed`;
   const least = isMissed(recompute) ? ', the least that was found' : '';
   if (ops === 0) return [`${needed}${least}: nothing is computed twice`];
@@ -17,7 +26,7 @@ export function explainBudget(recompute: Recompute | null): string[] {
 
 /** What to tell the user where a budget can't be held. */
 export function missedBudget(recompute: Recompute | null, name: string): string | null {
-  if (!recompute || !isMissed(recompute)) return null;
+  if (!recompute || recompute.isShared || !isMissed(recompute)) return null;
   const { budget, bytes } = recompute;
   return (
     `${name || 'a function'} needs ${bytes} bytes beside its inputs, ${bytes - budget} more than its memory ` +

@@ -52,9 +52,9 @@ export interface MemoryOptions extends MemorySwitches {
    */
   readonly prefer: 'time' | 'bytes';
   /**
-   * Most bytes that a program should have alive beside its inputs, forward and backward together. Where the
-   * plan needs more, backward computes some of forward again, with the same results to the last bit. Null:
-   * nothing is computed twice.
+   * Most bytes that a step should have alive beside its inputs, forward and backward together. Where the
+   * plan needs more, backward computes some of forward again, with the same results to the last bit. With graph
+   * breaks the subgraphs share it, from the second step on. Null: nothing is computed twice.
    */
   readonly budget: number | null;
 }

@@ -26,4 +26,6 @@ export interface Recompute {
   /** How many ops run twice, and the share that they are of forward's arithmetic. */
   readonly ops: number;
   readonly share: number;
+  /** Several subgraphs of a step share the budget: `bytes` are those of this one alone. */
+  readonly isShared?: true;
 }

@@ -1,0 +1,149 @@
+import type { Device } from '../../runtime/device/device.ts';
+import type { ReadySubgraph } from './plan-in-force.ts';
+
+/**
+ * Bytes that an arithmetic operation is worth, from a lot, where nearly all that backward reads stays, to nothing: all
+ * that can be made again is. Before the first, nothing is made again.
+ */
+const rates = [...Array.from({ length: 9 }, (_, i) => 4 ** (1 - i)), 0];
+
+/** Share of the budget that is left free: gradients that wait for others are in no plan. */
+const margin = 0.02;
+
+/** A subgraph whose backward can compute some of forward again. */
+export interface Recomputing {
+  readonly device: Device;
+  /** Its plan where so much is made again; null: nothing is. */
+  planAt(rate: number | null): ReadySubgraph;
+  /** Runs have this plan from now on. */
+  recomputeAt(rate: number | null): void;
+  /** Bytes of inputs that cross a graph break, and that backward keeps at this rate. */
+  keptInputBytes(rate: number | null): number;
+}
+
+/** What became of a step that needed more than its budget. */
+export interface BudgetMissed {
+  readonly needed: number;
+  /** The step before it was the first: plans didn't know yet what the step keeps in all. */
+  readonly isFirst: boolean;
+}
+
+/** A step ends where another one begins. */
+const underWay = new WeakMap<Device, StepBudget>();
+
+/**
+ * The memory budget of a step that runs several subgraphs: a call, and all that follows up to the next one, such as its
+ * backward. What the subgraphs keep for backward adds up, so that they share the budget: at one rate of exchange
+ * between bytes and arithmetic for all runs, and at a higher one for the last ones, whose backward comes first. What
+ * a step needs is measured; the plans' predictions tell how much less it is with other plans.
+ */
+export class StepBudget {
+  readonly #budget: number;
+  readonly #onMiss: (missed: BudgetMissed) => void;
+  /** Runs of the step under way. */
+  #runs: Recomputing[] = [];
+  /** The device of the step under way; null: it has not begun. */
+  #device: Device | null = null;
+  /** Bytes allocated at its start. */
+  #start = 0;
+  #missed: BudgetMissed | null = null;
+  #shares: Shares = { level: 0, runs: 0 };
+  #isShared = false;
+
+  /** `onMiss` is told when the next call begins. */
+  constructor(budget: number, onMiss: (missed: BudgetMissed) => void) {
+    this.#budget = budget;
+    this.#onMiss = onMiss;
+  }
+
+  /** A call begins: the step before it is over. */
+  begin(): void {
+    this.#end();
+    const missed = this.#missed;
+    this.#missed = null;
+    if (missed) this.#onMiss(missed);
+  }
+
+  /** A subgraph is about to run. */
+  prepare(subgraph: Recomputing): void {
+    this.#startOn(subgraph.device);
+    subgraph.recomputeAt(rateOf(this.#shares, this.#runs.length));
+  }
+
+  #startOn(device: Device): void {
+    if (this.#device) return;
+    const other = underWay.get(device);
+    if (other) other.#end();
+    underWay.set(device, this);
+    this.#device = device;
+    const { counter } = device.allocator;
+    this.#start = counter.allocated;
+    counter.highest = counter.allocated;
+  }
+
+  /** A subgraph has run, and keeps what its backward reads. */
+  note(subgraph: Recomputing): void {
+    this.#runs.push(subgraph);
+  }
+
+  #end(): void {
+    const device = this.#device;
+    if (!device) return;
+    const needed = device.allocator.counter.highest - this.#start;
+    const runs = this.#runs;
+    this.#device = null;
+    this.#runs = [];
+    underWay.delete(device);
+    if (runs.length < 2 || needed <= this.#budget) return;
+    this.#missed = { needed, isFirst: !this.#isShared };
+    this.#isShared = true;
+    this.#share(runs, needed);
+  }
+
+  /** Finds the least that has to be made again for a step like this one, as far as is known. */
+  #share(runs: readonly Recomputing[], needed: number): void {
+    // What the plans don't know of, such as parameters' gradients, stays as it is.
+    const rest = needed - peakOf(runs, this.#shares);
+    const within = this.#budget * (1 - margin);
+    const fits = (shares: Shares) => rest + peakOf(runs, shares) <= within;
+    const level = first(rates.length, (each) => fits({ level: each, runs: runs.length }));
+    this.#shares = { level, runs: first(runs.length, (count) => fits({ level, runs: count })) };
+  }
+}
+
+/** How a step shares its budget: the first runs are so far down the list of rates, the others one above it. */
+interface Shares {
+  /** 0: nothing is made again. */
+  readonly level: number;
+  readonly runs: number;
+}
+
+function rateOf({ level, runs }: Shares, run: number): number | null {
+  const own = run < runs ? level : level - 1;
+  return own <= 0 ? null : rates[own - 1]!;
+}
+
+/** The first number that holds; `limit` where none before it does. What holds for one holds for those above it. */
+function first(limit: number, holds: (count: number) => boolean): number {
+  let [low, high] = [0, limit];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return high;
+}
+
+/** Forward of each run on top of what those before keep, and backward from the last to the first. */
+function peakOf(runs: readonly Recomputing[], shares: Shares): number {
+  let [kept, peak] = [0, 0];
+  runs.forEach((run, i) => {
+    const rate = rateOf(shares, i);
+    const { forward, backward } = run.planAt(rate).stages.planned;
+    const { peakBytes, savedBytes, outputBytes } = forward.predicted;
+    peak = Math.max(peak, kept + peakBytes);
+    kept += savedBytes + run.keptInputBytes(rate);
+    if (backward) peak = Math.max(peak, kept + outputBytes + backward.plan.predicted.peakBytes);
+  });
+  return peak;
+}

@@ -1,0 +1,122 @@
+/** The memory budget of a function with graph breaks: what its subgraphs keep for backward adds up, and is shared out. */
+
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { workload as cswin } from '../../examples/workloads/cswin.ts';
+import {
+  appliedTo,
+  breakGraph,
+  deviceGuard,
+  memory,
+  refcounted,
+  type StaticFunction,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
+import { values } from '../trace/same-as-eager.ts';
+
+let warn: MockInstance<typeof console.warn>;
+beforeEach(() => {
+  warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+afterEach(() => warn.mockRestore());
+
+const shape = [32, 32];
+
+/** Four parts, each with values that are cheap to make again. */
+function deep(x: Tensor, w: Tensor): Tensor {
+  let y = x;
+  for (let i = 0; i < 4; i++) {
+    y = y.matmul(w).sigmoid().exp().tanh();
+    breakGraph();
+  }
+  return y.sum();
+}
+
+type Loss = (x: Tensor, w: Tensor) => Tensor;
+
+/** The most bytes of each step beside what was there before it, and its loss and gradient. */
+function steps(run: Loss, count = 4) {
+  return Array.from({ length: count }, (_, call) => {
+    const [x, w] = [values(shape, call), values(shape, 7).requiresGrad_()];
+    const before = memory.stats('cpu').allocated;
+    memory.reset('cpu');
+    const loss = run(x, w);
+    loss.backward();
+    const peak = memory.stats('cpu').peakAllocated - before;
+    const bits = [loss.itemSync(), ...w.grad!.dataSync()];
+    for (const each of [loss, w.grad!, w, x]) each.dispose();
+    return { peak, bits };
+  });
+}
+
+const peaksOf = (run: Loss) => steps(run).map(({ peak }) => peak);
+const again = (f: StaticFunction<Loss>) =>
+  f.programs().reduce((sum, part) => sum + (appliedTo(part)?.recompute ?? 0), 0);
+
+describe('plan/step-budget', () => {
+  it.each([0.9, 0.8, 0.7])(
+    'holds from the second step on, with the same bits: %f of the peak',
+    (share) => {
+      const most = peaksOf(toStatic(deep)).at(-1)!;
+      const budget = Math.floor(most * share);
+      const f = toStatic(deep, { memory: { budget }, fallback: 'error' });
+      const within = steps(f);
+      const eager = steps(refcounted(deep));
+      expect(within.map(({ bits }) => bits)).toEqual(eager.map(({ bits }) => bits));
+      for (const { peak } of within.slice(1)) expect(peak).toBeLessThanOrEqual(budget);
+      expect(again(f)).toBeGreaterThan(0);
+      expect(warn.mock.calls.flat().join()).toContain('later steps share the budget');
+      expect(f.explain()).toContain('for all subgraphs of a step');
+    },
+  );
+
+  it('a budget that is large enough changes nothing', () => {
+    const peaks = peaksOf(toStatic(deep));
+    const f = toStatic(deep, { memory: { budget: Math.max(...peaks) } });
+    expect(peaksOf(f)).toEqual(peaks);
+    expect(again(f)).toBe(0);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it("one that can't be held warns, and is an error with fallback: 'error'", () => {
+    const budget = 4096;
+    steps(toStatic(deep, { memory: { budget } }));
+    expect(warn.mock.calls.flat().join('\n')).toMatch(
+      /a step of deep needed \d+ bytes beside its inputs, \d+ more than its memory budget$/m,
+    );
+    const strict = toStatic(deep, { memory: { budget }, fallback: 'error' });
+    expect(() => steps(strict)).toThrow('the memory budget of a step is not held');
+  });
+
+  it('functions that take turns have steps of their own', () => {
+    const most = peaksOf(toStatic(deep)).at(-1)!;
+    const budget = Math.floor(most * 0.8);
+    const [f, g] = [toStatic(deep, { memory: { budget } }), toStatic(deep, { memory: { budget } })];
+    const peaks = [1, 2, 3].flatMap(() => [...peaksOf(f).slice(-1), ...peaksOf(g).slice(-1)]);
+    for (const peak of peaks) expect(peak).toBeLessThanOrEqual(budget);
+  });
+
+  it('CSWin with forced breaks', () => {
+    deviceGuard('meta', () => {
+      const built = cswin.build({ device: 'meta', size: 'reduced', breaks: true, batch: 64 });
+      const batch = built.inputs(0);
+      const stepsOf = (loss: typeof built.loss) =>
+        [1, 2, 3].map(() => {
+          const before = memory.stats('meta').allocated;
+          memory.reset('meta');
+          const value = loss(...batch);
+          value.backward();
+          built.optimizer.step();
+          built.optimizer.zeroGrad();
+          value.dispose();
+          return memory.stats('meta').peakAllocated - before;
+        });
+      const most = stepsOf(toStatic(built.loss)).at(-1)!;
+      const budget = Math.floor(most * 0.75);
+      const f = toStatic(built.loss, { memory: { budget }, fallback: 'error' });
+      const [, ...later] = stepsOf(f);
+      for (const peak of later) expect(peak).toBeLessThanOrEqual(budget);
+      for (const each of [...batch, built]) each.dispose();
+    });
+  });
+});
