@@ -27,7 +27,7 @@ export function traceBackward(
   receiver: Variable | undefined,
   args: readonly Variable[],
 ): Variable {
-  // A break on the way finds the graph as it was.
+  // A break on the path finds the graph as it was.
   return t.attempt(() => backwardInTrace(t, receiver, args));
 }
 

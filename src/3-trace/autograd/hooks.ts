@@ -95,7 +95,7 @@ function inside(t: Tracer, receiver: Variable, use: string) {
   return { variable, tensor: t.use(variable) };
 }
 
-/** The call under way; where an earlier trace has found out that it must run natively, the graph ends. */
+/** The call in progress; where an earlier trace has found out that it must run natively, the graph ends. */
 export function siteOf(t: Tracer, why: string): Site {
   const { closure, pc } = t.top;
   if (t.control.plans.breaksAt(closure.code, pc)) throw new GraphBreak('framework-call', why);

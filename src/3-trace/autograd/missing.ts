@@ -1,4 +1,4 @@
-/** Gradients that only some ways of a program bring: null or a tensor, as the run decides. */
+/** Gradients that exist on some paths only: whether a tensor or null is data-dependent. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
@@ -11,7 +11,7 @@ import { check } from '../control-flow/numbers/check.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { known, type Variable } from '../variables/variable.ts';
 
-const why = 'a gradient that only some ways bring';
+const why = 'a gradient that exists on some paths only';
 
 /** What the code sees of a gradient: a tensor, or a choice between null and one. */
 export function gradientVariable(t: Tracer, gradient: Tensor): Variable {

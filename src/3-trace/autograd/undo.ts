@@ -45,7 +45,7 @@ export function watched<T>(
 
 type OnUndone = (nodes: readonly GradNode[]) => void;
 
-/** What a way has used up, nobody may ask a gradient of who doesn't know which way was taken. */
+/** A graph that one path has freed cannot be differentiated where the path taken is unknown. */
 export function watchUndone(t: Tracer): OnUndone {
   if (!t.isInRegion) return () => {};
   const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');

@@ -66,7 +66,7 @@ export function decide(
 }
 
 /**
- * Where one way can do nothing but throw, the program checks that it isn't taken. When it is, the run ends
+ * Where one path can do nothing but throw, the program checks that it isn't taken. When it is, the run ends
  * without an effect, and the user's own code throws the user's own error.
  */
 function checkInstead(
@@ -179,7 +179,7 @@ function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   return traceCond(t, frame, test, [startOf(first), rest]);
 }
 
-/** The first instruction that all ways from the targets to the return go through. */
+/** The first instruction on all paths from the targets to the return. */
 function commonMerge({ merges }: Structure, targets: readonly Target[]): Pc | undefined {
   const chains = targets.map((target) => {
     const chain: Pc[] = [];

@@ -16,7 +16,7 @@ import { TensorConditions } from './tensor-conditions.ts';
 
 /**
  * Where decisions on values of the program become part of it. `always`: wherever they stand, and writes to
- * the console, too. `possible`: wherever they stand and both ways come together alike; else the graph
+ * the console, too. `possible`: wherever they stand and both paths come together alike; else the graph
  * breaks. `functions`: only in `cond`, `whileLoop` and their like.
  */
 export type ControlPolicy = 'always' | 'possible' | 'functions';
@@ -104,7 +104,7 @@ export class GraphControl {
     throw found;
   }
 
-  /** Arrays whose length differs from way to way become lists of the program. */
+  /** Arrays whose length differs from path to path become lists of the program. */
   get listsGrow(): boolean {
     return this.policy === 'always' && this.plans.withoutLists === null;
   }
@@ -138,7 +138,7 @@ export class GraphControl {
     }
   }
 
-  /** The loop whose head ends with a decision of this activation between the two ways. */
+  /** The loop whose head ends with a decision of this activation between the two paths. */
   endsHead(frame: TraceFrame, whenTrue: Pc, whenFalse: Pc): Loop | undefined {
     const head = this.#head;
     if (head?.frame !== frame || head.depth !== this.depth) return undefined;

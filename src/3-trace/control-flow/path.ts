@@ -2,10 +2,10 @@ import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
-/** Where a way through a function ends: before an instruction at which others go on, or at the return. */
+/** The end of a path through a function: before an instruction at which other paths continue, or the return. */
 export type Target = Pc | 'return';
 
-/** The end of a way through a part of a function that was followed for itself. */
+/** The end of a path through a part of a function that is traced separately. */
 export interface PathEnd {
   readonly targets: readonly Target[];
   /** With several targets: which one, as `numberOf` it. */
@@ -14,7 +14,7 @@ export interface PathEnd {
   readonly value: Variable | null;
   /** Of the head of a loop: the decision that ends it, and whether its truth means another turn. */
   readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
-  /** For errors: the last line of the way, and its last instruction. */
+  /** For errors: the last line of the path, and its last instruction. */
   readonly at?: UserPosition | undefined;
   readonly last?: Pc | undefined;
 }

@@ -80,7 +80,7 @@ export class RegionBuilder implements Surroundings {
     return this.outerOf(this.builder.valueOf(input));
   }
 
-  /** Where the way is left: nothing of it has happened, until the op with the region is appended. */
+  /** Where the path is left: nothing of it has happened, until the op with the region is appended. */
   takeBackWrites(): void {
     this.builder.forgetWrites(this.builder.writeCount);
   }

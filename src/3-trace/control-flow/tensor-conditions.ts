@@ -14,7 +14,7 @@ export class TensorConditions {
     this.#jumps.set(code, jumps.add(pc));
   }
 
-  /** For the error of a trace without end: a loop under way whose condition is one of them. */
+  /** For the error of a trace without end: a loop in progress whose condition is one of them. */
   describe(frames: readonly TraceFrame[]): string | null {
     for (const { closure, pc } of frames) {
       const { code } = closure;

@@ -11,10 +11,10 @@ import type { Place } from './places/place.ts';
 import { type State, stateOf } from './places/state.ts';
 import type { RegionBuilder } from './region-builder.ts';
 
-/** Follows a way to its end, in the region that is current then. */
+/** Traces a path to its end, into the current region. */
 export type Start = () => PathEnd;
 
-/** What one way through the code came to. */
+/** The result of tracing one path. */
 export interface TracedBranch {
   readonly region: RegionBuilder;
   readonly end: PathEnd;
@@ -23,7 +23,7 @@ export interface TracedBranch {
   readonly disposed: ReadonlySet<Tensor>;
 }
 
-/** `before`: what is known on this way. */
+/** `before`: what is known on this path. */
 export function startAt(
   t: Tracer,
   frame: TraceFrame,
@@ -44,7 +44,7 @@ export const startWith =
   () =>
     endWith(value);
 
-/** Follows a way inside a region and takes back what it did to the trace: only its result stays. */
+/** Traces a path into a region and rolls back its effects on the trace: only its result stays. */
 export function traceBranch(
   t: Tracer,
   frame: TraceFrame,
@@ -71,7 +71,7 @@ export function traceBranch(
   }
 }
 
-/** Whether somebody can read the place where the way goes on. */
+/** Whether the location is live where the path continues. */
 export function isRead(frame: TraceFrame, targets: readonly Target[], place: Place): boolean {
   const { code } = frame.closure;
   if (place.register !== null) return isReadAt(code, targets, place.register);
@@ -84,7 +84,7 @@ export function isRead(frame: TraceFrame, targets: readonly Target[], place: Pla
   });
 }
 
-/** Whether somebody reads the register at one of the places where the way goes on. */
+/** Whether the register is live at one of the instructions where the path continues. */
 function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
   const live = liveBefore(code);
   return targets.some((target) => target !== 'return' && live[target]!.has(register));

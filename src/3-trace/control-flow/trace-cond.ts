@@ -27,9 +27,9 @@ import { capturedByAny, RegionBuilder } from './region-builder.ts';
 import { isRead, type Start, type TracedBranch, traceBranch } from './trace-branch.ts';
 
 /**
- * Follows both ways of a decision that only the run can make, and appends one `cond` whose results are all
+ * Follows both paths of a decision that only the run can make, and appends one `cond` whose results are all
  * that they leave different: registers that are read later, contents of objects, what is to be written
- * after the run. Afterwards the trace stands where both ways end. Where one way can do nothing but throw,
+ * after the run. Afterwards the trace stands where both paths end. Where one path can do nothing but throw,
  * the program checks that it isn't taken.
  */
 export function traceCond(
@@ -50,35 +50,35 @@ function traceCondAs(
   const made = madeObjects(t);
   const truth = asTruth(t, test);
   const before = stateOf(t, frame, made);
-  const ways: TracedBranch[] = [];
-  for (const [way, start] of starts.entries()) {
+  const paths: TracedBranch[] = [];
+  for (const [path, start] of starts.entries()) {
     try {
-      ways.push(traceBranch(t, frame, new RegionBuilder(t.surroundings), made, start));
+      paths.push(traceBranch(t, frame, new RegionBuilder(t.surroundings), made, start));
     } catch (error) {
       if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
-      const other = starts[1 - way]!;
-      check(t, truth, way === 1);
+      const other = starts[1 - path]!;
+      check(t, truth, path === 1);
       return orOnlyThrows(other);
     }
   }
-  const joined = new Join(t, frame, ways, (variable) => made.has(variable));
-  const changed = changedPlaces(t, frame, before, ways);
+  const joined = new Join(t, frame, paths, (variable) => made.has(variable));
+  const changed = changedPlaces(t, frame, before, paths);
   const arrays = arraysOfLengths(
     t,
     changed.map(([place]) => place),
     before,
-    ways,
+    paths,
   );
   for (const [place, values] of changed) {
     const isOfThem = place.part === 'element' && place.array && arrays.has(place.array);
     if (!isOfThem) joined.add(place, values);
   }
   for (const { places, contents } of arrays.values()) joined.addElements(places, contents);
-  const targets = [...new Set(ways.flatMap(({ end }) => end.targets))];
-  const which = targets.length > 1 ? joined.addNamed('the way', ways.map(whichOf)) : null;
-  const values = ways.map(({ end }) => end.value);
+  const targets = [...new Set(paths.flatMap(({ end }) => end.targets))];
+  const which = targets.length > 1 ? joined.addNamed('the path', paths.map(whichOf)) : null;
+  const values = paths.map(({ end }) => end.value);
   const value = values.some((each) => each) ? joined.addNamed('the returned value', values) : null;
-  const results = appendCond(t, truth, ways, joined.leaves);
+  const results = appendCond(t, truth, paths, joined.leaves);
   const build = joined.finish(results);
   const found = which && build(which);
   return {
@@ -130,22 +130,22 @@ function whichOf({ end }: TracedBranch): Variable {
   return end.which ?? known(numberOf(end.targets[0]!));
 }
 
-/** Places that a way leaves with another value, and what each of them leaves where that is read. */
+/** Locations that a path changes, with the values that each path produces where they are live. */
 function changedPlaces(
   t: Tracer,
   frame: TraceFrame,
   before: State,
-  ways: readonly TracedBranch[],
+  paths: readonly TracedBranch[],
 ): [Place, Values][] {
   const keys = new Set(
-    [before, ...ways.map(({ state }) => state)].flatMap((state) => [...state.keys()]),
+    [before, ...paths.map(({ state }) => state)].flatMap((state) => [...state.keys()]),
   );
   const changed: [Place, Values][] = [];
   for (const key of keys) {
     const original = before.get(key);
-    const { place } = original ?? ways.find(({ state }) => state.has(key))!.state.get(key)!;
+    const { place } = original ?? paths.find(({ state }) => state.has(key))!.state.get(key)!;
     const first = original?.value ?? (place.part ? absent : place.outside?.(t));
-    const now = ways.map(({ state, end }) =>
+    const now = paths.map(({ state, end }) =>
       isRead(frame, end.targets, place) ? (state.get(key) ?? null) : undefined,
     );
     const values = now.map((held) => {
@@ -153,7 +153,7 @@ function changedPlaces(
       return held?.value ?? (place.part ? absent : (first ?? null));
     });
     if (place.array && place.part === undefined && !original) {
-      // It became a list on one of the ways: it is to be one before.
+      // It became a list on one of the paths: it is to be one before.
       if (place.form) throw new Grows(place.array, place.form);
       continue;
     }
@@ -162,42 +162,42 @@ function changedPlaces(
       if (!first || !isSame(t, agreed, first)) changed.push([place, values.map(() => agreed)]);
       continue;
     }
-    const differs = now.some((held, way) => {
-      const value = values[way];
+    const differs = now.some((held, path) => {
+      const value = values[path];
       if (!value || (held && original && held.raw === original.raw)) return false;
       return !(first && isSame(t, value, first));
     });
     if (!differs) continue;
     if (isFixed(place)) {
-      const lines = ways.map(({ end }) => givenAt(frame, place, end));
+      const lines = paths.map(({ end }) => givenAt(frame, place, end));
       throw unmergeable(`a branch or loop changes ${place.name}`, lines);
     }
     changed.push([place, values]);
   }
-  // Structures are found first where all ways have them; keys are put in order when all are there.
+  // Structures are found first where all paths have them; keys are put in order when all are there.
   const rank = ([{ agreed }, values]: [Place, Values]) =>
     agreed ? 2 : values.includes(null) ? 1 : 0;
   return changed.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Collects what several ways leave different. */
+/** Collects the values that differ between paths. */
 class Join {
   readonly #unifier: PhiMerger;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
-  readonly #ways: readonly TracedBranch[];
+  readonly #paths: readonly TracedBranch[];
   readonly #placed: { readonly place: Place; readonly part: Build }[] = [];
 
   constructor(
     t: Tracer,
     frame: TraceFrame,
-    ways: readonly TracedBranch[],
+    paths: readonly TracedBranch[],
     isOld: (variable: Variable) => boolean,
   ) {
     this.#t = t;
-    this.#unifier = new PhiMerger(t, isOld, new Set(ways.map(({ region }) => region.builder)));
+    this.#unifier = new PhiMerger(t, isOld, new Set(paths.map(({ region }) => region.builder)));
     this.#frame = frame;
-    this.#ways = ways;
+    this.#paths = paths;
   }
 
   get leaves(): readonly Leaf[] {
@@ -227,7 +227,7 @@ class Join {
   }
 
   #lines(place: Pick<Place, 'register'>) {
-    return () => this.#ways.map(({ end }) => givenAt(this.#frame, place, end));
+    return () => this.#paths.map(({ end }) => givenAt(this.#frame, place, end));
   }
 
   /** Puts the results into their places; answers how to have the other parts. */
@@ -245,31 +245,31 @@ class Join {
   }
 }
 
-/** Without leaves the ways differ in nothing that is read, but one may have an effect of its own. */
+/** Without leaves, no live value differs between the paths, but one of them may have an effect. */
 function appendCond(
   t: Tracer,
   truth: Tensor,
-  ways: readonly TracedBranch[],
+  paths: readonly TracedBranch[],
   leaves: readonly Leaf[],
 ): Tensor[] {
-  if (leaves.length === 0 && ways.every(({ region }) => !region.builder.hasEffect())) return [];
-  const outputs = ways.map(({ region, disposed }, way) =>
+  if (leaves.length === 0 && paths.every(({ region }) => !region.builder.hasEffect())) return [];
+  const outputs = paths.map(({ region, disposed }, path) =>
     t.inRegion(region, () =>
-      leaves.map((leaf) => leafTensor(t, leaf, way, truth.device, disposed)),
+      leaves.map((leaf) => leafTensor(t, leaf, path, truth.device, disposed)),
     ),
   );
-  const regions = ways.map(({ region }) => region);
-  const read = outputs.map((own, way) =>
-    own.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[way] ? each : null)),
+  const regions = paths.map(({ region }) => region);
+  const read = outputs.map((own, path) =>
+    own.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[path] ? each : null)),
   );
   const { flags, note } = flagsOfBranch(t, regions, read);
-  const left = outputs.map((own, way) => [...own, ...flags[way]!]);
-  for (const [way, region] of regions.entries()) {
-    expectNoLeavesInside(t, region, left[way]!);
-    region.captureAll(left[way]!);
+  const left = outputs.map((own, path) => [...own, ...flags[path]!]);
+  for (const [path, region] of regions.entries()) {
+    expectNoLeavesInside(t, region, left[path]!);
+    region.captureAll(left[path]!);
   }
   const captured = capturedByAny(t.builder, regions);
-  const programs = regions.map((region, way) => region.finish(captured, left[way]!));
+  const programs = regions.map((region, path) => region.finish(captured, left[path]!));
   const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
   note(results);
   return results;

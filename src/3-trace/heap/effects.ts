@@ -19,13 +19,13 @@ import { asVariable, lastKeysIn } from './last-keys.ts';
 export interface Write {
   readonly object: Source;
   readonly key: string | symbol;
-  /** `absent`: the property is deleted; it may be so on some ways only. */
+  /** `absent`: the property is deleted; it may be so on some paths only. */
   readonly value: Variable;
   /** Deleted before it is written, so that it becomes the last key. */
   readonly anew: boolean;
 }
 
-/** The order of keys of an object from outside, where ways have left several. */
+/** The order of keys of an object from outside, where paths have left several. */
 export interface KeyOrderWrite {
   readonly object: Source;
   readonly which: Variable;

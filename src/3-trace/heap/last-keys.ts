@@ -1,4 +1,4 @@
-/** Which keys an object from outside gets last, as a value that ways may leave different. */
+/** Which keys an object from outside gets last, as a value that paths may leave different. */
 
 import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';
@@ -18,7 +18,7 @@ export function lastKeysIn(order: Variable): LastKeys | undefined {
   return order.kind === 'constant' ? (JSON.parse(order.value as string) as LastKeys) : undefined;
 }
 
-/** A key that the object had already, and that moves on one way, stays where it was on no other. */
+/** A key that the object had already, and that moves on one path, stays where it was on no other. */
 export function agreedLastKeys(orders: readonly Variable[], object: object): Variable | undefined {
   const all = orders.map(lastKeysIn);
   if (!all.every((each) => each !== undefined)) return undefined;

@@ -376,7 +376,7 @@ export class Reconstruction {
   }
 }
 
-/** How many steps bring a new iterator there: those to keys that were deleted on the way are none. */
+/** How many steps bring a new iterator there: those to keys that were deleted on the path are none. */
 function stepsOf({ over, next, passed }: IteratorVariable): number {
   if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =

@@ -3,7 +3,7 @@ import { OwnMap } from '../../vm/language/primordials.ts';
 /** How to take back what a trace has done to its own state, youngest change first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
-  /** Where the attempts under way begin. */
+  /** Where the attempts in progress begin. */
   readonly #marks: number[] = [];
   /** The latest copy of each collection, and its place among the undos. */
   readonly #kept = new OwnMap<object, { readonly at: number; readonly undo: () => void }>();

@@ -5,7 +5,7 @@ import type { Tracer } from './tracer.ts';
 
 /** Calls that wait for others: of each, a break keeps the frame. */
 const maxDepth = 1024;
-/** What is followed inside an instruction, or on one of several ways, takes stack of the host's. */
+/** What is followed inside an instruction, or on one of several paths, takes stack of the host's. */
 const maxNested = 64;
 
 /** The option `traceLimit` ends the graph: a long loop of the host was unrolled, for instance. */

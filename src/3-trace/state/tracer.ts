@@ -158,7 +158,7 @@ export class Tracer {
     return this.#places.within(this.#places.root, body);
   }
 
-  /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
+  /** Follows one path of several inside a region; what it did to the objects of the trace is taken back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
     const mark = this.journal.open();

@@ -33,7 +33,7 @@ export interface IteratorVariable {
   done: boolean;
 }
 
-/** An iteration of the language under way: what an iterator register holds. */
+/** An iteration of the language in progress: what an iterator register holds. */
 export interface IteratorRecordVariable {
   readonly kind: 'iteratorRecord';
   /** An iterator of the user's has a method `next`. */

@@ -18,7 +18,7 @@ export class UnionMet extends Error {
   }
 }
 
-/** The value itself on a way on which it is known which one it is; else still the choice. */
+/** The value itself on a path on which it is known which one it is; else still the choice. */
 export function resolved(variable: Variable): Variable {
   let at = variable;
   while (at.kind === 'choice' && at.selector.chosen !== null) at = at.options[at.selector.chosen]!;

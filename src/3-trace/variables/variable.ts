@@ -58,11 +58,11 @@ export interface TensorVariable {
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
-  /** It may be one of those that the code has met already: an element read, or what a way left. */
+  /** It may be one of those that the code has met already: an element read, or what a path left. */
   mayBeKnown?: boolean;
   /** Where branches and loops have left it as one of several, the last one first. */
   mergedAt?: readonly UserPosition[];
-  /** Tensors from outside that it is on some ways to it. */
+  /** Tensors from outside that it is on some paths to it. */
   perhaps: readonly TensorVariable[];
 }
 
@@ -196,7 +196,7 @@ export interface NewObjectVariable {
   traits?: ObjectTraits | undefined;
   /** The program, or the branch or loop of it, that was followed when it was made. */
   readonly madeIn?: ProgramBuilder;
-  /** Where ways leave other orders of its keys: which one, as `key-order.ts` tells them. */
+  /** Where paths leave other orders of its keys: which one, as `key-order.ts` tells them. */
   order?: Variable | undefined;
   /** Of an error: the language's constructor that makes it. */
   readonly errorType?: ErrorConstructor;
@@ -249,7 +249,7 @@ export interface NewCollectionVariable {
   readonly type: 'Map' | 'Set';
   /** By what tells keys apart. */
   readonly entries: Map<unknown, CollectionEntry>;
-  /** Keys put in, in their order: iterations under way come to them, whether or not they were there before. */
+  /** Keys put in, in their order: iterations in progress come to them, whether or not they were there before. */
   readonly putIn: unknown[];
   /** As of an object. */
   order?: Variable | undefined;

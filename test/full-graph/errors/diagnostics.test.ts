@@ -115,7 +115,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       z.sum().backward();
       return x.mul(2);
     },
-    says: /a function is called with a gradient that only some ways bring/,
+    says: /a function is called with a gradient that exists on some paths only/,
   },
   'branch-mismatch': [
     {

@@ -1,4 +1,4 @@
-/** Arrays that have another length on another way: one choice of the length, which all their elements share. */
+/** Arrays whose length differs between paths: one union of lengths, which all their elements share. */
 
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
@@ -14,7 +14,7 @@ import type { Place } from '../places/place.ts';
 import type { Held, State } from '../places/state.ts';
 import type { TracedBranch } from '../trace-branch.ts';
 
-/** What an array holds where a way ends. */
+/** The elements of an array at the end of a path. */
 export interface ArrayContent {
   /** Says which of `items` it is; null: there is but one. */
   readonly selector: UnionTag | null;
@@ -23,24 +23,24 @@ export interface ArrayContent {
 
 export interface ArrayOfLengths {
   readonly places: readonly Place[];
-  /** Per way. */
+  /** Per path. */
   readonly contents: readonly ArrayContent[];
 }
 
 /**
- * Of the arrays that the places belong to, those whose lengths differ between the ways or in one of them.
+ * Of the arrays that the places belong to, those whose lengths differ between the paths or in one of them.
  * Left out are arrays whose length hangs on more than one choice.
  */
 export function arraysOfLengths(
   t: Tracer,
   places: readonly Place[],
   before: State,
-  ways: readonly TracedBranch[],
+  paths: readonly TracedBranch[],
 ): Map<NewArrayVariable, ArrayOfLengths> {
   const found = new Map<NewArrayVariable, ArrayOfLengths>();
   const arrays = new Set(places.flatMap(({ part, array }) => (part === 'element' && array) || []));
   for (const array of arrays) {
-    const held = ways.map(({ state }) => elementsIn(state, array));
+    const held = paths.map(({ state }) => elementsIn(state, array));
     const contents = held.map((each) => contentOf(t, each));
     if (!contents.every((content) => content !== null)) continue;
     const lengths = contents.flatMap(({ items }) => items.map(({ length }) => length));

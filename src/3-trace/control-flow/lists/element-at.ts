@@ -18,7 +18,7 @@ import { asNumber } from '../numbers/scalars.ts';
 import { isGrown } from './growable-array.ts';
 import { grownElement, setGrownElement } from './lists.ts';
 
-/** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each way the index is known. */
+/** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each path the index is known. */
 export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   const array = expectArray(t, base, index);
   if (isGrown(array)) return grownElement(t, array, index);
@@ -41,7 +41,7 @@ export function setGrownAt(
   return true;
 }
 
-/** The index as one of those that the array has, or its end. Throws UnionMet; on each way it is known. */
+/** The index as one of those that the array has, or its end. Throws UnionMet; on each path it is known. */
 export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   // At its end it grows.
   const count = arrayLength(t, expectArray(t, base, index)) + 1;
@@ -63,7 +63,7 @@ export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): Un
   return choice;
 }
 
-/** By what is asked: the ways that follow from one question meet the same answer. */
+/** By what is asked: the paths that follow from one question meet the same answer. */
 const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 

@@ -26,7 +26,7 @@ export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefine
   return changed.content;
 }
 
-/** Thrown where the length of an array is found to differ from way to way: it is to become a list before. */
+/** Thrown where the length of an array differs between paths: it must become a list before they diverge. */
 export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
@@ -47,13 +47,13 @@ export class Grows extends Error {
   }
 }
 
-/** Thrown where a way changes something from outside that is to be known before the ways part. */
+/** Thrown where a path changes a pre-existing object that must be read before the paths diverge. */
 export class TakenBefore extends Error {
   override readonly name = 'TakenBefore';
   readonly take: () => void;
 
   constructor(take: () => void) {
-    super('something from outside is changed on a way');
+    super('a path changes a pre-existing object');
     this.take = take;
   }
 }
@@ -65,7 +65,7 @@ const changesElsewhere = (): GraphBreak =>
   );
 
 /**
- * Follows ways; where they find that the length of an array differs, the array becomes a list before them,
+ * Follows paths; where they find that the length of an array differs, the array becomes a list before them,
  * and they are followed again; `expected` are those of which that is known. One of which a choice of lengths is known is a list from its birth on.
  */
 export function withGrown<T>(

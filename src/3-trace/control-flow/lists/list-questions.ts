@@ -1,4 +1,4 @@
-/** What only the program knows of a list (is there an element?) is a choice: each way goes on with its answer. */
+/** What only the program knows of a list (is there an element?) is a choice: each path goes on with its answer. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
@@ -21,7 +21,7 @@ export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
   return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
 }
 
-/** Throws UnionMet; on each way it is known. */
+/** Throws UnionMet; on each path it is known. */
 export function isThere(
   t: Tracer,
   grown: GrowableList,
@@ -41,18 +41,18 @@ export function isThere(
   );
 }
 
-/** Whether it was asked before, and this is the way on which there is an element. */
+/** Whether it was asked before, and this is the path on which there is an element. */
 export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boolean {
   const asked = questions.get(length)?.get(index);
   return asked !== undefined && resolved(asked) === there;
 }
 
-/** By what is asked of which length: the ways that follow from one question meet the same answer. */
+/** By what is asked of which length: the paths that follow from one question meet the same answer. */
 const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
-export const ways = [there, last, none];
+export const paths = [there, last, none];
 
-/** The answer on the way that is followed. Throws UnionMet where the question is asked for the first time. */
+/** The answer on the path that is followed. Throws UnionMet where the question is asked for the first time. */
 export function answerTo(
   t: Tracer,
   { length }: GrowableList,

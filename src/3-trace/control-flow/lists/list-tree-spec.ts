@@ -238,7 +238,7 @@ function culprit(value: Variable, path: string): string {
     case 'function':
       return '';
     case 'constant':
-      return value === absent ? ': an element that is missing on some ways' : '';
+      return value === absent ? ': an element that is missing on some paths' : '';
     case 'choice':
       return `: ${path || 'it'} is ${value.from}`;
     default:

@@ -34,8 +34,8 @@ import {
   isThere,
   last,
   none,
+  paths,
   there,
-  ways,
 } from './list-questions.ts';
 import { formOf, formText, joinForms, unlike } from './list-tree-spec.ts';
 import { expectUnlisted, markListed } from './listed.ts';
@@ -83,7 +83,7 @@ function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
   return scalarBinary(t, '+', length, known(by)) as DeviceScalar;
 }
 
-/** `pop`. Throws UnionMet: on each way it is known whether there is an element. */
+/** `pop`. Throws UnionMet: on each path it is known whether there is an element. */
 export function popGrown(t: Tracer, array: GrowableArray): Variable {
   expectUnlisted(array);
   const { grown } = array;
@@ -127,7 +127,7 @@ export function setGrownElement(
   const isKnown = typeof index !== 'number' && isKnownIndex(array.grown, index);
   const which = isKnown
     ? there
-    : answerTo(t, array.grown, key, ways, () => {
+    : answerTo(t, array.grown, key, paths, () => {
         const [i, n] = [asNumber(t, place()), asNumber(t, length)];
         const found = inRange(t, i, n);
         return t.runApi(() =>

@@ -1,4 +1,4 @@
-/** What arrays of several lengths become where ways come together: lists of the program. */
+/** Merges arrays of several lengths into lists of the program. */
 
 import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
@@ -29,17 +29,17 @@ export function listForm(
   if (!arrays || arrays.some(isOld)) return null;
   if (arrays.every(isGrown)) return null;
   const grown = arrays.filter(isGrown);
-  const known_ = arrays.filter((way): way is NewArrayVariable => !isGrown(way));
+  const known_ = arrays.filter((path): path is NewArrayVariable => !isGrown(path));
   const [first] = known_;
   if (grown.length === 0) {
     if (!grows || !t.control.listsGrow) return null;
-    if (known_.every((way) => way.elements.length === first!.elements.length)) return null;
+    if (known_.every((path) => path.elements.length === first!.elements.length)) return null;
   }
   // Choices are followed by another attempt, in which there is a list.
   if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
-  const elements = known_.flatMap((way) => way.elements.flatMap(samplesOf));
+  const elements = known_.flatMap((path) => path.elements.flatMap(samplesOf));
   const forms = elements.map((each) => formOf(t, each));
-  const all = [...grown.map((way) => way.grown.form), ...forms];
+  const all = [...grown.map((path) => path.grown.form), ...forms];
   const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
   if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
   t.control.plans.usesLists = true;
@@ -51,8 +51,8 @@ function arraysIn(
   present: readonly Variable[],
   grows: boolean,
 ): readonly NewArrayVariable[] | null {
-  const all = present.flatMap((way, i) => {
-    const options = way.kind === 'choice' && grows && i > 0 ? way.options : [way];
+  const all = present.flatMap((path, i) => {
+    const options = path.kind === 'choice' && grows && i > 0 ? path.options : [path];
     return options.map(resolved);
   });
   const arrays = all.filter((each): each is NewArrayVariable => {
@@ -62,8 +62,8 @@ function arraysIn(
 }
 
 /** One leaf for each list of the form, and the length. */
-export function addLists(t: Tracer, ways: Values, form: ListTreeSpec, leaves: Leaf[]): Build {
-  const arrays = ways as readonly (NewArrayVariable | UnionVariable | null)[];
+export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: Leaf[]): Build {
+  const arrays = paths as readonly (NewArrayVariable | UnionVariable | null)[];
   const text = formText(t, form);
   const lists = columnsOf(form).map((_, index) => {
     const values = arrays.map((array): LeafVariable | null => {

@@ -88,7 +88,7 @@ export class LoopFixpoint {
   readonly #changes: Map<string, number>;
   /** Of a headed loop: the region of its condition. */
   readonly #head: TracedBranch | null;
-  readonly #way: TracedBranch;
+  readonly #path: TracedBranch;
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
   /** Per carried place, start and end of this turn. */
@@ -136,11 +136,11 @@ export class LoopFixpoint {
     const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
     const body = new RegionBuilder(t.surroundings);
     if (from === null) {
-      this.#way = this.#head!;
+      this.#path = this.#head!;
       [this.fits, this.specialized] = [false, true];
       return;
     }
-    this.#way = traceBranch(t, frame, body, made, () => {
+    this.#path = traceBranch(t, frame, body, made, () => {
       enter(body);
       const end = t.execution.runLoopBody(frame, loop, from);
       const pcs = [loop.header, ...loop.exits];
@@ -149,7 +149,7 @@ export class LoopFixpoint {
       }
       return end;
     });
-    const { targets } = this.#way.end;
+    const { targets } = this.#path.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
     const added = this.fits && this.#compare(before, inside, carried, held);
     this.specialized =
@@ -169,7 +169,7 @@ export class LoopFixpoint {
 
   /** True when a value requires gradients after an iteration that was not known to. */
   #findRecorded(flags: number): boolean {
-    const { given } = this.#way.region;
+    const { given } = this.#path.region;
     const before = this.#recorded.size;
     let index = flags;
     for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
@@ -237,11 +237,11 @@ export class LoopFixpoint {
     held: ReadonlySet<Variable>,
   ): boolean {
     const isOld = (variable: Variable) => held.has(variable);
-    const { state, end } = this.#way;
+    const { state, end } = this.#path;
     const frame = this.#frame;
     // A place that a turn leaves as it was is carried as well, once it is.
-    const given = new Set(this.#way.region.given);
-    const inner = new Set([this.#way, this.#head].flatMap((way) => way?.region.builder ?? []));
+    const given = new Set(this.#path.region.given);
+    const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
     let added = false;
     // At the start of a turn, and at its end.
     const places = (place: Place) => () => {
@@ -338,7 +338,7 @@ export class LoopFixpoint {
   /** Appends the op and puts its results into the places. */
   append(): PathEnd {
     const t = this.#t;
-    const { region, end, disposed } = this.#way;
+    const { region, end, disposed } = this.#path;
     const head = this.#head;
     const { header } = this.#loop;
     if (!head && end.targets.every((target) => target === header)) {
@@ -377,7 +377,7 @@ export class LoopFixpoint {
   #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
     const t = this.#t;
     const flags = this.#starts.length - ends.length - this.#tracked.length;
-    const { given } = this.#way.region;
+    const { given } = this.#path.region;
     const kinds = [...this.#leaves()].map(({ leaf }) => leaf.kind);
     const carried = ends.map((end, i) => {
       if (kinds[i] !== 'tensor') return null;

@@ -10,44 +10,44 @@ import {
 } from '../../variables/variable.ts';
 import { grownArray } from '../lists/list-elements.ts';
 import { isListed } from '../lists/listed.ts';
-import { describeWays } from './describe.ts';
+import { describePaths } from './describe.ts';
 
-/** The ways differ by more than one program can hold. */
+/** The paths produce values that one program cannot merge. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** Per way, the value that it leaves; null where nobody reads it. */
+/** The value that each path produces; null where it is dead. */
 export type Values = readonly (Variable | null)[];
 
 /** `made`: what this building has made so far, by the structures it is made of. */
 export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 /**
- * How to make once more what every way has made of one kind, `first`'s: its parts come from `add`, which unifies
- * what the ways hold there. Throws Mismatch.
+ * How to make once more what every path has made of one kind, `first`'s: its parts come from `add`, which unifies
+ * what the paths hold there. Throws Mismatch.
  */
 export function buildStructure(
   t: Tracer,
-  ways: Values,
+  paths: Values,
   first: Variable,
   build: Build,
   add: (parts: Values) => Build,
 ): Build {
   const part = <K extends Variable['kind']>(
     _kind: K,
-    pick: (way: Extract<Variable, { kind: K }>) => Variable | undefined,
+    pick: (path: Extract<Variable, { kind: K }>) => Variable | undefined,
   ): Build =>
-    add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
-  const listed = ways.some((way) => way !== null && isListed(way));
+    add(paths.map((path) => path && (pick(path as Extract<Variable, { kind: K }>) ?? absent)));
+  const listed = paths.some((path) => path !== null && isListed(path));
   switch (first.kind) {
     case 'newArray': {
       if (first.grown) {
         const { form } = first.grown;
         const lists = first.grown.lists.map((_, i) =>
-          part('newArray', (way) => way.grown?.lists[i]),
+          part('newArray', (path) => path.grown?.lists[i]),
         );
-        const length = part('newArray', (way) => way.grown?.length);
+        const length = part('newArray', (path) => path.grown?.length);
         return (joined, made) => {
           const array = grownArray({
             form,
@@ -58,7 +58,7 @@ export function buildStructure(
           return Object.assign(array, { listed });
         };
       }
-      const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
+      const parts = first.elements.map((_, i) => part('newArray', (path) => path.elements[i]));
       return (joined, made) => {
         const array = { ...first, elements: [] as Variable[], listed };
         made.set(build, array);
@@ -68,9 +68,9 @@ export function buildStructure(
     }
     case 'newObject': {
       const parts = [...first.entries.keys()].map(
-        (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
+        (key) => [key, part('newObject', (path) => path.entries.get(key))] as const,
       );
-      const order = first.order && part('newObject', (way) => way.order);
+      const order = first.order && part('newObject', (path) => path.order);
       return (joined, made) => {
         const object = { ...first, entries: new Map<string, Variable>(), listed };
         made.set(build, object);
@@ -80,10 +80,10 @@ export function buildStructure(
     }
     case 'newCollection': {
       const parts = [...first.entries].map(([id, { key }]) => {
-        const value = part('newCollection', (way) => way.entries.get(id)?.value);
+        const value = part('newCollection', (path) => path.entries.get(id)?.value);
         return { id, key, value };
       });
-      const order = first.order && part('newCollection', (way) => way.order);
+      const order = first.order && part('newCollection', (path) => path.order);
       return (joined, made) => {
         const collection: typeof first = { ...first, entries: new Map(), putIn: [] };
         made.set(build, collection);
@@ -95,7 +95,7 @@ export function buildStructure(
     }
     case 'text': {
       const numbers = valuesIn(first.parts).map((_, i) =>
-        part('text', (way) => valuesIn(way.parts)[i]),
+        part('text', (path) => valuesIn(path.parts)[i]),
       );
       return (joined, made) =>
         textOf(
@@ -104,7 +104,7 @@ export function buildStructure(
         );
     }
     case 'cell': {
-      const content = part('cell', (way) => way.content);
+      const content = part('cell', (path) => path.content);
       return (joined, made) => {
         const cell = { ...first, content: uninitializedVariable as Variable };
         made.set(build, cell);
@@ -113,8 +113,8 @@ export function buildStructure(
       };
     }
     case 'closure': {
-      const thisVariable = part('closure', (way) => way.thisVariable);
-      const cells = first.cells.map((_, i) => part('closure', (way) => way.cells[i]));
+      const thisVariable = part('closure', (path) => path.thisVariable);
+      const cells = first.cells.map((_, i) => part('closure', (path) => path.cells[i]));
       return (joined, made) => {
         const closure = {
           ...first,
@@ -126,6 +126,6 @@ export function buildStructure(
       };
     }
     default:
-      throw new Mismatch(describeWays(t, ways));
+      throw new Mismatch(describePaths(t, paths));
   }
 }

@@ -24,10 +24,10 @@ function oneOfTwo(t: Tracer, truth: Tensor, whenTrue: Tensor, whenFalse: Tensor)
   const outputs = [[whenTrue], [whenFalse]];
   const regions = outputs.map(() => new RegionBuilder(t.surroundings));
   const { flags, note } = flagsOfBranch(t, regions, outputs);
-  const left = outputs.map((own, way) => [...own, ...flags[way]!]);
-  for (const [way, region] of regions.entries()) region.captureAll(left[way]!);
+  const left = outputs.map((own, path) => [...own, ...flags[path]!]);
+  for (const [path, region] of regions.entries()) region.captureAll(left[path]!);
   const captured = capturedByAny(t.builder, regions);
-  const programs = regions.map((region, way) => region.finish(captured, left[way]!));
+  const programs = regions.map((region, path) => region.finish(captured, left[path]!));
   const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
   note(results);
   return results[0]!;

@@ -1,4 +1,4 @@
-/** Values of several ways, in words for an error. */
+/** Describes the values of several paths, for errors. */
 
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { dtypes } from '../../../../runtime/tensor/dtype.ts';
@@ -14,9 +14,9 @@ export function optionsOf(variable: Variable): readonly Variable[] {
   return variable.kind === 'choice' ? variable.options : [variable];
 }
 
-/** What the ways leave, each kind once. */
-export function describeWays(t: Tracer, ways: Values): string {
-  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+/** The kinds of values that the paths produce, each once. */
+export function describePaths(t: Tracer, paths: Values): string {
+  const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
   const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
   const texts = all.map((each) =>
     arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
@@ -25,8 +25,8 @@ export function describeWays(t: Tracer, ways: Values): string {
 }
 
 /** The first few kinds, of values that take another one with every turn. */
-export function describeSome(t: Tracer, ways: Values): string {
-  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+export function describeSome(t: Tracer, paths: Values): string {
+  const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
   const [first, second, third] = new Set(all.map((each) => describe(t, each)));
   return [first, second, third && `${third} and so on`].filter((each) => each).join(', ');
 }

@@ -4,7 +4,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import { patternOf } from '../../variables/text.ts';
 import type { Variable } from '../../variables/variable.ts';
 
-/** Whether two ways leave the same value: then no program has to choose. */
+/** Whether two paths produce the same value, which needs no merging. */
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   if (a === b) return true;
   if (a.kind === 'constant' && b.kind === 'constant') {

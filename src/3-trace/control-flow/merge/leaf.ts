@@ -1,4 +1,4 @@
-/** The places of a structure whose value depends on the way that was taken. */
+/** Locations in a structure whose value depends on the path taken. */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
@@ -24,11 +24,11 @@ export interface Renumbered {
 export interface OneOf {
   readonly kind: 'oneOf';
   readonly which: Tensor;
-  /** Null: an option that the way doesn't leave here. */
+  /** Null: the path does not produce this option. */
   readonly options: readonly (TensorVariable | null)[];
 }
 
-/** A tensor of which only some sizes are known where all ways come together. */
+/** A tensor with only some sizes known where the paths merge. */
 export interface Opened {
   readonly kind: 'opened';
   readonly value: TensorVariable | UnbackedTensor;
@@ -48,7 +48,7 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * What one list gets of known elements, where another way has an array whose length only the program knows.
+ * What one list gets of known elements, where another path has an array whose length only the program knows.
  * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
  */
 export interface NewList {
@@ -59,10 +59,10 @@ export interface NewList {
   readonly index: number;
 }
 
-/** A place in a structure whose value depends on the way that was taken. */
+/** A location in a structure whose value depends on the path taken. */
 export interface Leaf {
   readonly kind: 'tensor' | 'number' | 'boolean' | 'list' | 'dynamic';
-  /** Per way; null where nobody can read it. */
+  /** One value per path; null where it is dead. */
   readonly values: readonly (LeafVariable | null)[];
 }
 

@@ -33,17 +33,17 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
 
 /**
- * The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it.
- * `disposed`: tensors that the way has given back.
+ * The value that a path gives for a leaf, in the program under construction; zeros where nobody reads it.
+ * `disposed`: tensors that the path has given back.
  */
 export function leafTensor(
   t: Tracer,
   leaf: Leaf,
-  way: number,
+  path: number,
   device: Device,
   disposed: ReadonlySet<Tensor> = none,
 ): Tensor {
-  const value = leaf.values[way];
+  const value = leaf.values[path];
   if (!value) return placeholder(t, leaf, device);
   switch (value.kind) {
     case 'tensor':
@@ -104,7 +104,7 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind === 'dynamic') return emptyOpen(t, leaf);
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const samples = leaf.values.flatMap(tensorsOf).map((value) => t.use(value));
-  invariant(samples[0], 'a leaf has a value on one way');
+  invariant(samples[0], 'a leaf has a value on one path');
   const known = samples.find((sample) => isAround(t.surroundings, sample));
   if (known) {
     return t.perform<Tensor>([known], ([like]) => {
@@ -151,7 +151,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 
-/** The tensors from outside among what the ways leave: the result may be the very one. */
+/** The tensors from outside among what the paths leave: the result may be the very one. */
 export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {
@@ -165,7 +165,7 @@ function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
   if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
   throw new GraphBreak(
     'unbacked-list',
-    `an array whose length differs from way to way would become one of any number of ${formText(t, form)}`,
+    `an array whose length differs from path to path would become one of any number of ${formText(t, form)}`,
   );
 }
 
@@ -181,7 +181,7 @@ export function columnOf({ values }: Leaf): Column {
     }
     if (value?.kind === 'newList') return columnsOf(value.form)[value.index]!;
   }
-  throw new InvariantError('a leaf has a value on one way');
+  throw new InvariantError('a leaf has a value on one path');
 }
 
 /** The sizes that are known of a leaf whose shape only the run knows. */
@@ -189,7 +189,7 @@ export function knownSizes({ values }: Leaf): UnbackedTensor['sizes'] {
   for (const value of values) {
     if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;
   }
-  throw new InvariantError('a leaf has a value on one way');
+  throw new InvariantError('a leaf has a value on one path');
 }
 
 function dynamicLike(leaf: Leaf, tensor: Tensor): UnbackedTensor {

@@ -8,11 +8,11 @@ import type { PathEnd } from '../path.ts';
 import type { Place } from '../places/place.ts';
 import { Mismatch } from './build-structure.ts';
 
-/** Where each way went, for an error. */
+/** The branch that each path took, for errors. */
 type Places = () => readonly (UserPosition | undefined)[];
 
 /**
- * Says which variable two ways leave different, and where each of them got it; `body` gets how to say it
+ * Says which variable two paths leave different, and where each of them got it; `body` gets how to say it
  * for when that matters later.
  */
 export function differing<T>(
@@ -29,7 +29,7 @@ export function differing<T>(
   }
 }
 
-/** What ways leave different, and no run can choose. */
+/** A value that differs between paths and cannot be merged. */
 export function unmergeable(what: string, places: ReturnType<Places>): GraphBreak {
   return new GraphBreak('branch-effect', what + linesOf(places));
 }
@@ -40,8 +40,8 @@ function linesOf(places: ReturnType<Places>): string {
 }
 
 /**
- * Where a way gave the place its value: of a register the nearest instruction above the way's end that
- * writes it, which may stand before the decision; of any other place the last line of the way.
+ * Where a path gave the place its value: of a register the nearest instruction above the path's end that
+ * writes it, which may stand before the decision; of any other place the last line of the path.
  */
 export function givenAt(
   { closure: { code }, pc }: TraceFrame,

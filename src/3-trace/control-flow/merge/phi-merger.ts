@@ -14,7 +14,7 @@ import { addLists, listForm } from '../lists/merge-lists.ts';
 import { idOf } from '../places/object-ids.ts';
 import { partsOf } from '../places/parts.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
-import { describeWays, optionsOf } from './describe.ts';
+import { describePaths, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
 import { UnionTags } from './union-tags.ts';
@@ -31,20 +31,20 @@ export interface Unified {
 /** What a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
 export function unify(
   t: Tracer,
-  ways: Values,
+  paths: Values,
   isOld: (variable: Variable) => boolean,
   tell: (how: string) => string,
   inner: ReadonlySet<object>,
   given: ReadonlySet<Tensor> = none,
 ): Unified {
   const unifier = new PhiMerger(t, isOld, inner, given, true);
-  const build = unifier.add(ways, tell);
+  const build = unifier.add(paths, tell);
   const { leaves, options } = unifier;
   return { leaves, options, build: (joined) => build(joined, new Map()) };
 }
 
 /**
- * Unifies what several places hold. What existed before the ways parted is told apart by identity; what
+ * Unifies what several places hold. What existed before the paths parted is told apart by identity; what
  * they made is made once more, as often as each of them made it.
  */
 export class PhiMerger {
@@ -53,9 +53,9 @@ export class PhiMerger {
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
   readonly #given: ReadonlySet<Tensor>;
-  /** Structures by what each way gives for them. */
+  /** Structures by what each path gives for them. */
   readonly #builds = new Map<string, Build>();
-  /** What the other ways give for a structure that one of them made. */
+  /** What the other paths give for a structure that one of them made. */
   readonly #partners = new Map<Variable, string>();
   readonly #selectors = new UnionTags(this.leaves);
 
@@ -64,14 +64,14 @@ export class PhiMerger {
   /** Arrays of several lengths become lists, whatever they held before. */
   readonly #grows: boolean;
 
-  /** Builders of the regions of the ways. */
+  /** Builders of the regions of the paths. */
   readonly #inner: ReadonlySet<object>;
 
-  /** Tensors that existed before the ways parted are told apart from others, and from one another. */
+  /** Tensors that existed before the paths parted are told apart from others, and from one another. */
   readonly #apart: boolean;
 
   /**
-   * `inner`: the builders of the regions of the ways. `given`: values that are leaves even where all ways
+   * `inner`: the builders of the regions of the paths. `given`: values that are leaves even where all paths
    * leave the same one.
    */
   constructor(
@@ -90,28 +90,28 @@ export class PhiMerger {
   }
 
   /** `tell`: how to say what a choice is between. */
-  add(ways: Values, tell: (how: string) => string): Build {
+  add(paths: Values, tell: (how: string) => string): Build {
     this.#tell = tell;
-    return this.#add(ways);
+    return this.#add(paths);
   }
 
   /** An element of an array whose length is chosen: missing where it is shorter. */
-  addElement(ways: readonly ArrayContent[], index: number, tell: (how: string) => string): Build {
+  addElement(paths: readonly ArrayContent[], index: number, tell: (how: string) => string): Build {
     this.#tell = tell;
     const t = this.#t;
-    const all = ways.flatMap(({ items }) => items);
+    const all = paths.flatMap(({ items }) => items);
     const lengths = [...new Set(all.map(({ length }) => length))].sort((a, b) => a - b);
     const valuesOf = (isMeant: (length: number) => boolean): Values =>
-      ways.map(({ items }) => items.find(({ length }) => isMeant(length))?.[index] ?? null);
+      paths.map(({ items }) => items.find(({ length }) => isMeant(length))?.[index] ?? null);
     // Mostly an element is the same one however many follow it.
-    const isShared = ways.every(({ items }) => {
+    const isShared = paths.every(({ items }) => {
       const [first, ...others] = items.flatMap((each) => each[index] ?? []);
       return others.every((other) => isSame(t, other, first!));
     });
     const longer = (length: number) => length > index;
     const shared = isShared && lengths.some(longer) ? this.#add(valuesOf(longer)) : null;
     if (shared && lengths.every(longer)) return shared;
-    const how = describeWays(
+    const how = describePaths(
       t,
       all.map((each) => each[index] ?? absent),
     );
@@ -123,10 +123,10 @@ export class PhiMerger {
       return shared ?? this.#add(valuesOf((each) => each === length));
     });
     const selector = this.#selectors.of(
-      ways.map(({ selector }) =>
+      paths.map(({ selector }) =>
         selector ? { kind: 'choice', selector, options: [], from } : known(0),
       ),
-      ways.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
+      paths.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
     );
     return (joined, made): UnionVariable => ({
       kind: 'choice',
@@ -136,37 +136,37 @@ export class PhiMerger {
     });
   }
 
-  #add(ways: Values): Build {
+  #add(paths: Values): Build {
     const t = this.#t;
-    const present = ways.filter((way): way is Variable => way !== null);
+    const present = paths.filter((path): path is Variable => path !== null);
     const [first] = present;
     if (!first) return () => known(undefined);
-    // What two ways have in common they both found, unless only one of them counts.
-    const shared = present.length === ways.length || !this.#isMadeOnWay(first);
-    if (shared && present.every((way) => isSame(t, way, first)) && !this.#isGiven(first)) {
+    // What two paths have in common they both found, unless only one of them counts.
+    const shared = present.length === paths.length || !this.#isMadeOnPath(first);
+    if (shared && present.every((path) => isSame(t, path, first)) && !this.#isGiven(first)) {
       return () => first;
     }
     const lists = listForm(t, present, this.#isOld, this.#grows);
-    if (lists) return addLists(t, ways, lists, this.leaves);
+    if (lists) return addLists(t, paths, lists, this.leaves);
     const sizes = this.#differingSizes(present);
     if (sizes) {
-      const values = ways.map((way): LeafVariable | null => {
-        return way && { kind: 'opened', value: way as TensorVariable | UnbackedTensor, sizes };
+      const values = paths.map((path): LeafVariable | null => {
+        return path && { kind: 'opened', value: path as TensorVariable | UnbackedTensor, sizes };
       });
       const index = this.leaves.push({ kind: 'dynamic', values }) - 1;
       return (joined) => joined[index]!;
     }
-    const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
-    if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
-      return this.#addChoice(ways, [...classes]);
+    const classes = new Set(present.flatMap((path) => optionsOf(path).map(this.#classOf)));
+    if (classes.size > 1 || present.some((path) => path.kind === 'choice')) {
+      return this.#addChoice(paths, [...classes]);
     }
     const kind = leafKind(t, first);
-    if (first.kind === 'text') return this.#addText(ways, first);
-    if (!kind) return this.#addStructure(ways, first);
-    return this.#addLeaf({ kind, values: ways as Leaf['values'] });
+    if (first.kind === 'text') return this.#addText(paths, first);
+    if (!kind) return this.#addStructure(paths, first);
+    return this.#addLeaf({ kind, values: paths as Leaf['values'] });
   }
 
-  /** What every way leaves in two places as one value is one value afterwards. */
+  /** What every path leaves in two places as one value is one value afterwards. */
   #addLeaf(leaf: Leaf): Build {
     const known = this.leaves.findIndex((other) => this.#isSameLeaf(leaf, other));
     const index = known >= 0 ? known : this.leaves.push(leaf) - 1;
@@ -175,22 +175,22 @@ export class PhiMerger {
 
   #isSameLeaf(a: Leaf, b: Leaf): boolean {
     if (a.kind !== 'tensor' || b.kind !== 'tensor') return false;
-    return a.values.every((value, way) => {
-      const other = b.values[way]!;
+    return a.values.every((value, path) => {
+      const other = b.values[path]!;
       if (value === null || other === null) return value === other;
       if (value.kind !== 'tensor' || other.kind !== 'tensor') return false;
       return isSame(this.#t, value, other);
     });
   }
 
-  /** Text has no identity: the same one may be another one on another way. */
-  #addText(ways: Values, first: Variable): Build {
+  /** Text has no identity: the same one may be another one on another path. */
+  #addText(paths: Values, first: Variable): Build {
     const build: Build = (joined, made) => make(joined, made);
-    const make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
+    const make = buildStructure(this.#t, paths, first, build, (parts) => this.#add(parts));
     return build;
   }
 
-  /** Where shapes differ from turn to turn: what is known of those of several ways. */
+  /** Where shapes differ from turn to turn: what is known of those of several paths. */
   #differingSizes(present: readonly Variable[]): UnbackedTensor['sizes'] | null {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;
@@ -213,8 +213,8 @@ export class PhiMerger {
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
-  /** What a way computed or made belongs to it, and must be handed out. */
-  #isMadeOnWay(variable: Variable): boolean {
+  /** What a path computed or made belongs to it, and must be handed out. */
+  #isMadeOnPath(variable: Variable): boolean {
     switch (variable.kind) {
       case 'scalar':
       case 'text':
@@ -235,7 +235,7 @@ export class PhiMerger {
     }
   }
 
-  /** It existed before the ways parted, and nothing has to stand for it on the other ways. */
+  /** It existed before the paths parted, and nothing has to stand for it on the other paths. */
   #isKept(variable: TensorVariable): boolean {
     const tensor = this.#t.use(variable);
     const isTold = this.#apart || !tensor.isContiguous;
@@ -248,24 +248,24 @@ export class PhiMerger {
     return `${found} tensor number ${idOf(this.#t.use(variable))}`;
   };
 
-  /** Each class of values is an option; of each way, the one that it leaves. */
-  #addChoice(ways: Values, classes: readonly string[]): Build {
-    const how = describeWays(this.#t, ways);
+  /** Each class of values is an option; of each path, the one that it leaves. */
+  #addChoice(paths: Values, classes: readonly string[]): Build {
+    const how = describePaths(this.#t, paths);
     const from = this.#tell(how);
     if (this.#t.control.policy !== 'always') throw new Mismatch(how);
     this.options += classes.length;
-    const numbers = ways.map((way) => {
-      if (!way) return null;
-      const numbers = optionsOf(way).map((option) => classes.indexOf(this.#classOf(option)));
+    const numbers = paths.map((path) => {
+      if (!path) return null;
+      const numbers = optionsOf(path).map((option) => classes.indexOf(this.#classOf(option)));
       const isTensor = (option: Variable) => option.kind === 'tensor';
-      if (new Set(numbers).size < numbers.length && !optionsOf(way).every(isTensor)) {
-        throw new Mismatch(`${how}, of which two are one on another way`);
+      if (new Set(numbers).size < numbers.length && !optionsOf(path).every(isTensor)) {
+        throw new Mismatch(`${how}, of which two are one on another path`);
       }
       return numbers;
     });
-    const options = classes.map((_, number) => this.#addOption(ways, numbers, number));
+    const options = classes.map((_, number) => this.#addOption(paths, numbers, number));
     if (classes.length === 1) return options[0]!;
-    const selector = this.#selectors.of(ways, numbers);
+    const selector = this.#selectors.of(paths, numbers);
     const build: Build = (joined, made): UnionVariable => ({
       kind: 'choice',
       selector: selector(joined),
@@ -275,46 +275,46 @@ export class PhiMerger {
     return build;
   }
 
-  /** What each way has of one class; several tensors of a choice become one. */
-  #addOption(ways: Values, numbers: Numbers, number: number): Build {
-    const found = ways.map((way, i) => {
-      if (!way) return [];
-      return optionsOf(way).map((option, k) => (numbers[i]![k] === number ? option : null));
+  /** What each path has of one class; several tensors of a choice become one. */
+  #addOption(paths: Values, numbers: Numbers, number: number): Build {
+    const found = paths.map((path, i) => {
+      if (!path) return [];
+      return optionsOf(path).map((option, k) => (numbers[i]![k] === number ? option : null));
     });
     const kept = found.map((options) => options.filter((option) => option !== null));
     if (kept.every(({ length }) => length <= 1)) return this.#add(kept.map(([one]) => one ?? null));
-    const values = ways.map((way, i): LeafVariable | null => {
+    const values = paths.map((path, i): LeafVariable | null => {
       const [first, ...others] = kept[i]!;
       if (!first) return null;
       if (others.length === 0) return first as TensorVariable;
-      const { which } = (way as UnionVariable).selector;
+      const { which } = (path as UnionVariable).selector;
       return { kind: 'oneOf', which: which.tensor, options: found[i] as OneOf['options'] };
     });
     return this.#addLeaf({ kind: 'tensor', values });
   }
 
-  #addStructure(ways: Values, first: Variable): Build {
-    const key = ways.map((way) => (way ? idOf(way) : '-')).join();
+  #addStructure(paths: Values, first: Variable): Build {
+    const key = paths.map((path) => (path ? idOf(path) : '-')).join();
     const existing = this.#builds.get(key);
     if (existing) return existing;
-    for (const way of ways) {
-      const partners = way && this.#partners.get(way);
+    for (const path of paths) {
+      const partners = path && this.#partners.get(path);
       if (partners === undefined || partners === null) continue;
-      // Somewhere else it is read on this way only.
-      if (ways.includes(null)) return this.#builds.get(partners)!;
-      throw new Mismatch('one object on one way and two on another');
+      // Somewhere else it is read on this path only.
+      if (paths.includes(null)) return this.#builds.get(partners)!;
+      throw new Mismatch('one object on one path and two on another');
     }
     let make: Build | null = null;
     // An object that is reached twice is made once, and may contain itself.
     const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
     this.#builds.set(key, build);
-    for (const way of ways) if (way) this.#partners.set(way, key);
-    make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
+    for (const path of paths) if (path) this.#partners.set(path, key);
+    make = buildStructure(this.#t, paths, first, build, (parts) => this.#add(parts));
     return build;
   }
 }
 
-/** Per way, the number of each of its options among those of all. */
+/** Per path, the number of each of its options among those of all. */
 type Numbers = readonly (readonly number[] | null)[];
 
 const none: ReadonlySet<Tensor> = new Set();

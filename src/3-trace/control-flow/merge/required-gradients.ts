@@ -8,7 +8,7 @@ import { regionWith } from '../region-builder.ts';
 export const unknown = 'unknown';
 
 /**
- * True, or true where one of these is: truth values of a program, or carried values of the loop under way that
+ * True, or true where one of these is: truth values of a program, or carried values of the loop in progress that
  * have none yet. Empty: false.
  */
 export type Requires = true | ReadonlySet<Tensor | typeof unknown>;

@@ -47,8 +47,8 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * The truth values that a branch is to leave besides its results, way by way; empty where none is asked for.
- * `outputs`: per way what it leaves; null where nobody reads it there, and for lists and tensors of open shapes,
+ * The truth values that a branch is to leave besides its results, path by path; empty where none is asked for.
+ * `outputs`: per path what it leaves; null where nobody reads it there, and for lists and tensors of open shapes,
  * which count as requiring gradients once a value in them does.
  */
 export function flagsOfBranch(
@@ -64,22 +64,22 @@ export function flagsOfBranch(
     requires !== true &&
     [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
   const perResult = Array.from({ length: count }, (_, i) =>
-    outputs.map((way) => (way[i] ? required.of(way[i]!) : null)),
+    outputs.map((path) => (path[i] ? required.of(path[i]!) : null)),
   );
-  const differing = perResult.flatMap((ways, i) => {
-    const [first, ...others] = ways.filter((way) => way !== null);
+  const differing = perResult.flatMap((paths, i) => {
+    const [first, ...others] = paths.filter((path) => path !== null);
     const isOne = !first || others.every((other) => isEqual(first, other));
     return isOne && !(first && isInside(first)) ? [] : [i];
   });
   const tracked = plans.tracksGradients ? differing : [];
-  const flags = regions.map((region, way) =>
-    t.inRegion(region, () => tracked.map((i) => flagOf(t, perResult[i]![way] ?? never))),
+  const flags = regions.map((region, path) =>
+    t.inRegion(region, () => tracked.map((i) => flagOf(t, perResult[i]![path] ?? never))),
   );
   return {
     flags,
     note: (results) => {
-      perResult.forEach((ways, i) => {
-        const agreed = ways.find((way) => way !== null) ?? true;
+      perResult.forEach((paths, i) => {
+        const agreed = paths.find((path) => path !== null) ?? true;
         const kept = tracked.indexOf(i);
         const decided = kept < 0 ? unknown : results[count + kept]!;
         required.noteResult(results[i]!, differing.includes(i) ? new Set([decided]) : agreed);

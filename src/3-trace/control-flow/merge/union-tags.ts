@@ -8,7 +8,7 @@ import { idOf } from '../places/object-ids.ts';
 import type { Values } from './build-structure.ts';
 import type { Leaf, LeafVariable } from './leaf.ts';
 
-/** Leaves that say which option was chosen, by what each way chooses. */
+/** Leaves that say which option was chosen, by what each path chooses. */
 export class UnionTags {
   readonly #leaves: Leaf[];
   readonly #known = new Map<string, (joined: readonly Variable[]) => UnionTag>();
@@ -17,24 +17,24 @@ export class UnionTags {
     this.#leaves = leaves;
   }
 
-  /** `numbers`: per way, the option for each of those that its own choice has, or the only one. */
+  /** `numbers`: per path, the option for each of those that its own choice has, or the only one. */
   of(
-    ways: Values,
+    paths: Values,
     numbers: readonly (readonly number[] | null)[],
   ): (joined: readonly Variable[]) => UnionTag {
-    const key = ways
-      .map((way, i) => {
-        const whose = way?.kind === 'choice' ? idOf(way.selector) : '';
+    const key = paths
+      .map((path, i) => {
+        const whose = path?.kind === 'choice' ? idOf(path.selector) : '';
         return `${whose} ${numbers[i]?.join() ?? '-'}`;
       })
       .join(';');
     const existing = this.#known.get(key);
     if (existing) return existing;
-    const values = ways.map((way, i): LeafVariable | null => {
+    const values = paths.map((path, i): LeafVariable | null => {
       const to = numbers[i];
-      if (!way || !to) return null;
-      if (way.kind !== 'choice') return known(to[0]!);
-      const { which } = way.selector;
+      if (!path || !to) return null;
+      if (path.kind !== 'choice') return known(to[0]!);
+      const { which } = path.selector;
       if (to.every((number, option) => number === option)) return which;
       return { kind: 'renumbered', which: which.tensor, to };
     });

@@ -14,7 +14,7 @@ import {
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
-/** Knows on this way which option it is; taken back with the way. */
+/** Knows on this path which option it is; taken back with the path. */
 export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   const before = selector.chosen;
   t.journal.note(() => {
@@ -34,7 +34,7 @@ export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[])
   return { kind: 'scalar', type: 'boolean', tensor, tells: { selector, holds } };
 }
 
-/** On the way on which the scalar has that value: the option, where only one is left. */
+/** On the path on which the scalar has that value: the option, where only one is left. */
 export function learn(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
   if (!tells) return;
   const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));

@@ -9,7 +9,7 @@ import { formText } from '../lists/list-tree-spec.ts';
 import { labelOf } from '../places/key-order.ts';
 import { idOf } from '../places/object-ids.ts';
 
-/** `isOld`: it existed before the ways parted, so that only itself is the same. */
+/** `isOld`: it existed before the paths parted, so that only itself is the same. */
 export function classOf(
   t: Tracer,
   variable: Variable,

@@ -64,7 +64,7 @@ function addOrder(effects: EffectLog, object: object, source: Source, add: Add):
   add(place, effects.orderOf(object));
 }
 
-/** Whether a tensor from before has been given back; of what a way has made itself nobody asks. */
+/** Whether a tensor from before has been given back; of what a path has made itself nobody asks. */
 export function addDisposals(t: Tracer, add: Add): void {
   for (const [tensor, { variable, when }] of t.effects.disposed) {
     if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;

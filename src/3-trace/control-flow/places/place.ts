@@ -15,11 +15,11 @@ export interface Place {
   set(t: Tracer, value: Variable): void;
   /** The value where the trace has written none: of something that existed before. */
   outside?(t: Tracer): Variable;
-  /** One value for what several ways leave, where they don't contradict one another. */
+  /** One value for what several paths leave, where they don't contradict one another. */
   agreed?(values: readonly Variable[]): Variable | undefined;
   /** `.grad` of a tensor from outside. */
   readonly isGradient?: boolean;
-  /** An element, property or entry: it may be missing on some ways. */
+  /** An element, property or entry: it may be missing on some paths. */
   readonly part?: 'element' | 'property' | 'entry';
   /** The array that it is an element of, or whose content only the program knows. */
   readonly array?: NewArrayVariable;

@@ -32,7 +32,7 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   return found;
 }
 
-/** Those to which there is more than one way from what is read from one of the instructions on, or returned. */
+/** Those to which there is more than one path from what is read from one of the instructions on, or returned. */
 export function heldMoreThanOnce(
   t: Tracer,
   frame: TraceFrame,

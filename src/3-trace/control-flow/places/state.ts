@@ -1,4 +1,4 @@
-/** What a way through the code may change, place by place. */
+/** The state that a path may change, location by location. */
 
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Tracer } from '../../state/tracer.ts';
