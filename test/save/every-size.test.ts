@@ -4,11 +4,13 @@ import { describe, expect, it } from 'vitest';
 import {
   cat,
   crossEntropy,
+  enableGrad,
   type InputSpec,
   type LoadedProgram,
   loadProgram,
   memory,
   nn,
+  noGrad,
   ones,
   rand,
   randn,
@@ -245,5 +247,25 @@ describe('a saved program', () => {
       expect(() => program(ones([5]))).toThrow(/no program was saved/);
     });
     program.dispose();
+  });
+});
+
+const modes = [
+  { mode: 'noGrad', around: noGrad },
+  { mode: 'enableGrad', around: enableGrad },
+];
+
+describe.each(modes)('called in $mode', ({ around: calls }) => {
+  it.each(modes)('and saved in $mode: a program for every size', async ({ around: saves }) => {
+    const f = toStatic((x: Tensor) => (mlp.forward(x) as Tensor).softmax(1));
+    calls(() => [2, 3, 5].map((n) => f(randn([n, 4]))));
+    const saved = await saves(() => save(f));
+    const program = await loadProgram(saved);
+    for (const n of [2, 7, 31]) {
+      const x = randn([n, 4]);
+      const [expected, actual] = calls(() => [f(x), program(x) as Tensor]) as Tensor[];
+      expect(bits(actual!)).toEqual(bits(expected!));
+      expect(actual!.requiresGrad).toBe(expected!.requiresGrad);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { withRandomSource } from '../../../runtime/random/seed.ts';
@@ -116,6 +117,12 @@ function withSizes(
   };
 }
 
+/** The mode of the calls that the trace is for; undefined: any. */
+function gradModeOf({ guards }: TraceResult): boolean | undefined {
+  const mode = guards.find((guard) => guard.kind === 'gradMode');
+  return mode?.kind === 'gradMode' ? mode.enabled : undefined;
+}
+
 function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
   const { result, inputs, outputs, tape, sizes } = recorded;
   const found = new Map<Tensor, Tensor>();
@@ -145,9 +152,12 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     }
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, tape: [] };
-    withRandomSource(stream, () => {
-      play(tape, { found, number, surroundings });
-    });
+    // A file may be written where other gradients are recorded than in the calls.
+    withGradMode(gradModeOf(result), () =>
+      withRandomSource(stream, () => {
+        play(tape, { found, number, surroundings });
+      }),
+    );
   } catch (error) {
     // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
     if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
