@@ -1,0 +1,66 @@
+import type { TestProjectInlineConfiguration } from 'vitest/config';
+
+/**
+ * Files in processes of their own: they change what belongs to a process (threads, devices, module hooks, the
+ * inspector, the list of ops), or measure it (its heap, bytes of a device).
+ */
+export const apart = [
+  'test/capture/**/*.test.ts',
+  'test/cli/**/*.test.ts',
+  'test/docs/**/*.test.ts',
+  'test/examples/**/*.test.ts',
+  'test/gpu/**/*.test.ts',
+  'test/package/**/*.test.ts',
+  'test/plugin/**/*.test.ts',
+  'test/threads/**/*.test.ts',
+  'test/lab/compare.test.ts',
+  'test/memory/collected.test.ts',
+  'test/opinfo/changing-arguments.test.ts',
+  'test/ops/gradients.test.ts',
+  'test/run-program/soak.test.ts',
+  'test/save/damaged-attributes.test.ts',
+];
+
+/**
+ * The files of the two patterns as projects. Those of `shared` that aren't named in `apart` share processes, each of
+ * which runs one file after another: sources are loaded, and compiled by the engine, once per process instead of once
+ * per file. Capturing uses V8's debugger, which is per thread: all workers are processes.
+ */
+export function projectsOf(files: {
+  readonly apart: readonly string[];
+  readonly shared: readonly string[];
+}): TestProjectInlineConfiguration[] {
+  const test = {
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    pool: 'forks' as const,
+    env: {
+      // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
+      TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1',
+      // Test files take all cores already; tests of threads ask for theirs.
+      TOSTATIC_THREADS: process.env.TOSTATIC_THREADS ?? '1',
+    },
+  };
+  return [
+    {
+      test: {
+        ...test,
+        name: 'apart',
+        globalSetup: ['test/package/folder.ts'],
+        include: [...files.apart],
+        // A worker is only reused for a file of the same project: one project after the other.
+        sequence: { groupOrder: 0 },
+      },
+    },
+    {
+      test: {
+        ...test,
+        name: 'shared',
+        include: [...files.shared],
+        exclude: apart,
+        isolate: false,
+        sequence: { groupOrder: 1 },
+      },
+    },
+  ];
+}
