@@ -15,24 +15,24 @@ interface Became {
 
 /** What a decision on a value of the program can become: what `explain()` says, and `docs/full-graph.md`. */
 export const becomes = {
-  cond: { site: 'branch', became: 'a cond', why: 'both ways come together alike' },
-  while: { site: 'loop', became: 'a while', why: 'only a run knows its turns' },
-  assert: { site: 'check', became: 'an assert', why: 'one way does nothing but throw' },
+  cond: { site: 'branch', became: 'a cond', why: 'both branches produce mergeable values' },
+  while: { site: 'loop', became: 'a while', why: 'its number of iterations is data-dependent' },
+  assert: { site: 'check', became: 'an assert', why: 'one branch only throws' },
   print: { site: 'console', became: 'a print', why: 'it is written in the order of the run' },
   call: {
     site: 'call',
     became: 'a program of its own for each set of shapes',
-    why: 'only a run knows the shapes',
+    why: 'the shapes are data-dependent',
   },
   unrolled: {
     site: 'loop',
     became: 'unrolled, each exit a branch',
-    why: 'as a loop of the program, it would leave what one value can not stand for',
+    why: 'as a loop of the program, its iterations would produce values that cannot be merged',
   },
   break: {
     site: 'decision, read or loop',
     became: 'a graph break',
-    why: 'the ways come together differently, or what is asked can not stay in the program',
+    why: 'the branches cannot be merged, or the value that is read cannot stay in the program',
   },
 } as const satisfies Record<string, Became>;
 
@@ -86,10 +86,10 @@ function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
   };
   switch (op.name) {
     case 'cond':
-      return [line('cond', ` and leave ${results(of)} different`), ...inner];
+      return [line('cond', `; merges ${results(of)}`), ...inner];
     case 'while': {
       const asked = kept.find((each) => isSamePlace(each.at, at));
-      return [line('while', `; each turn hands on ${results(of)}`, asked?.why), ...inner];
+      return [line('while', `; carries ${results(of)}`, asked?.why), ...inner];
     }
     case 'assert':
       return [line('assert')];

@@ -33,7 +33,7 @@ export interface ToStaticOptions {
   readonly fullGraph?: boolean;
   /**
    * Decisions on values of the program without `fullGraph`: `break` (when left out) ends the graph there;
-   * `auto` makes them branches and loops of it where both ways come together alike, and breaks elsewhere.
+   * `auto` makes them branches and loops of it where both branches produce mergeable values, and breaks elsewhere.
    */
   readonly capture?: 'break' | 'auto';
   /**

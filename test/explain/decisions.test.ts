@@ -30,12 +30,12 @@ interface Case {
 
 const sum = (x: Tensor) => x.sum().itemSync();
 const branch = (values: string) =>
-  `branch: a cond: both ways come together alike and leave ${values} different`;
-const loop = (values: string, why = 'only a run knows its turns') =>
-  `loop: a while: ${why}; each turn hands on ${values}`;
-const check = 'check: an assert: one way does nothing but throw';
+  `branch: a cond: both branches produce mergeable values; merges ${values}`;
+const loop = (values: string, why = 'its number of iterations is data-dependent') =>
+  `loop: a while: ${why}; carries ${values}`;
+const check = 'check: an assert: one branch only throws';
 const call = (names: string) =>
-  `call: a program of its own for each set of shapes: only a run knows the shapes of ${names}`;
+  `call: a program of its own for each set of shapes: the shapes are data-dependent of ${names}`;
 const broken = (why: string) => `decision: a graph break: ${why}`;
 const unrolled = (why: string) =>
   `loop: unrolled, each exit a branch: as a loop of the program, ${why}`;
@@ -242,7 +242,7 @@ const cases: Readonly<Record<string, Case>> = {
       return y;
     },
     options: { unrollLimit: 4 },
-    full: [loop(four, 'it takes more turns than unrollLimit (4)'), branch(three)],
+    full: [loop(four, 'it has more iterations than unrollLimit (4)'), branch(three)],
     auto: [],
   },
   'a size that inputSpec leaves open': {
@@ -252,7 +252,7 @@ const cases: Readonly<Record<string, Case>> = {
       return y;
     },
     options: { inputSpec: [tensorSpec(['n'])] },
-    full: [loop(four, 'a size that inputSpec leaves open decides its turns'), branch(three)],
+    full: [loop(four, 'a dynamic size decides its number of iterations'), branch(three)],
     auto: [],
   },
   'a list': {

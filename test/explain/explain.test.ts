@@ -49,9 +49,9 @@ describe('explain/explain', () => {
     const [, text = ''] = f.explain().split('decisions on values of the program:\n');
     const lines = text.split('\n').map((line) => line.replace(/\/\S*\//g, ''));
     const expected = [
-      /^ {2}check at explain\.test\.ts:37:\d+: an assert: one way does nothing but throw$/,
-      /^ {2}branch at explain\.test\.ts:38:\d+: a cond: both ways come together alike and leave 1 value different$/,
-      /^ {2}loop at explain\.test\.ts:39:\d+: a while: only a run knows its turns; each turn hands on 1 value$/,
+      /^ {2}check at explain\.test\.ts:37:\d+: an assert: one branch only throws$/,
+      /^ {2}branch at explain\.test\.ts:38:\d+: a cond: both branches produce mergeable values; merges 1 value$/,
+      /^ {2}loop at explain\.test\.ts:39:\d+: a while: its number of iterations is data-dependent; carries 1 value$/,
       /^ {2}loop at explain\.test\.ts:41:\d+: unrolled, each exit a branch: /,
       /^ {2}decision at explain\.test\.ts:4[25]:\d+: a graph break: .* (is|and) /,
     ];

@@ -42,7 +42,7 @@ describe('keepLoop()', () => {
     // The inner loop is unrolled.
     expect(inside[1]).toBeGreaterThan(inside[0]!);
     expect(few.graph.explain()).toMatch(
-      /loop at .*keep-loop\.test\.ts:\d+:\d+: a while: keepLoop\(\) asks for it; each turn hands on \d+ values?/,
+      /loop at .*keep-loop\.test\.ts:\d+:\d+: a while: keepLoop\(\) asks for it; carries \d+ values?/,
     );
   });
 
