@@ -140,6 +140,7 @@ program
     'sweep over smallest graph sizes, in ops; with forced breaks',
   )
   .option('--budget <sizes>', 'sweep over memory budgets of the whole step: 400KiB, 2GiB, none')
+  .option('--curve <count>', 'so many budgets between none and the least: peak, arithmetic, time')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .addHelpText('after', examples('compare workload.js --html report.html'))

@@ -22,6 +22,8 @@ export interface ReportSection {
   readonly summary: string;
   readonly lines: readonly ReportLine[];
   readonly table: ReportTable;
+  /** Per line, what a slider says that shows one of them at a time. */
+  readonly stops?: readonly string[];
   /** Further tables, folded up. */
   readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];
 }
@@ -61,7 +63,10 @@ function pageScript(): string {
  */
 export function renderReport(report: MemoryReport): string {
   const ops = new OpNames();
-  const charts = report.sections.map(({ lines }) => chartData(lines, ops));
+  const charts = report.sections.map(({ lines, stops }) => ({
+    ...chartData(lines, ops),
+    ...(stops && { stops }),
+  }));
   return `<!doctype html>
 <html lang="en">
 <head>

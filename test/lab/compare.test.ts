@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
-import { settingsOf } from '../../src/cli/compare/settings.ts';
+import { budgetSetting, settingsOf } from '../../src/cli/compare/settings.ts';
 import { ones, type Tensor, tensor } from '../../src/index.ts';
+import { budgetsBetween, captionOf, curveOf } from '../../src/lab/compare/curve.ts';
 import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
 import { renderComparison } from '../../src/lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
@@ -185,6 +186,34 @@ describe('lab/compare', () => {
       { budget: 2 * 2 ** 30 },
     ]);
     expect(() => settingsOf({ budget: '10 lots' })).toThrow('64KiB');
+  });
+
+  it('a curve goes from no budget to the least, and names the points that no other beats', () => {
+    const device = deviceNamed('cpu');
+    const within = (budget: number | null) => {
+      const { title, options } = budgetSetting(budget);
+      return measureWay(deep, settingWay(title, options), { device, size: 'reduced', steps: 1 });
+    };
+    const [none, floor] = [within(null), within(0)];
+    const [budget] = budgetsBetween(mostBeside(none), mostBeside(floor), 1);
+    const results = [none, within(budget!), floor];
+    const curve = curveOf([results[2]!, results[0]!, results[1]!]);
+    expect(curve.map((point) => point.budget)).toEqual([null, budget, 0]);
+    expect(curve.map(({ peak }) => peak)).toEqual(results.map(mostBeside));
+    expect(curve[1]!.peak).toBeLessThanOrEqual(budget!);
+    expect(curve.map(({ recomputedShare }) => recomputedShare > 0)).toEqual([false, true, true]);
+    const worse = { ...results[1]!, peakAllocated: results[0]!.peakAllocated + 64 };
+    expect(curveOf([...results, worse]).map(({ isPareto }) => isPareto)).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    const [title, facts, problems] = ['deep', [], []] as const;
+    const html = renderComparison({ title, facts, results, problems, hasCurve: true });
+    const [, text] = /id="data">([^<]*)</.exec(html)!;
+    const { charts } = JSON.parse(text!) as { charts: { stops: string[] }[] };
+    expect(charts[0]!.stops).toEqual(curve.map(captionOf));
   });
 
   it('the command measures in its own process and writes JSON and a page', () => {

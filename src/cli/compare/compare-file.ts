@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { describeNumerics } from '../../../runtime/device/cpu/numerics-report.ts';
 import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
+import { budgetsBetween, curveOf, curveTable } from '../../lab/compare/curve.ts';
 import type { WayResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
@@ -9,7 +10,7 @@ import { workloadOf } from '../../lab/compare/workload.ts';
 import { importFile } from '../files/load-function.ts';
 import { writeOutput } from '../files/write-output.ts';
 import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
-import { type SweepOptions, settingsOf } from './settings.ts';
+import { budgetSetting, type SweepOptions, settingsOf } from './settings.ts';
 
 export interface CompareOptions extends SweepOptions {
   readonly device: string;
@@ -18,6 +19,8 @@ export interface CompareOptions extends SweepOptions {
   readonly batch?: string;
   readonly modes?: string;
   readonly ablations?: boolean;
+  /** How many budgets between none and the least that can be held. */
+  readonly curve?: string;
   readonly json?: string;
   readonly html?: string;
 }
@@ -37,14 +40,27 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   });
   const results: WayResult[] = [];
   const failures: string[] = [];
-  for (const request of requests) {
+  const measured = async (request: WayRequest): Promise<WayResult | null> => {
     const name = typeof request.way === 'string' ? request.way : request.way.title;
     process.stderr.write(`${name} … `);
     const answer = await measureInOwnProcess(request);
-    if (answer.kind === 'done') results.push(answer.result);
-    else failures.push(`${name}: ${answer.message}`);
     process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
+    if (answer.kind === 'done') return answer.result;
+    failures.push(`${name}: ${answer.message}`);
+    return null;
+  };
+  for (const request of requests) {
+    const result = await measured(request);
+    if (result) results.push(result);
   }
+  const count = options.curve === undefined ? 0 : positive('--curve', options.curve);
+  const within = async (budget: number | null) => {
+    const way = budgetSetting(budget);
+    return measured({ file, device: options.device, steps, size, batch, way });
+  };
+  const swept = count === 0 ? [] : await sweepBudgets(count, within);
+  results.push(...swept);
+  const curve = curveOf(swept);
   if (results.length === 0) {
     throw new DataError({
       what: 'compare: every mode failed',
@@ -59,8 +75,10 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     const members = results.filter((way) => way.group === group);
     process.stdout.write(`${group}\n${printTable(waysTable(members, baseline))}\n\n`);
   }
+  if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
   for (const problem of problems) process.stdout.write(`not as promised: ${problem}\n`);
-  if (options.json) writeOutput(options.json, `${JSON.stringify({ file, results, problems })}\n`);
+  if (options.json)
+    writeOutput(options.json, `${JSON.stringify({ file, results, curve, problems })}\n`);
   if (options.html) {
     const facts = [
       ['workload', basename(file)],
@@ -70,13 +88,35 @@ export async function compareFile(file: string, options: CompareOptions): Promis
       ['CPU numerics', describeNumerics()],
     ] as const;
     const title = basename(file).replace(/\.[^.]*$/, '');
-    writeOutput(options.html, renderComparison({ title, facts, results, problems }));
+    writeOutput(
+      options.html,
+      renderComparison({ title, facts, results, problems, hasCurve: curve.length > 0 }),
+    );
   }
   if (problems.length > 0) process.exitCode = 1;
 }
 
+/** A whole step without a budget, with less and less, and with the least that can be held. */
+async function sweepBudgets(
+  count: number,
+  within: (budget: number | null) => Promise<WayResult | null>,
+): Promise<WayResult[]> {
+  const beside = ({ peakAllocated, held }: WayResult) => peakAllocated - held;
+  const [none, floor] = [await within(null), await within(0)];
+  if (!none || !floor) return [];
+  const between: WayResult[] = [];
+  for (const budget of budgetsBetween(beside(none), beside(floor), count)) {
+    const result = await within(budget);
+    if (result) between.push(result);
+  }
+  return [none, ...between, floor];
+}
+
 function chosenWays(options: CompareOptions): (string | Setting)[] {
   const settings = settingsOf(options);
+  if (options.curve !== undefined && settings.length === 0 && options.modes === undefined) {
+    return ['eager', 'full'];
+  }
   if (settings.length > 0) return ['eager', ...settings];
   const known = [...ways, ...ablations].map(({ name }) => name);
   if (options.modes === undefined) {

@@ -40,6 +40,11 @@ export function settingsOf(options: SweepOptions): Setting[] {
   return settings;
 }
 
+/** One point of a curve of budgets. */
+export function budgetSetting(budget: number | null): Setting {
+  return { title: `budget=${budget ?? 'none'}`, options: { memory: { budget } } };
+}
+
 function opCount(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isInteger(value) && value >= 0) return value;

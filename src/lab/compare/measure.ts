@@ -44,6 +44,8 @@ export interface WayResult {
   readonly lowerBound: number | null;
   readonly allocations: number;
   readonly frees: number;
+  /** Of a whole step within a memory budget: the budget, and the share of forward's arithmetic done again. */
+  readonly recomputed: { readonly budget: number; readonly share: number } | null;
   /** Milliseconds: the first step, which compiles, and the fastest one after it. */
   readonly firstStep: number;
   readonly step: number;
@@ -127,6 +129,7 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
     keptAfterForward,
     predictedPeak: whole?.peak == null ? null : held + whole.peak,
     lowerBound: whole && held + whole.lowerBound,
+    recomputed: whole?.recompute ?? null,
     allocations,
     frees,
     firstStep,
@@ -198,7 +201,9 @@ function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   const { record } = last;
   const peak = predictedPeak(record);
   const above = (bytes: number) => Math.max(0, bytes - record.releasedBytes);
-  return { peak: peak === null ? null : above(peak), lowerBound: above(lowerBoundBytes) };
+  const { recompute } = last.stages;
+  const lowerBound = above(lowerBoundBytes);
+  return { peak: peak === null ? null : above(peak), lowerBound, recompute };
 }
 
 function subgraphResult({ stages, trace }: CompiledPart): SubgraphResult[] {

@@ -1,4 +1,5 @@
 import { type ReportSection, renderReport } from '../report.ts';
+import { captionOf, curveOf, curveTable } from './curve.ts';
 import type { WayResult } from './measure.ts';
 import { mib, peakTable, savedTable, subgraphTable, waysTable } from './tables.ts';
 
@@ -7,20 +8,27 @@ export interface ComparisonPage {
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly results: readonly WayResult[];
   readonly problems: readonly string[];
+  /** Sweeps over memory budgets are shown as a curve, with a slider. */
+  readonly hasCurve?: boolean;
 }
 
 /** The comparison as one HTML page that opens offline. */
-export function renderComparison({ title, facts, results, problems }: ComparisonPage): string {
+export function renderComparison(page: ComparisonPage): string {
+  const { title, facts, results, problems, hasCurve = false } = page;
   const baseline = results.find(({ name }) => name === 'eager');
+  const swept = hasCurve ? results.filter(({ name }) => name.startsWith('sweep:budget=')) : [];
   const groups = [...new Set(results.map(({ group }) => group))];
   return renderReport({
     title: `Memory of one training step: ${title}`,
     summary: summaryOf(results, baseline, problems),
     facts,
-    sections: groups.map((group) => {
-      const members = results.filter((way) => way.group === group);
-      return section(group, members, baseline, group === 'modes');
-    }),
+    sections: [
+      ...groups.map((group) => {
+        const members = results.filter((way) => way.group === group && !swept.includes(way));
+        return section(group, members, baseline, group === 'modes');
+      }),
+      ...(swept.length > 0 ? [curveSection(swept)] : []),
+    ].filter(({ lines }) => lines.length > 0),
   });
 }
 
@@ -37,6 +45,19 @@ function section(
     lines: results.map(({ title, timeline }) => ({ name: title, timeline })),
     table: waysTable(results, baseline),
     details: withDetails ? results.flatMap(detailsOf) : [],
+  };
+}
+
+function curveSection(swept: readonly WayResult[]): ReportSection {
+  const beside = ({ peakAllocated, held }: WayResult) => peakAllocated - held;
+  const ordered = swept.toSorted((a, b) => beside(b) - beside(a));
+  const points = curveOf(swept);
+  return {
+    title: 'from no budget to the least',
+    summary: 'The slider goes from no memory budget to the least that can be held.',
+    lines: ordered.map(({ title, timeline }) => ({ name: title, timeline })),
+    stops: points.map(captionOf),
+    table: curveTable(points),
   };
 }
 

@@ -33,11 +33,12 @@ function timeAxis(lines) {
 
 /** Lines of allocated bytes, op by op or over time. See report.ts for the form of the data. */
 export class Chart {
-  constructor(place, { lines, opAxis }, opNames) {
+  constructor(place, { lines, opAxis, stops }, opNames) {
     this.lines = lines;
+    this.stops = stops;
     this.opNames = opNames;
     this.unit = unitFor(Math.max(...lines.map(peakOf)));
-    this.shown = lines.map(() => true);
+    this.shown = lines.map((_, index) => !stops || index === 0);
     this.axes = { time: timeAxis(lines) };
     if (opAxis) this.axes.ops = { kind: 'ops', end: opAxis.starts.at(-1), ...opAxis };
     this.axis = this.axes.ops ?? this.axes.time;
@@ -54,6 +55,7 @@ export class Chart {
   }
 
   controls() {
+    if (this.stops) return element('div', { class: 'controls' }, this.slider(), this.axisButtons());
     const lineButtons = this.lines.map((line, index) => {
       const peak = element('b', {}, `peak ${roundBytes(peakOf(line))}`);
       const attributes = { class: 'line', 'aria-pressed': 'true' };
@@ -66,6 +68,21 @@ export class Chart {
       return button;
     });
     return element('div', { class: 'controls' }, ...lineButtons, this.axisButtons());
+  }
+
+  /** Shows one line at a time. */
+  slider() {
+    const last = String(this.lines.length - 1);
+    const attributes = { type: 'range', min: '0', max: last, value: '0', 'aria-label': 'budget' };
+    const input = element('input', attributes);
+    const caption = element('output', {}, this.stops[0]);
+    input.addEventListener('input', () => {
+      const index = Number(input.value);
+      this.shown = this.lines.map((_, line) => line === index);
+      caption.textContent = this.stops[index];
+      this.draw();
+    });
+    return element('label', { class: 'slider' }, input, caption);
   }
 
   axisButtons() {
@@ -112,6 +129,11 @@ export class Chart {
     return [this.xs, ...held];
   }
 
+  /** The same scale for all stops of a slider. */
+  top(max) {
+    return this.stops ? Math.max(...this.lines.map(peakOf)) / this.unit.bytes : max;
+  }
+
   allocatedAt(line, point) {
     return point < 0 ? line.before : line.points[point][1];
   }
@@ -131,7 +153,7 @@ export class Chart {
       },
       scales: {
         x: { time: false, range: (_, min, max) => [min, max] },
-        y: { range: (_, __, max) => [0, max * 1.06] },
+        y: { range: (_, __, max) => [0, this.top(max) * 1.06] },
       },
       series: [{}, ...this.lines.map((_, index) => this.series(index, byTime))],
       axes: this.scaleLabels(byTime),

@@ -1,0 +1,74 @@
+import type { ReportTable } from '../report.ts';
+import type { WayResult } from './measure.ts';
+import { mib } from './tables.ts';
+
+/** What one budget costs: plain data, for a plot. */
+export interface CurvePoint {
+  /** Bytes; null: none was given. */
+  readonly budget: number | null;
+  /** Bytes at the peak beside what is held between steps. */
+  readonly peak: number;
+  /** Of forward's arithmetic. */
+  readonly recomputedShare: number;
+  /** Milliseconds. */
+  readonly step: number;
+  /** No other point has both a lower peak and less arithmetic done again. */
+  readonly isPareto: boolean;
+}
+
+/** From the highest peak to the lowest. */
+export function curveOf(results: readonly WayResult[]): readonly CurvePoint[] {
+  const points = results.map((way) => ({
+    budget: way.recomputed?.budget ?? null,
+    peak: way.peakAllocated - way.held,
+    recomputedShare: way.recomputed?.share ?? 0,
+    step: way.step,
+  }));
+  const isBetter = (a: (typeof points)[number], b: typeof a) =>
+    a.peak <= b.peak &&
+    a.recomputedShare <= b.recomputedShare &&
+    (a.peak < b.peak || a.recomputedShare < b.recomputedShare);
+  return points
+    .map((point) => ({ ...point, isPareto: !points.some((other) => isBetter(other, point)) }))
+    .sort((a, b) => b.peak - a.peak);
+}
+
+/** Budgets in equal steps from the peak without one down to the least that was found, both left out. */
+export function budgetsBetween(most: number, least: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, i) =>
+    Math.round(most - ((most - least) * (i + 1)) / (count + 1)),
+  );
+}
+
+export function curveTable(points: readonly CurvePoint[]): ReportTable {
+  const [first] = points;
+  return {
+    head: [
+      'budget',
+      'peak beside what is held',
+      'of no budget',
+      'done again',
+      'step (ms)',
+      'Pareto',
+    ],
+    rows: points.map(({ budget, peak, recomputedShare, step, isPareto }) => [
+      budget === null ? 'none' : mib(budget),
+      mib(peak),
+      (peak / first!.peak).toFixed(3),
+      percentOf(recomputedShare),
+      step.toFixed(2),
+      isPareto ? 'yes' : 'no',
+    ]),
+  };
+}
+
+/** One line under the slider. */
+export function captionOf({ budget, peak, recomputedShare, step }: CurvePoint): string {
+  const of = budget === null ? 'no budget' : `budget ${mib(budget)}`;
+  const again = `${percentOf(recomputedShare)} of forward's arithmetic done again`;
+  return `${of}: peak ${mib(peak)} beside what is held, ${again}, ${step.toFixed(2)} ms`;
+}
+
+function percentOf(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
