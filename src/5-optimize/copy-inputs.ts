@@ -63,8 +63,8 @@ function contiguousCopy(id: ValueId, values: TensorMeta[]): ProgramOp[] {
   ];
 }
 
-/** Memory as long as what the input covers, with its elements where the input has them. */
-function stridedCopy(id: ValueId, values: TensorMeta[]): ProgramOp[] {
+/** Memory as long as what the input covers, with its elements where the input has them: those of `from`. */
+function stridedCopy(id: ValueId, values: TensorMeta[], from = id): ProgramOp[] {
   const { dtype, device, shape, strides } = values[id]!;
   const covered = shape.reduce((last, size, dim) => last + (size - 1) * strides[dim]!, 0) + 1;
   const memory = contiguousMeta({ dtype, shape: [covered] }, device);
@@ -76,7 +76,7 @@ function stridedCopy(id: ValueId, values: TensorMeta[]): ProgramOp[] {
     {
       ...apart,
       op: opNamed('place'),
-      inputs: [id],
+      inputs: [from],
       outputs: [block],
       attrs: { ...region, shape: [covered], value: 0 },
     },
@@ -88,6 +88,28 @@ function stridedCopy(id: ValueId, values: TensorMeta[]): ProgramOp[] {
       attrs: { ...region, shape },
     },
   ];
+}
+
+/**
+ * Ops that make strided inputs again, in place of the inputs, from copies of them that are `there`. `ops`: what forward
+ * does. Values that are needed on the way are added to `values`.
+ */
+export function inputsFromCopies(
+  { inputs, ops }: Pick<Program, 'inputs' | 'ops'>,
+  there: ReadonlySet<ValueId>,
+  values: TensorMeta[],
+): ProgramOp[] {
+  return inputs.flatMap((id): ProgramOp[] => {
+    if (there.has(id)) return [];
+    const made = ops.find(
+      ({ op, inputs: [x] }) => (op === copy || op.name === 'place') && x === id,
+    );
+    const shown = made && ops.find(({ inputs: [x] }) => made.op !== copy && x === made.outputs[0]);
+    const copied = (shown ?? made)?.outputs[0];
+    if (copied === undefined || !there.has(copied)) return [];
+    const again = stridedCopy(id, values, copied);
+    return [again[0]!, { ...again[1]!, outputs: [id] }];
+  });
 }
 
 /** Copies that a forward program makes of its inputs. */

@@ -20,6 +20,7 @@ import {
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
+import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
@@ -29,6 +30,8 @@ interface Making extends Differentiated {
   readonly reached: readonly boolean[];
   /** Values of forward whose data stays for backward. */
   readonly kept: ReadonlySet<ValueId>;
+  /** Ops of which each makes an input that is not kept from a copy of it that is. */
+  readonly restoring: Pick<Program, 'values' | 'ops'>;
   /** What was done to the joint program so that less is kept, as far as its history stays. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
@@ -56,13 +59,20 @@ export function withHigherOrderGradients(
     ...options,
     memory: { ...memory, unusedInputs: true, gradNodeInputs: true, noNeedBuffer: true },
   };
+  const kept = new Set(backward.saved.withData);
+  const values: TensorMeta[] = [...planned.values];
+  const done = planned.forward.steps.map(({ op }) => op);
   const making: Making = {
     forward: traced,
     needsGrad,
     differentiable: backward.gradOutputs.map((id) => id !== null),
     leafOutputs: backward.leafOutputs,
     reached: backward.gradInputs.map((id) => id !== null),
-    kept: new Set(backward.saved.withData),
+    kept,
+    restoring: {
+      values,
+      ops: inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
+    },
     simplified: (program) => simplified(program, options),
     compile: (program, needs, asked) =>
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
@@ -225,12 +235,14 @@ function standingAlone({ values: given, inputs, ops, outputs }: Program): Progra
 
 /** Some of what backward reads of forward it makes again itself, in a way that leads to no gradient. */
 function againOf(
-  { kept, compile }: Making,
-  forward: Program,
+  { kept, compile, restoring }: Making,
+  before: Program,
   reads: readonly ReadValue[],
 ): GradientPart | null {
   const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
   if (wanted.length === 0) return null;
+  const { values, ops } = restoring;
+  const forward = ops.length === 0 ? before : { ...before, values, ops: [...ops, ...before.ops] };
   const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
   const program = standingAlone({ ...making, outputs: wanted });

@@ -10,6 +10,7 @@ import {
   type MemoryChoice,
   maxPool2d,
   memory,
+  stack,
   type Tensor,
   tensor,
   tidy,
@@ -211,5 +212,36 @@ describe('what can not be', () => {
       expect(bits(x.grad)).toEqual(bits(eager.grad));
       for (const each of [x, eager]) each.grad!.dispose();
     });
+  });
+});
+
+const presets = [
+  'planned',
+  'cleaned',
+  'inputsCleaned',
+  'beforeUnusedValues',
+  'beforeGradNodeInputs',
+] as const;
+const layouts: Record<string, (x: Tensor) => Tensor> = {
+  contiguous: (x) => x,
+  transposed: (x) => x.t().contiguous().t(),
+  narrowed: (x) => cat([x, x], 1).narrow(1, 0, 3),
+  everySecond: (x) => stack([x, x], 2).select(2, 1),
+};
+
+describe.each(presets)('of inputs that %s copies', (preset) => {
+  it.each(Object.keys(layouts))('%s', (layout) => {
+    const gradients = (isCaptured: boolean) => {
+      const [w, v] = [weights([3], 1), weights([2, 3], 2)];
+      const fn = (x: Tensor) => [x.mul(w).tanh().mul(v), x.sum(0).mul(w), x.exp().mul(w)];
+      const f = isCaptured ? toStatic(fn, { memory: preset }) : fn;
+      const x = layouts[layout]!(values([2, 3], 3));
+      const [a, b, c] = f(x) as [Tensor, Tensor, Tensor];
+      const loss = a.mul(a).sum().add(b.mul(b).sum()).add(c.mul(c).sum());
+      const first = grad(loss, [w, v], { createGraph: true }) as Tensor[];
+      first[0]!.mul(first[0]!).sum().add(first[1]!.pow(3).sum()).backward();
+      return [...first, w.grad!, v.grad!].map((each) => [...each.dataSync()]);
+    };
+    expect(gradients(true)).toEqual(gradients(false));
   });
 });
