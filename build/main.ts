@@ -19,9 +19,25 @@ function node(...args: readonly string[]): void {
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
 }
 
+/**
+ * The same program without characters beyond Latin-1, all of which are in strings, templates and comments: engines keep
+ * the text of such a file in one byte per character, of others in two.
+ */
+function escaped(code: string): string {
+  return code.replace(
+    /[\u0100-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 rmSync(dist, { recursive: true, force: true });
 node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', compiled);
 const bundled = await bundle(root, compiled, dist);
+for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+  if (!name.endsWith('.js') || name.startsWith('.compiled')) continue;
+  const file = join(dist, name);
+  writeFileSync(file, escaped(readFileSync(file, 'utf8')));
+}
 writeDeclarations(compiled, dist);
 
 // What the command reads at run time.

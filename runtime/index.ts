@@ -55,6 +55,7 @@ export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';
 export { tick } from './memory/tick.ts';
 export * as nn from './nn/index.ts';
+export type { Numerics } from './numerics/math.ts';
 export * from './ops/index.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
