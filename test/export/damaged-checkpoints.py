@@ -1,4 +1,4 @@
-"""Damaged checkpoints are rejected by name, or hold tensors of the expected shapes.
+"""Damaged checkpoints and data are rejected by name, or hold tensors of the expected shapes.
 
     python damaged-checkpoints.py RUN_PY FOLDER
 """
@@ -59,3 +59,25 @@ for seed in range(2000):
         rejected += 1
 assert rejected > 1000, rejected
 print(f'2000 damaged files, {rejected} rejected')
+
+data = Path(sys.argv[2]) / 'rows'
+data.mkdir()
+port = {'name': 'x', 'shape': [4, 3], 'type': 'f32', 'spec': ['data']}
+np.save(data / 'x.npy', np.ones((9, 3), 'f4'))
+whole = (data / 'x.npy').read_bytes()
+rejected = 0
+for seed in range(2000):
+    rng = random.Random(seed)
+    damaged = bytearray(whole[:rng.randrange(len(whole))] if rng.random() < 0.3 else whole)
+    for _ in range(rng.randrange(4)):
+        if damaged:
+            # Mostly in the header, which is text.
+            damaged[rng.randrange(min(len(damaged), 140))] = rng.randrange(256)
+    (data / 'x.npy').write_bytes(damaged)
+    try:
+        rows = run.Rows(data, port)
+        assert rows.read(rows.numbers(1, None)).shape == (4, 3), seed
+    except run.RunError:
+        rejected += 1
+assert rejected > 1000, rejected
+print(f'2000 damaged arrays, {rejected} rejected')

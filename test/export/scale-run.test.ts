@@ -126,11 +126,13 @@ describe.runIf(python)(
       expect(() => run(folder, '--steps', '1')).toThrow('not float32 [rows, 4]');
     });
 
-    it('finds every damage of a checkpoint', () => {
+    it('finds every damage of checkpoints and data', () => {
       const script = join(import.meta.dirname, 'damaged-checkpoints.py');
       const runner = join(import.meta.dirname, '../../src/export/scale/run.py');
       const output = execFileSync(python!, [script, runner, made.root], { encoding: 'utf8' });
-      expect(output).toMatch(/^2000 damaged files, \d+ rejected\n$/);
+      expect(output).toMatch(
+        /^2000 damaged files, \d+ rejected\n2000 damaged arrays, \d+ rejected\n$/,
+      );
     });
   },
   300_000,

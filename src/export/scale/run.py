@@ -125,8 +125,10 @@ class Rows:
     def open(self, path):
         try:
             array = np.load(path, mmap_mode='r', allow_pickle=False)
-        except (ValueError, OSError, EOFError, SyntaxError) as error:
+        except Exception as error:  # NumPy's parser of headers throws of many kinds.
             raise RunError(f'{path}: not a NumPy array ({error})') from None
+        if not isinstance(array, np.ndarray):
+            raise RunError(f'{path}: an archive, not a NumPy array')
         row = self.shape[1:]
         halves = self.dtype.itemsize == 2 and array.dtype == np.float32
         if array.ndim == 0 or array.shape[1:] != row or (array.dtype != self.dtype and not halves):
