@@ -1,11 +1,27 @@
 /**
  * Works with checksums: one step eagerly, captured, and captured without fused kernels, interleaved in one
  * process. Prints the least and the median of the rounds; fails where checksums differ.
+ *
+ *     npx tsx bench/works.ts [--rounds 25] [--only W3,W4] [--json]
  */
 
+import { parseArgs } from 'node:util';
+import { describeNumerics } from '../runtime/device/cpu/numerics-report.ts';
+import { pool } from '../runtime/device/cpu/threads/pool.ts';
 import { events } from '../runtime/memory/events.ts';
-import { type Tensor, tidy, toStatic } from '../src/index.ts';
-import { type Work, works } from './works/works.ts';
+import { init, type Tensor, tidy, toStatic } from '../src/index.ts';
+import type { Work } from './works/work.ts';
+import { works } from './works/works.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '25' },
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const wanted = options.only?.split(',');
 
 interface Timed {
   readonly work: Work;
@@ -14,36 +30,50 @@ interface Timed {
   kernels: number;
 }
 
-const rounds = Number(process.argv[2] ?? 25);
-
 function timed(work: Work, call: () => Tensor | undefined): Timed {
   return { work, run: () => call()?.dispose(), times: [], kernels: 0 };
 }
 
+const median = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[times.length >> 1]!;
+
+await init('cpu', { threads: pool.threads });
+if (!options.json) {
+  console.log(`Node ${process.version}, ${describeNumerics()}, ${pool.threads} threads`);
+}
 let failed = false;
-for (const { name, title, ops, make } of works()) {
+for (const { name, title, ops, repeat = 1, make } of works()) {
+  if (wanted && !wanted.includes(name)) continue;
   const [eager, captured, plain] = [make(), make(), make()];
   const unfused = { passes: { fusePointwise: false, fuseRows: false, fuseUpdates: false } };
+  const compiled = toStatic(captured.step);
   const ways = [
     timed(eager, () => tidy(eager.step)),
-    timed(captured, toStatic(captured.step)),
+    timed(captured, compiled),
     timed(plain, toStatic(plain.step, unfused)),
   ];
-  const repeat = ops ? 200 : 1;
+  const calls = ops ? 200 : repeat;
   for (let round = -3; round < rounds; round++) {
+    // What is compared is the final plan.
+    if (round === 0) await compiled.ready();
     for (const way of ways) {
       const { kernels } = events;
       const start = performance.now();
-      for (let i = 0; i < repeat; i++) way.run();
-      const ms = (performance.now() - start) / repeat;
-      way.kernels = (events.kernels - kernels) / repeat;
-      if (round >= 0) way.times.push(ms);
+      for (let i = 0; i < calls; i++) way.run();
+      const ms = performance.now() - start;
+      way.kernels = (events.kernels - kernels) / calls;
+      if (round >= 0) way.times.push(ops ? ms / calls : ms);
     }
   }
   const sums = ways.map(({ work }) => work.checksum());
   const isSame = sums.every((sum) => Object.is(sum, sums[0]));
   failed ||= !isSame;
   const least = ways.map(({ times }) => Math.min(...times));
+  if (options.json) {
+    const medians = ways.map(({ times }) => median(times));
+    console.log(JSON.stringify({ name, least, medians, checksum: sums[0], isSame }));
+    continue;
+  }
   const shown = least.map((ms) =>
     ops ? `${((ms * 1e6) / ops).toFixed(1)} ns/op` : `${ms.toFixed(2)} ms`,
   );

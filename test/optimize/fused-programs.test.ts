@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { works } from '../../bench/works/works.ts';
 import { scalarFused } from '../../runtime/device/cpu/fused/scalar-fused.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
 import { events } from '../../runtime/memory/events.ts';
@@ -17,33 +16,8 @@ import {
   seed,
   type Tensor,
   tanh,
-  tidy,
   toStatic,
 } from '../../src/index.ts';
-
-/** Kernels of one step: eagerly, and captured. */
-const kernels: Readonly<Record<string, readonly [eager: number, captured: number]>> = {
-  W2: [96, 1],
-  W3: [29, 21],
-  W6: [13, 1],
-  W12: [1800, 1],
-};
-
-describe('kernels of one captured step', () => {
-  it.each(works({ chain: 5000, width: 8 }))('$name, $title', ({ name, make }) => {
-    const [eager, other] = [make(), make()];
-    const captured = toStatic(other.step);
-    const counts = [() => tidy(eager.step), captured].map((run) => {
-      const result = run();
-      result?.dispose();
-      const { kernels: before } = events;
-      run()?.dispose();
-      return events.kernels - before;
-    });
-    expect(counts).toEqual(kernels[name]);
-    expect(other.checksum()).toBe(eager.checksum());
-  });
-});
 
 const chain = (x: Tensor, y: Tensor): Tensor => exp(tanh(x.mul(y)).add(0.5)).mul(relu(x));
 
