@@ -60,7 +60,7 @@ export interface BlockSizes {
 }
 
 /** A block of a transformer that normalizes first, with GELU's approximation. */
-class Block extends nn.Module {
+export class Block extends nn.Module {
   readonly first: nn.LayerNorm;
   readonly second: nn.LayerNorm;
   readonly project: nn.Linear;
