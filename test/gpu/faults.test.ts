@@ -79,6 +79,22 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
       expect(counter.reserved).toBeLessThanOrEqual(reserved + 4 * bytes + 4096);
     });
 
+    it('leaves what was computed in the same task as it was', async () => {
+      const device = gpu();
+      const elements = 23_456;
+      const a = deviceGuard(device, () => ones([5]));
+      await device.synchronize();
+      const results = await withoutMemory(Math.ceil((4 * elements) / 64) * 64, () => {
+        const before = deviceGuard(device, () => a.add(1));
+        const missing = deviceGuard(device, () => ones([elements]).mul(2));
+        const after = deviceGuard(device, () => a.add(2).add_(before));
+        return { before, missing, after };
+      });
+      await expect(results.missing.data()).rejects.toThrow(OutOfMemoryError);
+      expect(await values(results.before)).toEqual([2, 2, 2, 2, 2]);
+      expect(await values(results.after)).toEqual([5, 5, 5, 5, 5]);
+    });
+
     it('that is idle when WebGPU says so has no next owner', async () => {
       const device = gpu();
       const elements = 12_345;

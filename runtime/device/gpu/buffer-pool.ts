@@ -19,6 +19,8 @@ export interface PoolBuffer extends BufferHandle {
   failure: Error | null;
   /** Why there is no memory behind it, whatever is written to it: it has no next owner. */
   missing: Error | null;
+  /** True until WebGPU has said whether there is memory behind it. */
+  unconfirmed: boolean;
 }
 
 /** Where the pool gets buffers and gives them back. */
@@ -148,13 +150,15 @@ export class BufferPool implements Allocator {
       });
     }
     this.trim(Math.max(keptIdleBytes, this.counter.allocated));
-    const { buffer, argument, checked } = this.#createHandle(bytes);
+    const { buffer, checked } = this.#createHandle(bytes);
     this.counter.reserve(bytes);
     noteGrowth(this.counter);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
-    const made: PoolBuffer = { buffer, argument, ptr, bytes, failure: null, missing: null };
+    const unconfirmed = checked !== undefined;
+    const made: PoolBuffer = { buffer, ptr, bytes, failure: null, missing: null, unconfirmed };
     void checked?.then((error) => {
+      made.unconfirmed = false;
       if (error) this.#noteMissing(made, error);
     });
     return made;

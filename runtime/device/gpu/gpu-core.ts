@@ -3,6 +3,7 @@ import { events } from '../../memory/events.ts';
 import { copying, copyingAsync } from '../../profiler/copying.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
+import { CommandBatch, type CommandCounts } from './command-batch.ts';
 import { buildError, closedError, lostError, runError } from './gpu-errors.ts';
 import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
@@ -52,6 +53,7 @@ export class GpuCore {
   readonly kernels: KernelCache;
   readonly #backend: GpuJsBackend;
   readonly #queue = new IssueQueue();
+  readonly #batch: CommandBatch;
   /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
   readonly #nothing: PoolBuffer;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
@@ -65,10 +67,18 @@ export class GpuCore {
 
   constructor(backend: GpuJsBackend, kernelCapacity: number) {
     this.#backend = backend;
+    this.#batch = new CommandBatch(backend.device, (cause) => {
+      this.#reported ??= cause instanceof Error ? cause.message : String(cause);
+    });
     this.pool = new BufferPool(this.name, {
       maxBufferBytes: Math.min(backend.maxBufferBytes, maxElements * elementBytes),
       createBuffer: (bytes) => backend.createBuffer(bytes),
-      destroyBuffer: ({ buffer }) => this.#queue.issueNow(() => buffer.destroy()),
+      destroyBuffer: ({ buffer }) =>
+        this.#queue.issueNow(() => {
+          // A submit that uses a destroyed buffer is refused as a whole.
+          this.#batch.flush();
+          buffer.destroy();
+        }),
       noteMissing: () => {
         this.#anyFailure = true;
       },
@@ -87,6 +97,7 @@ export class GpuCore {
       bytes: 64,
       failure: null,
       missing: null,
+      unconfirmed: false,
     };
     backend.device.onuncapturederror = ({ error }) => {
       this.#reported ??= error.message;
@@ -94,6 +105,10 @@ export class GpuCore {
     void backend.device.lost?.then((info) => {
       this.#lost = info;
     });
+  }
+
+  get commandCounts(): CommandCounts {
+    return this.#batch.counts;
   }
 
   /** The driver has taken the device away: nothing can be done with it any more. */
@@ -151,11 +166,23 @@ export class GpuCore {
     }
     const bound = inputs.map((input) => (input === output ? this.#nothing : input));
     try {
-      kernel.run(output.buffer, bound, scalars);
+      this.#encode(output.unconfirmed || inputs.some((input) => input.unconfirmed), () => {
+        kernel.encode(this.#batch, { output: output.buffer, inputs: bound, scalars });
+      });
       if (whole) output.failure = null;
     } catch (cause) {
       this.#fail(output, runError(op, cause));
     }
+  }
+
+  /**
+   * WebGPU drops a submit as a whole when one of its buffers is none. What uses a buffer of which that isn't known
+   * yet (a new one, in the same task) has a submit to itself, so no other result is lost with it.
+   */
+  #encode(alone: boolean, encode: () => void): void {
+    if (alone) this.#batch.flush();
+    encode();
+    if (alone) this.#batch.flush();
   }
 
   #fail(buffer: PoolBuffer, failure: Error): void {
@@ -216,9 +243,15 @@ export class GpuCore {
     if (values.length === 0) return;
     this.#emitCopy('host', this.name, values.byteLength);
     copying('host', this.name, values.byteLength, () => {
-      this.#backend.device.queue.writeBuffer(buffer.buffer, offset * elementBytes, values);
+      this.#upload(values, buffer, offset);
     });
     if (values.byteLength === buffer.bytes) buffer.failure = null;
+  }
+
+  /** The queue writes at once: what was encoded before must be submitted before. */
+  #upload(values: Float32Array<ArrayBuffer>, { buffer }: PoolBuffer, offset: number): void {
+    this.#batch.flush();
+    this.#backend.device.queue.writeBuffer(buffer, offset * elementBytes, values);
   }
 
   /** Copies `count` elements between two buffers. */
@@ -229,16 +262,17 @@ export class GpuCore {
         this.#fail(to.buffer, failure);
         return;
       }
-      const encoder = this.#backend.device.createCommandEncoder();
+      if (to.buffer.missing) return;
       const bytes = count * elementBytes;
-      encoder.copyBufferToBuffer(
-        from.buffer.buffer,
-        from.offset * elementBytes,
-        to.buffer.buffer,
-        to.offset * elementBytes,
-        bytes,
-      );
-      this.#backend.device.queue.submit([encoder.finish()]);
+      this.#encode(from.buffer.unconfirmed || to.buffer.unconfirmed, () => {
+        this.#batch.copy(
+          from.buffer.buffer,
+          from.offset * elementBytes,
+          to.buffer.buffer,
+          to.offset * elementBytes,
+          bytes,
+        );
+      });
       if (bytes >= to.buffer.bytes) to.buffer.failure = null;
     });
   }
@@ -248,7 +282,7 @@ export class GpuCore {
     this.#emitCopy('host', this.name, data.byteLength);
     const write = (values: Float32Array<ArrayBuffer>) => {
       const { buffer, offset } = to;
-      this.#backend.device.queue.writeBuffer(buffer.buffer, offset * elementBytes, values);
+      this.#upload(values, buffer, offset);
       if (values.byteLength === buffer.bytes) buffer.failure = null;
     };
     copying('host', this.name, data.byteLength, () => {
@@ -280,6 +314,8 @@ export class GpuCore {
     const bytes = count * elementBytes;
     const staging = this.#backend.createReadBuffer(bytes);
     try {
+      // By itself: there may be no memory for the staging buffer.
+      this.#batch.flush();
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(buffer.buffer, offset * elementBytes, staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
@@ -319,6 +355,7 @@ export class GpuCore {
   /** Everything issued was submitted, and the GPU has finished it. */
   async synchronize(): Promise<void> {
     await this.#queue.idle();
+    this.#batch.flush();
     await this.#backend.device.queue.onSubmittedWorkDone();
   }
 
@@ -329,7 +366,9 @@ export class GpuCore {
     await Promise.allSettled(this.#reads);
     this.kernels.clear();
     this.pool.trim();
+    this.#batch.flush();
     this.#nothing.buffer.destroy();
+    this.#batch.destroy();
     await this.#backend.destroy();
   }
 }

@@ -15,6 +15,7 @@ import { transferLaunch } from '../transfer.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
+import type { CommandCounts } from './command-batch.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { GpuCore } from './gpu-core.ts';
 import type { GpuJsBackend } from './gpujs.ts';
@@ -72,6 +73,11 @@ export class GpuDevice implements Device {
   /** Kernels compiled since the start, and kept now. */
   get kernelStats(): { readonly compiled: number; readonly cached: number } {
     return { compiled: this.#core.kernels.compiled, cached: this.#core.kernels.size };
+  }
+
+  /** What was sent to the GPU since the start. */
+  get commandCounts(): CommandCounts {
+    return this.#core.commandCounts;
   }
 
   elementBytes(dtype: DType): number {

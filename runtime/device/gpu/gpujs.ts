@@ -5,6 +5,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from './adapter.ts';
+import type { CommandBatch, Dispatched } from './command-batch.ts';
 import { messageOf, provideWebGpu } from './node-webgpu.ts';
 
 /** A kernel for gpu.js, as text. Equal keys are equal kernels. */
@@ -23,12 +24,16 @@ export interface KernelText {
   readonly aliases: readonly number[];
 }
 
-/** A buffer in the two forms that are needed: for our own copies, and as gpu.js's argument. */
 export interface BufferHandle {
   readonly buffer: GPUBuffer;
-  readonly argument: object;
   /** Resolves to why WebGPU could not make the buffer, or to null; left out where it is known to be there. */
   readonly checked?: Promise<GPUError | null>;
+}
+
+export interface KernelOperands {
+  readonly output: GPUBuffer;
+  readonly inputs: readonly { readonly buffer: GPUBuffer; readonly bytes: number }[];
+  readonly scalars: readonly number[];
 }
 
 export interface CompiledKernel {
@@ -37,18 +42,29 @@ export interface CompiledKernel {
   readonly ready: Promise<void>;
   /** Why the build failed. */
   readonly failure: Error | null;
-  /** Submits one run; the kernel must be built. */
-  run(output: GPUBuffer, inputs: readonly BufferHandle[], scalars: readonly number[]): void;
+  /** Adds one run to a batch; the kernel must be built. */
+  encode(batch: CommandBatch, operands: KernelOperands): void;
   destroy(): void;
 }
 
 interface WebGpuKernel {
   readonly built: boolean;
   outputBuffer: (GPUBuffer & { _refs: number }) | { size: number; _refs: number } | null;
-  bindGroupDirty: boolean;
+  readonly computePipeline: GPUComputePipeline;
+  readonly bindGroupLayout: GPUBindGroupLayout;
+  /** Where the uniforms are, in bytes. */
+  readonly paramsLayout: {
+    readonly arrayArgs: readonly { readonly dimsOffset: number }[];
+    readonly scalarArgs: readonly { readonly offset: number; readonly type: string }[];
+    readonly byteLength: number;
+  };
+  readonly output: readonly number[];
   assembleWGSL(): string;
   build(...args: unknown[]): Promise<void>;
-  run(...args: unknown[]): unknown;
+  _computeDispatch(threads: readonly number[]): {
+    readonly groups: readonly number[];
+    readonly dispatchWidth: number;
+  };
   destroy(): void;
 }
 
@@ -142,11 +158,7 @@ export class GpuJsBackend {
       checked = outOfMemory.then(async (error) => error ?? (await invalid));
     }
     const buffer = made;
-    Object.assign(buffer, { _refs: neverDestroyed });
-    const context = this.#context;
-    // `kernel` would read the buffer back; we do that ourselves.
-    const settings = { buffer, output: [bytes / 4], componentCount: 1, context, kernel: null };
-    return { buffer, argument: new this.#gpujs.WebGPUBufferResult(settings), checked };
+    return { buffer, checked };
   }
 
   /** A buffer that the host can map, for one read. */
@@ -171,7 +183,7 @@ export class GpuJsBackend {
     );
     const assemble = kernel.assembleWGSL.bind(kernel);
     kernel.assembleWGSL = () => rewriteStores(assemble(), text);
-    return new GpuJsKernel(kernel, text, this.#sample(text));
+    return new GpuJsKernel(kernel, text, this.#context, this.#sample(text));
   }
 
   /** Arguments of the right types: gpu.js chooses types by looking at a first call. */
@@ -189,14 +201,53 @@ export class GpuJsBackend {
   }
 }
 
+/** A built kernel and where its uniforms are, in words. */
+interface KernelLayout {
+  readonly kernel: Dispatched;
+  /** Threads per row of workgroups. */
+  readonly width: number;
+  readonly arrays: readonly number[];
+  readonly numbers: readonly { readonly word: number; readonly integer: boolean }[];
+}
+
+/** gpu.js submits every run by itself, so only its translation and its pipeline are used. */
+function dispatchedOf(built: WebGpuKernel): KernelLayout {
+  const { arrayArgs, scalarArgs, byteLength } = built.paramsLayout;
+  const { groups, dispatchWidth } = built._computeDispatch([built.output[0]!, 1, 1]);
+  return {
+    kernel: {
+      pipeline: built.computePipeline,
+      layout: built.bindGroupLayout,
+      groups: [groups[0]!, groups[1]!],
+      uniformBytes: byteLength,
+    },
+    width: dispatchWidth,
+    arrays: arrayArgs.map(({ dimsOffset }) => dimsOffset / 4),
+    numbers: scalarArgs.map(({ offset, type }) => ({
+      word: offset / 4,
+      integer: type === 'Integer',
+    })),
+  };
+}
+
 class GpuJsKernel implements CompiledKernel {
   readonly ready: Promise<void>;
   failure: Error | null = null;
   readonly #kernel: WebGpuKernel;
-  #lastOutput: GPUBuffer | null = null;
+  readonly #context: WebGpuContext;
+  readonly #threads: number;
+  /** Read from the kernel when it is first encoded: nothing of it changes after the build. */
+  #dispatched: KernelLayout | null = null;
 
-  constructor(kernel: WebGpuKernel, text: KernelText, sample: readonly unknown[]) {
+  constructor(
+    kernel: WebGpuKernel,
+    text: KernelText,
+    context: WebGpuContext,
+    sample: readonly unknown[],
+  ) {
     this.#kernel = kernel;
+    this.#context = context;
+    this.#threads = text.threads;
     // A build makes an output buffer unless there is one; every run brings its own.
     kernel.outputBuffer = { size: text.threads * 4, _refs: neverDestroyed };
     this.ready = kernel.build(...sample).then(
@@ -213,17 +264,27 @@ class GpuJsKernel implements CompiledKernel {
     return this.#kernel.built;
   }
 
-  run(output: GPUBuffer, inputs: readonly BufferHandle[], scalars: readonly number[]): void {
-    const kernel = this.#kernel;
-    kernel.outputBuffer = output as GPUBuffer & { _refs: number };
-    // Of other inputs gpu.js takes notice itself.
-    if (output !== this.#lastOutput) kernel.bindGroupDirty = true;
-    this.#lastOutput = output;
-    try {
-      kernel.run(...inputs.map((input) => input.argument), ...scalars);
-    } finally {
-      kernel.outputBuffer = null;
-    }
+  encode(batch: CommandBatch, { output, inputs, scalars }: KernelOperands): void {
+    if (this.#context.isLost) throw new Error('the WebGPU device was lost');
+    this.#dispatched ??= dispatchedOf(this.#kernel);
+    const { kernel, width, arrays, numbers } = this.#dispatched;
+    const at = batch.nextUniforms();
+    const { u32, f32, i32 } = batch;
+    u32[at] = this.#threads;
+    u32[at + 1] = 1;
+    u32[at + 2] = 1;
+    u32[at + 3] = width;
+    arrays.forEach((word, i) => {
+      const elements = inputs[i]!.bytes / 4;
+      u32[at + word] = elements;
+      u32[at + word + 1] = 1;
+      u32[at + word + 2] = 1;
+      u32[at + word + 3] = elements;
+    });
+    numbers.forEach(({ word, integer }, i) => {
+      (integer ? i32 : f32)[at + word] = scalars[i]!;
+    });
+    batch.dispatch(kernel, [...inputs.map((input) => input.buffer), output]);
   }
 
   destroy(): void {
