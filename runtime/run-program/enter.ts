@@ -35,8 +35,13 @@ export function enterCompact(
   identity = ownPlace,
 ): void {
   noGrad(() => {
-    using ordered = tensor.permute(memoryOrder(tensor.strides));
-    enterCopy(slot, ordered, identity);
+    // Not with `using`: bundles of the sources run in engines that don't know it.
+    const ordered = tensor.permute(memoryOrder(tensor.strides));
+    try {
+      enterCopy(slot, ordered, identity);
+    } finally {
+      ordered.dispose();
+    }
   });
 }
 
