@@ -1,5 +1,6 @@
 /** The event stream as text, in the line format of the system that this one re-creates. */
 
+import { ArgumentError } from '../errors/errors.ts';
 import { events, type MemoryEvent } from './events.ts';
 
 /** `0x` and at least 12 digits, as C prints a pointer. */
@@ -32,8 +33,16 @@ function prefix(device: string): string {
   return device === 'cpu' ? '' : `[${device}] `;
 }
 
-/** Passes every event's line to `write` until the returned function is called. */
+/** Passes every event's line to `write` until the returned function is called. Throws ArgumentError for another `write`. */
 export function logEvents(write: (line: string) => void): () => void {
+  if (typeof write !== 'function') {
+    throw new ArgumentError({
+      what: 'memory.log: there is nothing to pass the lines to',
+      given: typeof write === 'string' ? `'${write}'` : String(write),
+      expected: 'a function of a line',
+      remedy: 'const stop = memory.log((line) => lines.push(line)), and write the lines to a file',
+    });
+  }
   return events.subscribe((event) => {
     const line = formatEvent(event);
     if (line !== null) write(line);
