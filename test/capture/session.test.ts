@@ -54,6 +54,17 @@ test('session/a capture by itself enables the debugger, which is disabled again 
   expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 0, off: 0 });
 });
 
+test('session/the debugger is disabled soon: while it is enabled, kernels run as baseline code', async () => {
+  const [fn] = freshFunctions();
+  const before = performance.now();
+  captureFunction(fn!);
+  const enabling = performance.now() - before;
+  const idle = performance.now();
+  await untilDisabled();
+  // As long as enabling took, and room for a busy machine.
+  expect(performance.now() - idle).toBeLessThan(2 * enabling + 500);
+});
+
 test('session/captures share a session for a while, of which code between them sees nothing', async () => {
   const [first, second, third] = freshFunctions();
   const names = Object.getOwnPropertyNames(globalThis);

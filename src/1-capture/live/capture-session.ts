@@ -1,11 +1,11 @@
 import { DebuggerSession } from './debugger-session.ts';
 
 /**
- * An idle session stays open for this many times the time that enabling its debugger took: an enabled debugger
- * slows awaits and throws (by 0.5 and 1.5 µs each) and nothing else, so staying open is far cheaper than enabling
- * again as long as captures keep coming.
+ * An idle session stays open for this many times the time that enabling its debugger took. Enabling again costs that
+ * time, so captures that keep coming share a session. But while a debugger is enabled the engine runs WebAssembly
+ * in baseline code: kernels take two to three times as long. So no session outlasts the captures by more than one enabling.
  */
-const worthKeeping = 20;
+const worthKeeping = 1;
 
 // As they are at the start: users replace timers in tests.
 const { setTimeout, performance } = globalThis;
