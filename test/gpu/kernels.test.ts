@@ -123,6 +123,22 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     await parity(() => tensor([0, -Infinity, NaN]).softmax());
   });
 
+  it.each([
+    ['few labels', 5, 3],
+    ['many labels', 70, 3],
+  ])('gradients that only programs have skip the label -100: %s', async (_, rows, classes) => {
+    const labels = (all = false) =>
+      tensor(
+        Int32Array.from({ length: rows }, (_, i) => (all || i % 4 === 1 ? -100 : i % classes)),
+      );
+    const scores = () => numbers([rows, classes]);
+    for (const all of [false, true]) {
+      const given = () => labels(all);
+      await parity(() => bind1(opNamed('nllLossShare'), [tensor(2), given()]));
+    }
+    await parity(() => bind1(opNamed('crossEntropyGrad'), [tensor(-0.5), labels(), scores()]));
+  });
+
   it('nllLoss, its gradient, and cross entropy', async () => {
     const labels = () => tensor(new Int32Array([0, 4, 2]));
     await parity(() => nllLoss(numbers([3, 5]), labels()));

@@ -64,6 +64,7 @@ describe.skipIf(skipGpu)('gpu/saved-programs', () => {
     const again = there(xThere, labelsThere) as Tensor;
     expect(memory.stats(gpu()).peakAllocated - before).toBe(there.predicted()!.peakBytes);
     again.dispose();
+    expect([...gpu().computedOnCpu]).toEqual([]);
   });
 
   it('a training step with parameters and an optimizer in it trains on', async () => {

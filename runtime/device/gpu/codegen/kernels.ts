@@ -10,7 +10,7 @@ import {
   scatter,
   scatterAdd,
 } from './indexing.ts';
-import { nllLoss, nllLossGrad } from './loss.ts';
+import { crossEntropyGrad, nllLoss, nllLossGrad, nllLossShare } from './loss.ts';
 import { matmul } from './matmul.ts';
 import { copy, copyInto, fill, narrowGrad } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
@@ -74,8 +74,6 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   addMatmul: null,
   addSum: null,
   addConv2dWeightGrad: null,
-  nllLossShare: null,
-  crossEntropyGrad: null,
   narrowGrad,
   arange,
   cat,
@@ -106,4 +104,6 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   softmaxGrad,
   nllLoss,
   nllLossGrad,
+  nllLossShare,
+  crossEntropyGrad,
 };

@@ -1,8 +1,25 @@
 import { input, output, singleStage } from '../kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
+import { unaryCode } from './math-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { sumOfLoop } from './reduce.ts';
-import { StageWriter, thread } from './stage-writer.ts';
+import { type ArrayRef, StageWriter, thread } from './stage-writer.ts';
+
+/** A label that doesn't count, as on the CPU. */
+const ignored = '-100.0';
+
+/** The number of labels that count. */
+function counted(w: StageWriter, labels: ArrayRef, rows: number, stride: number): string {
+  return sumOfLoop(w, rows, (k) => {
+    const label = w.let(labels.at(`${k}*${stride}`));
+    return `(${label}===${ignored}?0.0:1.0)`;
+  });
+}
+
+/** `value` for a class or an ignored label; NaN for any other label: a GPU can't throw. */
+function known(w: StageWriter, label: string, classes: number, value: string): string {
+  return `((${label}>=0.0&&${label}<${classes})||${label}===${ignored}?${value}:${w.nan})`;
+}
 
 /**
  * One thread adds all rows up: a batch is short, and only one number per row is read. A label that is
@@ -22,6 +39,20 @@ export const nllLoss: NamedPlan = ([logProbs, target], [out]) => {
   return singleStage(w.into(output(0), out!, `-${sum}/${rows}`));
 };
 
+/** −dy over the number of labels that count. */
+function shareOf(w: StageWriter, rows: number, stride: number): string {
+  const dy = w.array(input(0));
+  const count = counted(w, w.array(input(1)), rows, stride);
+  const own = w.let(`-${dy.at('0.0')}`);
+  return w.let(`(${count}>0.0?${own}/${count}:${own}*${w.infinity})`);
+}
+
+export const nllLossShare: NamedPlan = ([, target], [share]) => {
+  const w = new StageWriter();
+  const value = shareOf(w, target!.shape[0]!, target!.strides[0]!);
+  return singleStage(w.into(output(0), share!, value));
+};
+
 export const nllLossGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const [rows, classes] = logProbs!.shape as [number, number];
   const w = new StageWriter();
@@ -33,4 +64,19 @@ export const nllLossGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const own = w.let(`(${label}===column?${share}:0.0)`);
   const known = `(${label}>=0.0&&${label}<${classes}?${own}:${w.nan})`;
   return singleStage(w.into(output(0), dx!, known));
+};
+
+/** logSoftmaxGrad of nllLossGrad: [n, classes] from the share of a label, the labels and logSoftmax's result. */
+export const crossEntropyGrad: NamedPlan = ([, target, logProbs], [dx]) => {
+  const classes = logProbs!.shape[1]!;
+  const w = new StageWriter();
+  const share = w.let(w.array(input(0)).at('0.0'));
+  w.line(...divisionCode(thread, classes, 'row', 'column'));
+  const label = w.let(w.array(input(1)).at(`row*${target!.strides[0]!}`));
+  const [at] = w.indices(dx!.shape, [logProbs!.strides]);
+  const probability = unaryCode.exp(w, w.let(w.array(input(2), true).at(at!)));
+  const sum = w.let(`(${label}===${ignored}?0.0:${share})`);
+  const own = w.let(`(${label}===column?${share}:0.0)`);
+  const value = w.let(`${own}-${probability}*${sum}`);
+  return singleStage(w.into(output(0), dx!, known(w, label, classes, value)));
 };
