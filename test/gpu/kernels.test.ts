@@ -126,7 +126,7 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
   it.each([
     ['few labels', 5, 3],
     ['many labels', 70, 3],
-  ])('gradients that only programs have skip the label -100: %s', async (_, rows, classes) => {
+  ])('losses of labels and their gradients skip the label -100: %s', async (_, rows, classes) => {
     const labels = (all = false) =>
       tensor(
         Int32Array.from({ length: rows }, (_, i) => (all || i % 4 === 1 ? -100 : i % classes)),
@@ -134,6 +134,9 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     const scores = () => numbers([rows, classes]);
     for (const all of [false, true]) {
       const given = () => labels(all);
+      await parity(() => nllLoss(scores(), given()));
+      await parity(() => crossEntropy(scores(), given()));
+      await parity(() => bind1(opNamed('nllLossGrad'), [tensor(2), given(), scores()]));
       await parity(() => bind1(opNamed('nllLossShare'), [tensor(2), given()]));
     }
     await parity(() => bind1(opNamed('crossEntropyGrad'), [tensor(-0.5), labels(), scores()]));

@@ -1,4 +1,4 @@
-import { input, output, singleStage } from '../kernel-plan.ts';
+import { input, output, scratch, singleStage } from '../kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { unaryCode } from './math-code.ts';
 import type { NamedPlan } from './named-plan.ts';
@@ -7,6 +7,9 @@ import { type ArrayRef, StageWriter, thread } from './stage-writer.ts';
 
 /** A label that doesn't count, as on the CPU. */
 const ignored = '-100.0';
+
+/** Up to this many rows, each thread counts the labels itself: cheaper than another kernel. */
+const fewRows = 64;
 
 /** The number of labels that count. */
 function counted(w: StageWriter, labels: ArrayRef, rows: number, stride: number): string {
@@ -21,22 +24,23 @@ function known(w: StageWriter, label: string, classes: number, value: string): s
   return `((${label}>=0.0&&${label}<${classes})||${label}===${ignored}?${value}:${w.nan})`;
 }
 
-/**
- * One thread adds all rows up: a batch is short, and only one number per row is read. A label that is
- * no class reads NaN: a GPU can't throw.
- */
+/** One thread adds all rows up: a batch is short, and only one number per row is read. */
 export const nllLoss: NamedPlan = ([logProbs, target], [out]) => {
   const [rows, classes] = logProbs!.shape as [number, number];
   const [row, column] = logProbs!.strides as [number, number];
+  const stride = target!.strides[0]!;
   const w = new StageWriter();
   const scores = w.array(input(0));
   const labels = w.array(input(1));
   const sum = sumOfLoop(w, rows, (k) => {
-    const label = w.let(labels.at(`${k}*${target!.strides[0]!}`));
-    const score = w.let(scores.at(`${k}*${row}+${label}*${column}`));
-    return `(${label}>=0.0&&${label}<${classes}?${score}:${w.nan})`;
+    const label = w.let(labels.at(`${k}*${stride}`));
+    const place = w.let(`(${label}>=0.0&&${label}<${classes}?${label}:0.0)`);
+    const score = w.let(scores.at(`${k}*${row}+${place}*${column}`));
+    const own = w.let(`(${label}===${ignored}?0.0:${score})`);
+    return known(w, label, classes, own);
   });
-  return singleStage(w.into(output(0), out!, `-${sum}/${rows}`));
+  const count = counted(w, labels, rows, stride);
+  return singleStage(w.into(output(0), out!, `(${count}>0.0?-${sum}/${count}:${w.nan})`));
 };
 
 /** −dy over the number of labels that count. */
@@ -55,15 +59,18 @@ export const nllLossShare: NamedPlan = ([, target], [share]) => {
 
 export const nllLossGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const [rows, classes] = logProbs!.shape as [number, number];
+  const stride = target!.strides[0]!;
   const w = new StageWriter();
-  const dy = w.array(input(0));
-  const labels = w.array(input(1));
+  const few = rows <= fewRows;
+  const share = few ? shareOf(w, rows, stride) : w.let(w.array(scratch(0)).at('0.0'));
   w.line(...divisionCode(thread, classes, 'row', 'column'));
-  const label = w.let(labels.at(`row*${target!.strides[0]!}`));
-  const share = w.let(`-${dy.at('0.0')}/${rows}`);
+  const label = w.let(w.array(input(1)).at(`row*${stride}`));
   const own = w.let(`(${label}===column?${share}:0.0)`);
-  const known = `(${label}>=0.0&&${label}<${classes}?${own}:${w.nan})`;
-  return singleStage(w.into(output(0), dx!, known));
+  const elements = w.into(output(0), dx!, known(w, label, classes, own));
+  if (few) return singleStage(elements);
+  const first = new StageWriter();
+  const shared = first.intoScratch(scratch(0), 1, shareOf(first, rows, stride));
+  return { scratch: [1], stages: [shared, elements] };
 };
 
 /** logSoftmaxGrad of nllLossGrad: [n, classes] from the share of a label, the labels and logSoftmax's result. */
