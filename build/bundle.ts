@@ -20,7 +20,7 @@ const entries = [
   'src/plugin/turbopack-loader',
   'src/plugin/node-hooks',
   'src/cli/main',
-  'src/cli/compare/way-process',
+  'src/cli/compare/variant-process',
   'src/cli/run/run-worker',
 ];
 

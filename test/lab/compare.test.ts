@@ -1,4 +1,4 @@
-/** `tostatic compare`: every way of running a step computes the same, leaves nothing, and keeps to its plan. */
+/** `tostatic compare`: every variant of running a step computes the same, leaves nothing, and keeps to its plan. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,20 +9,22 @@ import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
 import { budgetSetting, settingsOf } from '../../src/cli/compare/settings.ts';
 import { ones, type Tensor, tensor } from '../../src/index.ts';
 import { budgetsBetween, captionOf, curveOf } from '../../src/lab/compare/curve.ts';
-import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
+import { measureVariant, type VariantResult } from '../../src/lab/compare/measure.ts';
 import { renderComparison } from '../../src/lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
-import { ablations, settingWay, ways } from '../../src/lab/compare/ways.ts';
+import { ablations, settingVariant, variants } from '../../src/lab/compare/variants.ts';
 import type { Workload } from '../../src/lab/compare/workload.ts';
 import { workload as deep } from './deep-workload.ts';
 import { workload } from './small-workload.ts';
 
-function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
+function measured(names: readonly string[], deviceName = 'cpu'): VariantResult[] {
   const device = deviceNamed(deviceName);
   setDevice(device);
   try {
-    const chosen = [...ways, ...ablations].filter(({ name }) => names.includes(name));
-    return chosen.map((way) => measureWay(workload, way, { device, size: 'reduced', steps: 1 }));
+    const chosen = [...variants, ...ablations].filter(({ name }) => names.includes(name));
+    return chosen.map((variant) =>
+      measureVariant(workload, variant, { device, size: 'reduced', steps: 1 }),
+    );
   } finally {
     setDevice(deviceNamed('cpu'));
   }
@@ -53,19 +55,19 @@ function growing(reads?: readonly number[]): Workload {
 }
 
 /** Of the one program: the most that it had alive beside its inputs. */
-function mostBeside({ subgraphs }: WayResult): number {
+function mostBeside({ subgraphs }: VariantResult): number {
   return subgraphs[0]!.forwardPeak;
 }
 
 describe('lab/compare', () => {
-  it('all ways compute the same losses, and static ones peak lower', () => {
+  it('all variants compute the same losses, and static ones peak lower', () => {
     const results = measured(['eager', 'tidy', 'full', 'sot', 'breaks']);
     expect(problemsOf(results)).toEqual([]);
     const [eager, , full, sot, breaks] = results;
     expect(full!.peakAllocated / eager!.peakAllocated).toBeLessThan(0.85);
     expect(full!.predictedPeak).toBe(full!.peakAllocated);
-    for (const way of [sot!, breaks!]) {
-      expect(way.peakAllocated).toBeLessThanOrEqual(eager!.peakAllocated);
+    for (const variant of [sot!, breaks!]) {
+      expect(variant.peakAllocated).toBeLessThanOrEqual(eager!.peakAllocated);
     }
     expect([full!.graphs, sot!.graphs]).toEqual([1, 1]);
     expect(breaks!.graphs).toBeGreaterThan(1);
@@ -83,7 +85,7 @@ describe('lab/compare', () => {
   it('counts the same bytes on meta', () => {
     const names = ['full', 'breaks'];
     const [onCpu, onMeta] = [measured(names), measured(names, 'meta')];
-    const bytes = ({ peakAllocated, held, keptAfterForward }: WayResult) => {
+    const bytes = ({ peakAllocated, held, keptAfterForward }: VariantResult) => {
       return { peakAllocated, held, keptAfterForward };
     };
     expect(onMeta.map(bytes)).toEqual(onCpu.map(bytes));
@@ -94,8 +96,8 @@ describe('lab/compare', () => {
       setDevice(deviceNamed(device));
       try {
         return [false, true].map((fullGraph) => {
-          const way = settingWay('reads', { fullGraph });
-          const { peakAllocated, predictedPeak } = measureWay(growing(reads), way, {
+          const variant = settingVariant('reads', { fullGraph });
+          const { peakAllocated, predictedPeak } = measureVariant(growing(reads), variant, {
             device: deviceNamed(device),
             size: 'reduced',
             steps: 1,
@@ -119,7 +121,7 @@ describe('lab/compare', () => {
   });
 
   it('says what is not as promised', () => {
-    const [full] = measured(['full']) as [WayResult];
+    const [full] = measured(['full']) as [VariantResult];
     const broken = { ...full, title: 'broken', predictedPeak: 1, leaked: 64, losses: [0] };
     expect(problemsOf([full, broken])).toEqual([
       'broken: 64 bytes are left at the end',
@@ -157,8 +159,12 @@ describe('lab/compare', () => {
   it('sweeps over the size from which graphs are compiled', () => {
     const device = deviceNamed('cpu');
     const [all, none] = settingsOf({ minGraphSize: '0,1000' }).map(({ title, options }) =>
-      measureWay(workload, settingWay(title, options), { device, size: 'reduced', steps: 1 }),
-    ) as [WayResult, WayResult];
+      measureVariant(workload, settingVariant(title, options), {
+        device,
+        size: 'reduced',
+        steps: 1,
+      }),
+    ) as [VariantResult, VariantResult];
     expect([all.title, none.title]).toEqual(['minGraphSize=0', 'minGraphSize=1000']);
     expect(none.losses).toEqual(all.losses);
     expect(none.subgraphs).toEqual([]);
@@ -173,7 +179,7 @@ describe('lab/compare', () => {
     const device = deviceNamed('cpu');
     const measured = (budget: string) =>
       settingsOf({ budget }).map(({ title, options }) =>
-        measureWay(deep, settingWay(title, options), { device, size: 'reduced', steps: 1 }),
+        measureVariant(deep, settingVariant(title, options), { device, size: 'reduced', steps: 1 }),
       );
     const [free] = measured('none');
     const least = mostBeside(free!) * 0.6;
@@ -192,7 +198,11 @@ describe('lab/compare', () => {
     const device = deviceNamed('cpu');
     const within = (budget: number | null) => {
       const { title, options } = budgetSetting(budget);
-      return measureWay(deep, settingWay(title, options), { device, size: 'reduced', steps: 1 });
+      return measureVariant(deep, settingVariant(title, options), {
+        device,
+        size: 'reduced',
+        steps: 1,
+      });
     };
     const [none, floor] = [within(null), within(0)];
     const [budget] = budgetsBetween(mostBeside(none), mostBeside(floor), 1);

@@ -1,6 +1,6 @@
 import type { ToStaticOptions } from '../../options/static-options.ts';
 
-/** One way to run the function; null: eagerly. */
+/** How the function is run; null: eagerly. */
 export interface Mode {
   readonly name: string;
   readonly options: ToStaticOptions | null;

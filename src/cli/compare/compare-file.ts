@@ -2,14 +2,14 @@ import { basename } from 'node:path';
 import { describeNumerics } from '../../../runtime/device/cpu/numerics-report.ts';
 import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
 import { budgetsBetween, curveOf, curveTable } from '../../lab/compare/curve.ts';
-import type { WayResult } from '../../lab/compare/measure.ts';
+import type { VariantResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
-import { ablations, ways } from '../../lab/compare/ways.ts';
+import { ablations, variants } from '../../lab/compare/variants.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';
 import { importFile } from '../files/load-function.ts';
 import { writeOutput } from '../files/write-output.ts';
-import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
+import { measureInOwnProcess, type Setting, type VariantRequest } from './own-process.ts';
 import { budgetSetting, type SweepOptions, settingsOf } from './settings.ts';
 
 export interface CompareOptions extends SweepOptions {
@@ -35,13 +35,13 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
   // A module without a workload is one error, not one per process.
   workloadOf(file, await importFile(file));
-  const requests = chosenWays(options).map((way): WayRequest => {
-    return { file, device: options.device, steps, size, batch, way };
+  const requests = chosenVariants(options).map((variant): VariantRequest => {
+    return { file, device: options.device, steps, size, batch, variant };
   });
-  const results: WayResult[] = [];
+  const results: VariantResult[] = [];
   const failures: string[] = [];
-  const measured = async (request: WayRequest): Promise<WayResult | null> => {
-    const name = typeof request.way === 'string' ? request.way : request.way.title;
+  const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
+    const name = typeof request.variant === 'string' ? request.variant : request.variant.title;
     process.stderr.write(`${name} … `);
     const answer = await measureInOwnProcess(request);
     process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
@@ -55,8 +55,8 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   }
   const count = options.curve === undefined ? 0 : positive('--curve', options.curve);
   const within = async (budget: number | null) => {
-    const way = budgetSetting(budget);
-    return measured({ file, device: options.device, steps, size, batch, way });
+    const variant = budgetSetting(budget);
+    return measured({ file, device: options.device, steps, size, batch, variant });
   };
   const swept = count === 0 ? [] : await sweepBudgets(count, within);
   results.push(...swept);
@@ -71,8 +71,8 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   }
   const problems = [...problemsOf(results), ...failures];
   const baseline = results.find(({ name }) => name === 'eager');
-  for (const group of new Set(results.map((way) => way.group))) {
-    const members = results.filter((way) => way.group === group);
+  for (const group of new Set(results.map((variant) => variant.group))) {
+    const members = results.filter((variant) => variant.group === group);
     process.stdout.write(`${group}\n${printTable(waysTable(members, baseline))}\n\n`);
   }
   if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
@@ -99,12 +99,12 @@ export async function compareFile(file: string, options: CompareOptions): Promis
 /** A whole step without a budget, with less and less, and with the least that can be held. */
 async function sweepBudgets(
   count: number,
-  within: (budget: number | null) => Promise<WayResult | null>,
-): Promise<WayResult[]> {
-  const beside = ({ peakAllocated, held }: WayResult) => peakAllocated - held;
+  within: (budget: number | null) => Promise<VariantResult | null>,
+): Promise<VariantResult[]> {
+  const beside = ({ peakAllocated, held }: VariantResult) => peakAllocated - held;
   const [none, floor] = [await within(null), await within(0)];
   if (!none || !floor) return [];
-  const between: WayResult[] = [];
+  const between: VariantResult[] = [];
   for (const budget of budgetsBetween(beside(none), beside(floor), count)) {
     const result = await within(budget);
     if (result) between.push(result);
@@ -112,15 +112,15 @@ async function sweepBudgets(
   return [none, ...between, floor];
 }
 
-function chosenWays(options: CompareOptions): (string | Setting)[] {
+function chosenVariants(options: CompareOptions): (string | Setting)[] {
   const settings = settingsOf(options);
   if (options.curve !== undefined && settings.length === 0 && options.modes === undefined) {
     return ['eager', 'full'];
   }
   if (settings.length > 0) return ['eager', ...settings];
-  const known = [...ways, ...ablations].map(({ name }) => name);
+  const known = [...variants, ...ablations].map(({ name }) => name);
   if (options.modes === undefined) {
-    return (options.ablations ? [...ways, ...ablations] : ways).map(({ name }) => name);
+    return (options.ablations ? [...variants, ...ablations] : variants).map(({ name }) => name);
   }
   return options.modes.split(',').map((name) => {
     if (known.includes(name)) return name;
@@ -133,7 +133,7 @@ function chosenWays(options: CompareOptions): (string | Setting)[] {
   });
 }
 
-function sizeOf(text: string): WayRequest['size'] {
+function sizeOf(text: string): VariantRequest['size'] {
   if (text === 'reduced' || text === 'full') return text;
   throw new ArgumentError({
     what: 'compare: no such size',

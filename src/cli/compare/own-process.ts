@@ -1,16 +1,16 @@
 import { fork } from 'node:child_process';
 import type { ToStaticOptions } from '../../dispatch/captured-function.ts';
-import type { WayResult } from '../../lab/compare/measure.ts';
+import type { VariantResult } from '../../lab/compare/measure.ts';
 
 /** What a process is to measure. */
-export interface WayRequest {
+export interface VariantRequest {
   readonly file: string;
   readonly device: string;
   readonly steps: number;
   readonly size: 'reduced' | 'full';
   readonly batch: number | undefined;
-  /** A way by name, or a setting of `toStatic`. */
-  readonly way: string | Setting;
+  /** A variant by name, or a setting of `toStatic`. */
+  readonly variant: string | Setting;
 }
 
 export interface Setting {
@@ -19,14 +19,14 @@ export interface Setting {
 }
 
 export type WayAnswer =
-  | { readonly kind: 'done'; readonly result: WayResult }
+  | { readonly kind: 'done'; readonly result: VariantResult }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Measures in a process of its own: reserved memory and time are those of this way alone. */
-export function measureInOwnProcess(request: WayRequest): Promise<WayAnswer> {
+/** Measures in a process of its own: reserved memory and time are those of this variant alone. */
+export function measureInOwnProcess(request: VariantRequest): Promise<WayAnswer> {
   // From the sources this runs through a loader, which the process inherits.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const child = fork(new URL(`./way-process${extension}`, import.meta.url), {
+  const child = fork(new URL(`./variant-process${extension}`, import.meta.url), {
     serialization: 'advanced',
   });
   return new Promise((resolve) => {

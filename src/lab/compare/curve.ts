@@ -1,5 +1,5 @@
 import type { ReportTable } from '../report.ts';
-import type { WayResult } from './measure.ts';
+import type { VariantResult } from './measure.ts';
 import { mib } from './tables.ts';
 
 /** What one budget costs: plain data, for a plot. */
@@ -17,12 +17,12 @@ export interface CurvePoint {
 }
 
 /** From the highest peak to the lowest. */
-export function curveOf(results: readonly WayResult[]): readonly CurvePoint[] {
-  const points = results.map((way) => ({
-    budget: way.recomputed?.budget ?? null,
-    peak: way.peakAllocated - way.held,
-    recomputedShare: way.recomputed?.share ?? 0,
-    step: way.step,
+export function curveOf(results: readonly VariantResult[]): readonly CurvePoint[] {
+  const points = results.map((variant) => ({
+    budget: variant.recomputed?.budget ?? null,
+    peak: variant.peakAllocated - variant.held,
+    recomputedShare: variant.recomputed?.share ?? 0,
+    step: variant.step,
   }));
   const isBetter = (a: (typeof points)[number], b: typeof a) =>
     a.peak <= b.peak &&

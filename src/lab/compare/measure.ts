@@ -9,10 +9,10 @@ import { freeAtPeak } from '../free-at-peak.ts';
 import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
 import { recordTimeline, type Timeline } from '../timeline.ts';
 import { type SavedShare, savedBySource } from './saved-values.ts';
-import type { Prepared, Way } from './ways.ts';
+import type { Prepared, Variant } from './variants.ts';
 import type { Workload, WorkloadOptions } from './workload.ts';
 
-/** One subgraph of a way, as it was planned; bytes. */
+/** One subgraph of a variant, as it was planned; bytes. */
 export interface SubgraphResult {
   readonly ops: number;
   readonly forwardPeak: number;
@@ -24,11 +24,11 @@ export interface SubgraphResult {
   readonly end: string;
 }
 
-/** What one way of running a training step costs. Plain data: it travels between processes. */
-export interface WayResult {
+/** What one variant of running a training step costs. Plain data: it travels between processes. */
+export interface VariantResult {
   readonly name: string;
   readonly title: string;
-  readonly group: Way['group'];
+  readonly group: Variant['group'];
   /** Bytes held between steps: parameters, state and one batch. */
   readonly held: number;
   /** In a step, everything included. */
@@ -79,13 +79,17 @@ export interface MeasureOptions {
 
 const phases = ['forward', 'backward', 'update'];
 
-/** Runs a workload in one way, from the same seed as every other way. The current device must be `device`. */
-export function measureWay(given: Workload, way: Way, options: MeasureOptions): WayResult {
+/** Runs one variant of a workload, from the same seed as every other variant. The current device must be `device`. */
+export function measureVariant(
+  given: Workload,
+  variant: Variant,
+  options: MeasureOptions,
+): VariantResult {
   const { device, steps, size, batch: samples } = options;
   const { counter } = device.allocator;
   const atFirst = counter.allocated;
   seed(1);
-  const prepared = way.prepare((breaks) => {
+  const prepared = variant.prepare((breaks) => {
     const count = samples === undefined ? {} : { batch: samples };
     return given.build({ device: device.name, size, breaks, ...count });
   });
@@ -118,9 +122,9 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   const whole = wholeStep(prepared, parts);
   const stats = captured?.stats();
   const result = {
-    name: way.name,
-    title: way.title,
-    group: way.group,
+    name: variant.name,
+    title: variant.title,
+    group: variant.group,
     held,
     peakAllocated,
     peakReserved,

@@ -1,12 +1,12 @@
 import { type ReportSection, renderReport } from '../report.ts';
 import { captionOf, curveOf, curveTable } from './curve.ts';
-import type { WayResult } from './measure.ts';
+import type { VariantResult } from './measure.ts';
 import { mib, peakTable, savedTable, subgraphTable, waysTable } from './tables.ts';
 
 export interface ComparisonPage {
   readonly title: string;
   readonly facts: readonly (readonly [name: string, value: string])[];
-  readonly results: readonly WayResult[];
+  readonly results: readonly VariantResult[];
   readonly problems: readonly string[];
   /** Sweeps over memory budgets are shown as a curve, with a slider. */
   readonly hasCurve?: boolean;
@@ -24,7 +24,9 @@ export function renderComparison(page: ComparisonPage): string {
     facts,
     sections: [
       ...groups.map((group) => {
-        const members = results.filter((way) => way.group === group && !swept.includes(way));
+        const members = results.filter(
+          (variant) => variant.group === group && !swept.includes(variant),
+        );
         return section(group, members, baseline, group === 'modes');
       }),
       ...(swept.length > 0 ? [curveSection(swept)] : []),
@@ -34,8 +36,8 @@ export function renderComparison(page: ComparisonPage): string {
 
 function section(
   title: string,
-  results: readonly WayResult[],
-  baseline: WayResult | undefined,
+  results: readonly VariantResult[],
+  baseline: VariantResult | undefined,
   withDetails: boolean,
 ): ReportSection {
   return {
@@ -48,8 +50,8 @@ function section(
   };
 }
 
-function curveSection(swept: readonly WayResult[]): ReportSection {
-  const beside = ({ peakAllocated, held }: WayResult) => peakAllocated - held;
+function curveSection(swept: readonly VariantResult[]): ReportSection {
+  const beside = ({ peakAllocated, held }: VariantResult) => peakAllocated - held;
   const ordered = swept.toSorted((a, b) => beside(b) - beside(a));
   const points = curveOf(swept);
   return {
@@ -61,22 +63,22 @@ function curveSection(swept: readonly WayResult[]): ReportSection {
   };
 }
 
-function detailsOf(way: WayResult) {
-  const { title, peakByLine, saved, subgraphs } = way;
+function detailsOf(variant: VariantResult) {
+  const { title, peakByLine, saved, subgraphs } = variant;
   return [
     {
       title: `${title}: live at the peak, by line`,
-      table: peakTable(way),
+      table: peakTable(variant),
       rows: peakByLine.length,
     },
-    { title: `${title}: saved for backward`, table: savedTable(way), rows: saved.length },
-    { title: `${title}: subgraphs`, table: subgraphTable(way), rows: subgraphs.length },
+    { title: `${title}: saved for backward`, table: savedTable(variant), rows: saved.length },
+    { title: `${title}: subgraphs`, table: subgraphTable(variant), rows: subgraphs.length },
   ].filter(({ rows }) => rows > 0);
 }
 
 function summaryOf(
-  results: readonly WayResult[],
-  baseline: WayResult | undefined,
+  results: readonly VariantResult[],
+  baseline: VariantResult | undefined,
   problems: readonly string[],
 ): string {
   if (problems.length > 0) return `Not as promised: ${problems.join('; ')}.`;

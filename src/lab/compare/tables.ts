@@ -1,5 +1,5 @@
 import type { ReportTable } from '../report.ts';
-import type { WayResult } from './measure.ts';
+import type { VariantResult } from './measure.ts';
 
 const whole = new Intl.NumberFormat('en');
 
@@ -17,10 +17,10 @@ function percent(part: number, all: number): string {
   return all === 0 ? '–' : `${((100 * part) / all).toFixed(0)} %`;
 }
 
-/** One row per way; peaks against those of eager execution with reference counting. */
+/** One row per variant; peaks against those of eager execution with reference counting. */
 export function waysTable(
-  results: readonly WayResult[],
-  baseline: WayResult | undefined,
+  results: readonly VariantResult[],
+  baseline: VariantResult | undefined,
 ): ReportTable {
   return {
     head: [
@@ -44,31 +44,31 @@ export function waysTable(
       'step (ms)',
       'last loss',
     ],
-    rows: results.map((way) => [
-      way.title,
-      mib(way.peakAllocated),
-      ratio(way.peakAllocated, baseline?.peakAllocated ?? null),
-      mib(way.peakReserved),
-      mib(way.freeAtPeak),
-      way.fragmentation.toFixed(2),
-      mib(way.held),
-      mib(way.keptAfterForward),
-      mib(way.predictedPeak),
-      mib(way.lowerBound),
-      ratio(way.predictedPeak, way.lowerBound),
-      `${way.allocations} / ${way.frees}`,
-      String(way.graphs),
-      String(way.graphRuns),
-      String(way.breaks),
-      percent(way.staticKernels, way.staticKernels + way.eagerKernels),
-      way.firstStep.toFixed(0),
-      way.step.toFixed(2),
-      way.losses.length > 0 ? way.losses.at(-1)!.toFixed(6) : '–',
+    rows: results.map((variant) => [
+      variant.title,
+      mib(variant.peakAllocated),
+      ratio(variant.peakAllocated, baseline?.peakAllocated ?? null),
+      mib(variant.peakReserved),
+      mib(variant.freeAtPeak),
+      variant.fragmentation.toFixed(2),
+      mib(variant.held),
+      mib(variant.keptAfterForward),
+      mib(variant.predictedPeak),
+      mib(variant.lowerBound),
+      ratio(variant.predictedPeak, variant.lowerBound),
+      `${variant.allocations} / ${variant.frees}`,
+      String(variant.graphs),
+      String(variant.graphRuns),
+      String(variant.breaks),
+      percent(variant.staticKernels, variant.staticKernels + variant.eagerKernels),
+      variant.firstStep.toFixed(0),
+      variant.step.toFixed(2),
+      variant.losses.length > 0 ? variant.losses.at(-1)!.toFixed(6) : '–',
     ]),
   };
 }
 
-export function peakTable({ peakByLine }: WayResult): ReportTable {
+export function peakTable({ peakByLine }: VariantResult): ReportTable {
   return {
     head: ['asked for at', 'bytes', 'blocks', 'ops'],
     rows: peakByLine.map(({ line, bytes, blocks, ops }) => [
@@ -80,7 +80,7 @@ export function peakTable({ peakByLine }: WayResult): ReportTable {
   };
 }
 
-export function savedTable({ saved }: WayResult): ReportTable {
+export function savedTable({ saved }: VariantResult): ReportTable {
   return {
     head: ['made by', 'bytes', 'values', 'read by'],
     rows: saved.map(({ source, bytes, values, readers }) => [
@@ -92,7 +92,7 @@ export function savedTable({ saved }: WayResult): ReportTable {
   };
 }
 
-export function subgraphTable({ subgraphs }: WayResult): ReportTable {
+export function subgraphTable({ subgraphs }: VariantResult): ReportTable {
   return {
     head: ['subgraph', 'ops', 'forward peak', 'bound', 'backward peak', 'saved', 'outputs', 'then'],
     rows: subgraphs.map((each, i) => [
@@ -124,24 +124,25 @@ export function printTable({ head, rows }: ReportTable): string {
 }
 
 /** What contradicts the promises of static execution; empty when all of them hold. */
-export function problemsOf(results: readonly WayResult[]): string[] {
+export function problemsOf(results: readonly VariantResult[]): string[] {
   const problems: string[] = [];
   const [first] = results;
-  for (const way of results) {
-    if (way.leaked !== 0) problems.push(`${way.title}: ${way.leaked} bytes are left at the end`);
-    if (way.predictedPeak !== null && way.predictedPeak !== way.peakAllocated) {
+  for (const variant of results) {
+    if (variant.leaked !== 0)
+      problems.push(`${variant.title}: ${variant.leaked} bytes are left at the end`);
+    if (variant.predictedPeak !== null && variant.predictedPeak !== variant.peakAllocated) {
       problems.push(
-        `${way.title}: the peak is ${way.peakAllocated} bytes, predicted were ${way.predictedPeak}`,
+        `${variant.title}: the peak is ${variant.peakAllocated} bytes, predicted were ${variant.predictedPeak}`,
       );
     }
-    const at = first ? firstDifference(first.losses, way.losses) : null;
+    const at = first ? firstDifference(first.losses, variant.losses) : null;
     if (at !== null) {
       problems.push(
-        `${way.title}: loss ${at + 1} is ${way.losses[at]}, of ${first!.title} ${first!.losses[at]}`,
+        `${variant.title}: loss ${at + 1} is ${variant.losses[at]}, of ${first!.title} ${first!.losses[at]}`,
       );
     }
     problems.push(
-      ...way.fallbacks.map((why) => `${way.title}: ran as ordinary JavaScript: ${why}`),
+      ...variant.fallbacks.map((why) => `${variant.title}: ran as ordinary JavaScript: ${why}`),
     );
   }
   return problems;

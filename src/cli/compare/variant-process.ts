@@ -4,27 +4,32 @@ import { setDevice } from '../../../runtime/device/current.ts';
 import { init } from '../../../runtime/device/init.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
-import { measureWay, type WayResult } from '../../lab/compare/measure.ts';
-import { ablations, settingWay, type Way, ways } from '../../lab/compare/ways.ts';
+import { measureVariant, type VariantResult } from '../../lab/compare/measure.ts';
+import { ablations, settingVariant, type Variant, variants } from '../../lab/compare/variants.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';
 import { importFile } from '../files/load-function.ts';
-import type { WayAnswer, WayRequest } from './own-process.ts';
+import type { VariantRequest, WayAnswer } from './own-process.ts';
 
-async function measure({ file, device: name, way, ...options }: WayRequest): Promise<WayResult> {
+async function measure({
+  file,
+  device: name,
+  variant,
+  ...options
+}: VariantRequest): Promise<VariantResult> {
   const device = await init(name);
   setDevice(device);
   const workload = workloadOf(file, await importFile(file));
-  return measureWay(workload, wayOf(way), { device, ...options });
+  return measureVariant(workload, variantOf(variant), { device, ...options });
 }
 
-function wayOf(request: WayRequest['way']): Way {
-  if (typeof request !== 'string') return settingWay(request.title, request.options);
-  const way = [...ways, ...ablations].find(({ name }) => name === request);
-  invariant(way !== undefined, `a way named ${request}`);
-  return way;
+function variantOf(request: VariantRequest['variant']): Variant {
+  if (typeof request !== 'string') return settingVariant(request.title, request.options);
+  const variant = [...variants, ...ablations].find(({ name }) => name === request);
+  invariant(variant !== undefined, `a variant named ${request}`);
+  return variant;
 }
 
-async function serve(request: WayRequest): Promise<void> {
+async function serve(request: VariantRequest): Promise<void> {
   let answer: WayAnswer;
   try {
     answer = { kind: 'done', result: await measure(request) };
@@ -40,6 +45,6 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-process.once('message', (request: WayRequest) => serve(request));
+process.once('message', (request: VariantRequest) => serve(request));
 // Nobody waits for the result any more.
 process.once('disconnect', () => process.exit());

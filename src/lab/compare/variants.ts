@@ -16,26 +16,26 @@ export type Build = (breaks: boolean) => BuiltWorkload;
 
 type Run = (...batch: Tensor[]) => Tensor;
 
-/** A workload, set up to be run in one way. */
+/** A workload prepared to run as one variant. */
 export interface Prepared {
   readonly workload: BuiltWorkload;
-  /** A whole step; answers the loss. */
+  /** A whole step; returns the loss. */
   readonly step: Run;
   /** The forward pass alone; null where forward is no call of its own. */
   readonly forward: Run | null;
   readonly captured: Captured | null;
 }
 
-export interface Way {
+export interface Variant {
   /** Names it on the command line. */
   readonly name: string;
   readonly title: string;
-  /** What it shows: the ways to compare, an ablation, or a sweep's setting. */
+  /** What it shows: a mode, an ablation, or a sweep's setting. */
   readonly group: 'modes' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
   readonly prepare: (build: Build) => Prepared;
 }
 
-const refcount: Way = {
+const refcount: Variant = {
   name: 'eager',
   title: 'eager (refcount)',
   group: 'modes',
@@ -46,7 +46,7 @@ const refcount: Way = {
   },
 };
 
-const tidied: Way = {
+const tidied: Variant = {
   name: 'tidy',
   title: 'eager (tidy)',
   group: 'modes',
@@ -57,9 +57,12 @@ const tidied: Way = {
   },
 };
 
-function fullGraph(way: Pick<Way, 'name' | 'title' | 'group'>, choice: MemoryChoice): Way {
+function fullGraph(
+  variant: Pick<Variant, 'name' | 'title' | 'group'>,
+  choice: MemoryChoice,
+): Variant {
   return {
-    ...way,
+    ...variant,
     prepare(build) {
       const workload = build(false);
       const memory = forBytes(choice);
@@ -70,19 +73,20 @@ function fullGraph(way: Pick<Way, 'name' | 'title' | 'group'>, choice: MemoryCho
 }
 
 function subgraphs(
-  way: Pick<Way, 'name' | 'title' | 'group'>,
+  variant: Pick<Variant, 'name' | 'title' | 'group'>,
   breaks: boolean,
   options: ToStaticOptions,
-): Way {
+): Variant {
   return {
-    ...way,
+    ...variant,
     prepare(build) {
       const workload = build(breaks);
       const memory = forBytes(options.memory);
       const captured = new Captured(workload.loss as Captured['fn'], { ...options, memory });
       const call = callOf(captured);
       // A setting may leave parts to run as they are: eager tensors of theirs are given back as usual.
-      const forward: Run = way.group === 'sweep' ? (...batch) => tidy(() => call(...batch)) : call;
+      const forward: Run =
+        variant.group === 'sweep' ? (...batch) => tidy(() => call(...batch)) : call;
       return { workload, step: inPhases(forward, workload), forward, captured };
     },
   };
@@ -111,8 +115,8 @@ function inPhases(forward: Run, { optimizer }: BuiltWorkload): Run {
   };
 }
 
-/** The ways to run one training step. */
-export const ways: readonly Way[] = [
+/** The modes in which a training step can run. */
+export const variants: readonly Variant[] = [
   refcount,
   tidied,
   fullGraph({ name: 'full', title: 'full graph: the whole step', group: 'modes' }, {}),
@@ -121,7 +125,7 @@ export const ways: readonly Way[] = [
 ];
 
 /** Each clean-up of the memory plan switched off alone, and the presets. */
-export const ablations: readonly Way[] = [
+export const ablations: readonly Variant[] = [
   ...memorySwitches.map((name) =>
     fullGraph(
       { name: `full:${name}`, title: `${name} off`, group: 'ablation of the full graph' },
@@ -145,9 +149,9 @@ export const ablations: readonly Way[] = [
 ];
 
 /** One setting of a sweep over the options of `toStatic`: of the whole step for a memory budget, else with forced breaks. */
-export function settingWay(title: string, options: ToStaticOptions): Way {
-  const way = { name: `sweep:${title}`, title, group: 'sweep' } as const;
+export function settingVariant(title: string, options: ToStaticOptions): Variant {
+  const variant = { name: `sweep:${title}`, title, group: 'sweep' } as const;
   const { memory } = options;
   const isBudget = typeof memory === 'object' && memory.budget !== undefined;
-  return isBudget ? fullGraph(way, memory) : subgraphs(way, true, options);
+  return isBudget ? fullGraph(variant, memory) : subgraphs(variant, true, options);
 }
