@@ -13,12 +13,15 @@ export const apart = [
   'test/package/**/*.test.ts',
   'test/plugin/**/*.test.ts',
   'test/threads/**/*.test.ts',
+  'test/device/**/*.test.ts',
   'test/lab/compare.test.ts',
   'test/memory/collected.test.ts',
   'test/opinfo/changing-arguments.test.ts',
   'test/ops/gradients.test.ts',
+  'test/optimize/step-counts.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',
+  'test/training-steps/out-of-memory.test.ts',
 ];
 
 /**
