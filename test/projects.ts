@@ -1,8 +1,8 @@
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 
 /**
- * Files in processes of their own: they change what belongs to a process (threads, devices, module hooks, the
- * inspector, the list of ops), or measure it (its heap, bytes of a device).
+ * Files in processes of their own: they change what belongs to a process (threads, devices, mocked modules, module
+ * hooks, the inspector, the list of ops), or measure it (its heap, bytes of a device).
  */
 export const apart = [
   'test/capture/**/*.test.ts',
@@ -17,11 +17,14 @@ export const apart = [
   'test/lab/compare.test.ts',
   'test/memory/collected.test.ts',
   'test/opinfo/changing-arguments.test.ts',
+  'test/opinfo/misplaced-options.test.ts',
   'test/ops/gradients.test.ts',
   'test/optimize/step-counts.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',
+  'test/trace/policy.test.ts',
   'test/training-steps/out-of-memory.test.ts',
+  'test/vm/machine.test.ts',
 ];
 
 /**

@@ -1,0 +1,29 @@
+/** A test file that mocks modules or globals runs in a process of its own, so that no other file sees the mock. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { apart } from '../projects.ts';
+
+const root = join(import.meta.dirname, '../..');
+const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file}`);
+
+/** A pattern of `apart` is a file's path, or a folder with all its test files. */
+function matches(pattern: string, file: string): boolean {
+  const folder = pattern.replace(/\*\*\/\*\.test\.ts$/, '');
+  return folder === pattern ? file === pattern : file.startsWith(folder);
+}
+
+it('files that mock modules or globals run apart', () => {
+  const mocks = files.filter((file) =>
+    /\bvi\.(?:mock|doMock|stubGlobal|resetModules)\(/.test(readFileSync(join(root, file), 'utf8')),
+  );
+  expect(mocks).not.toEqual([]);
+  expect(mocks.filter((file) => !apart.some((pattern) => matches(pattern, file)))).toEqual([]);
+});
+
+it('every pattern of the files that run apart matches a file', () => {
+  expect(apart.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
+});
