@@ -1,13 +1,21 @@
 import { stack } from '../ops/movement/joining.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
-import { Attributes } from './attributes.ts';
-import { type Host, hostOf, isHost, numberIn, type Operand, tensorOf, type Value } from './host.ts';
-import { missing } from './missing.ts';
-import type { Runner } from './node.ts';
+import { Attributes } from './format/attributes.ts';
+import type { OnnxGraph, OnnxNode } from './format/proto.ts';
+import type { Runner } from './node/node.ts';
+import { missing } from './node/not-imported.ts';
 import { operators } from './operators.ts';
-import type { OnnxGraph, OnnxNode } from './proto.ts';
 import { isSetting, settingOf } from './settings.ts';
-import { type ExternalData, readTensor } from './tensors.ts';
+import {
+  type Host,
+  hostOf,
+  isHost,
+  numberIn,
+  type Operand,
+  tensorOf,
+  type Value,
+} from './values/host.ts';
+import { type ExternalData, readTensor } from './values/tensors.ts';
 
 interface Step {
   readonly run: Runner;

@@ -3,7 +3,7 @@ import { Module } from '../nn/module/module.ts';
 import { buffer, parameter } from '../nn/module/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type CompiledGraph, runGraph } from './graph.ts';
-import { hostOf, type Operand, tensorOf } from './host.ts';
+import { hostOf, type Operand, tensorOf } from './values/host.ts';
 
 /** A weight: its name, where it is among the values of the graph, and whether it is learned. */
 export interface ModelWeight {

@@ -1,4 +1,4 @@
-import type { Operator } from './node.ts';
+import type { Operator } from './node/node.ts';
 import { elementwiseOperators } from './ops/elementwise.ts';
 import { indexingOperators } from './ops/indexing.ts';
 import { normalizationOperators } from './ops/normalization.ts';

@@ -1,4 +1,4 @@
-import { type Host, hostOf, isHost, numbersIn, type Value } from './host.ts';
+import { type Host, hostOf, isHost, numbersIn, type Value } from './values/host.ts';
 
 /**
  * Operands that say how an operator works rather than what it works on: bounds, sizes, axes, flags. Where the file holds

@@ -1,8 +1,8 @@
-import { dataBeside, noExternalData } from '../../runtime/onnx/external-data.ts';
+import type { OnnxGraph, OnnxModel } from '../../runtime/onnx/format/proto.ts';
 import { type CompiledGraph, GraphCompiler } from '../../runtime/onnx/graph.ts';
-import { missing } from '../../runtime/onnx/missing.ts';
 import { type ModelWeight, OnnxModule } from '../../runtime/onnx/model.ts';
-import type { OnnxGraph, OnnxModel } from '../../runtime/onnx/proto.ts';
+import { missing } from '../../runtime/onnx/node/not-imported.ts';
+import { dataBeside, noExternalData } from '../../runtime/onnx/values/external-data.ts';
 import { readBytes } from '../../runtime/save/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { badWeights } from '../../runtime/weights/bad-file.ts';

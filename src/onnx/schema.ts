@@ -13,7 +13,7 @@ import type {
   OnnxValueInfo,
   OpsetId,
   StringPair,
-} from '../../runtime/onnx/proto.ts';
+} from '../../runtime/onnx/format/proto.ts';
 import { many, one, type Schema } from '../protobuf/message.ts';
 
 const stringPair: Schema<StringPair> = { key: one(1, 'string'), value: one(2, 'string') };

@@ -169,7 +169,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/trace-log',
   ],
   ['runtime/device/gpu', 'runtime/device/gpu/codegen'],
-  ['runtime/onnx', 'runtime/onnx/ops'],
   [
     'src/3-trace/autograd',
     'src/3-trace/control-flow',
@@ -185,8 +184,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'src/3-trace/values',
     'src/3-trace/values/objects',
   ],
-  ['src/export/onnx', 'src/export/onnx/ops'],
-  ['src/export/stablehlo', 'src/export/stablehlo/ops'],
 ];
 
 /** The file itself at the root of `src` or `runtime`: the public surface is above, the pipeline below. */

@@ -1,7 +1,7 @@
 /** Branches, loops, open sizes and weights outside of the model, in onnxruntime. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { OnnxModel } from '../../runtime/onnx/proto.ts';
+import type { OnnxModel } from '../../runtime/onnx/format/proto.ts';
 import { exportOnnx } from '../../src/export/index.ts';
 import {
   nn,

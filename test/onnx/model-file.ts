@@ -7,7 +7,7 @@ import {
   type OnnxGraph,
   type OnnxNode,
   type OnnxTensor,
-} from '../../runtime/onnx/proto.ts';
+} from '../../runtime/onnx/format/proto.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
 import { encodeMessage } from '../../src/protobuf/message.ts';
 

@@ -1,7 +1,7 @@
 /** Settings that a model has as tensors are known when it is compiled, whatever their type. */
 
 import { describe, expect, it } from 'vitest';
-import type { OnnxTensor } from '../../runtime/onnx/proto.ts';
+import type { OnnxTensor } from '../../runtime/onnx/format/proto.ts';
 import { noGrad, randn, seed, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { importOnnx } from '../../src/onnx/index.ts';
 import { constant, graph, modelFile, node, numbers } from './model-file.ts';

@@ -1,6 +1,6 @@
 /** A network built like Silero VAD: one for each rate behind an `If`, each with branches on shapes and an LSTM. */
 
-import type { OnnxNode } from '../../runtime/onnx/proto.ts';
+import type { OnnxNode } from '../../runtime/onnx/format/proto.ts';
 import { constant, graph, modelFile, node, numbers } from './model-file.ts';
 
 const [hidden, bands, window] = [128, 5, 64];

@@ -1,10 +1,10 @@
 /** An engine with the interface of onnxruntime-node's addon that runs models by our own importer. */
 
 import { noGrad, type Tensor, tensor, tidy } from '../../runtime/index.ts';
-import { noExternalData } from '../../runtime/onnx/external-data.ts';
+import type { OnnxGraph } from '../../runtime/onnx/format/proto.ts';
 import { type CompiledGraph, GraphCompiler, runGraph } from '../../runtime/onnx/graph.ts';
-import { tensorOf } from '../../runtime/onnx/host.ts';
-import type { OnnxGraph } from '../../runtime/onnx/proto.ts';
+import { noExternalData } from '../../runtime/onnx/values/external-data.ts';
+import { tensorOf } from '../../runtime/onnx/values/host.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
 import type { OrtPackage, OrtSession, OrtTensor } from '../../src/onnxruntime/load-package.ts';

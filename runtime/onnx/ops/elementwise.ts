@@ -1,6 +1,8 @@
 import { where } from '../../ops/pointwise/comparison.ts';
 import type { DType } from '../../tensor/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import type { NodeFacts, Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
 import {
   broadcastHosts,
   hostOf,
@@ -9,10 +11,8 @@ import {
   type Operand,
   tensorOf,
   type Value,
-} from '../host.ts';
-import { missing } from '../missing.ts';
-import type { NodeFacts, Operator } from '../node.ts';
-import { dtypeOf } from '../tensors.ts';
+} from '../values/host.ts';
+import { dtypeOf } from '../values/tensors.ts';
 
 const unary =
   (fn: (x: Tensor) => Tensor): Operator =>

@@ -4,10 +4,10 @@ import { oneHot } from '../../ops/indexing/embedding.ts';
 import { gather, scatter } from '../../ops/indexing/gather.ts';
 import { where } from '../../ops/pointwise/comparison.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { fromStart } from '../axes.ts';
-import { hostOf, isHost, numberIn, tensorOf, type Value } from '../host.ts';
-import { missing } from '../missing.ts';
-import type { Operator } from '../node.ts';
+import { fromStart } from '../node/axes.ts';
+import type { Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
+import { hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
 
 /** Places counted from the start. */
 const places = (indices: Tensor, size: number): Tensor =>

@@ -1,10 +1,10 @@
 import { logSoftmax, softmax } from '../../ops/loss/loss.ts';
 import { batchNorm, groupNorm, instanceNorm, layerNorm } from '../../ops/normalization/norms.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { fromStart } from '../axes.ts';
-import { tensorOf, type Value } from '../host.ts';
-import { missing } from '../missing.ts';
-import type { Operator } from '../node.ts';
+import { fromStart } from '../node/axes.ts';
+import type { Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
+import { tensorOf, type Value } from '../values/host.ts';
 
 const along =
   (fn: (x: Tensor, dim: number) => Tensor): Operator =>

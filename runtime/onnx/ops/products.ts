@@ -5,10 +5,10 @@ import { pad } from '../../ops/movement/padding.ts';
 import { einsum } from '../../ops/products/einsum.ts';
 import { matmul } from '../../ops/products/matmul.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import type { Attributes } from '../attributes.ts';
-import { tensorOf } from '../host.ts';
-import { missing } from '../missing.ts';
-import type { NodeFacts, Operator } from '../node.ts';
+import type { Attributes } from '../format/attributes.ts';
+import type { NodeFacts, Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
+import { tensorOf } from '../values/host.ts';
 
 type Pair = readonly [number, number];
 

@@ -1,8 +1,8 @@
 import { stack } from '../../ops/movement/joining.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { type Operand, tensorOf, type Value } from '../host.ts';
-import { missing } from '../missing.ts';
-import type { NodeFacts, Operator } from '../node.ts';
+import type { NodeFacts, Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
+import { type Operand, tensorOf, type Value } from '../values/host.ts';
 
 /** One direction's weights: [gates · hidden, input], [gates · hidden, hidden], and both biases or null. */
 interface Weights {

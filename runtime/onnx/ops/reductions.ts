@@ -1,7 +1,7 @@
 import type { Tensor } from '../../tensor/tensor.ts';
-import { axesOf, fromStart } from '../axes.ts';
-import { hostOf, isHost, numberIn, tensorOf, type Value } from '../host.ts';
-import type { Operator } from '../node.ts';
+import { axesOf, fromStart } from '../node/axes.ts';
+import type { Operator } from '../node/node.ts';
+import { hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
 
 type Reduce = (x: Tensor, dims: readonly number[], keepDim: boolean) => Tensor;
 

@@ -4,8 +4,9 @@ import { cat } from '../../ops/movement/joining.ts';
 import { pad } from '../../ops/movement/padding.ts';
 import { arange } from '../../ops/movement/ranges.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { axesOf, fromStart } from '../axes.ts';
-import { noExternalData } from '../external-data.ts';
+import { axesOf, fromStart } from '../node/axes.ts';
+import type { Operator } from '../node/node.ts';
+import { noExternalData } from '../values/external-data.ts';
 import {
   broadcastHosts,
   countOf,
@@ -18,9 +19,8 @@ import {
   rearranged,
   tensorOf,
   type Value,
-} from '../host.ts';
-import type { Operator } from '../node.ts';
-import { readTensor } from '../tensors.ts';
+} from '../values/host.ts';
+import { readTensor } from '../values/tensors.ts';
 
 const shapeOf = (value: Value): readonly number[] => value.shape;
 

@@ -2,10 +2,10 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import type { PortableProgram } from '../lowering/portable-program.ts';
 import type { SymbolicSizes } from '../lowering/symbolic-sizes.ts';
 import type { Element, Engine, OpCall } from '../lowering/target.ts';
-import type { Dim, Dims } from './dims.ts';
-import { Emitter, type SizeReader, type Value } from './emitter.ts';
+import type { Dim, Dims } from './emit/dims.ts';
+import { Emitter, type SizeReader, type Value } from './emit/emitter.ts';
+import type { OnnxAttr } from './emit/op-mapping.ts';
 import { emitOp } from './mapping.ts';
-import type { OnnxAttr } from './op-mapping.ts';
 import { writtenThrough } from './ops/writes.ts';
 
 /** Programs as nodes of ONNX; sizes may be those of a call. */

@@ -4,7 +4,7 @@ import {
   type OnnxModel,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../../runtime/onnx/proto.ts';
+} from '../../../runtime/onnx/format/proto.ts';
 import type { Place } from '../../../runtime/save/place.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { bytesOf } from '../../../runtime/weights/writer.ts';
@@ -17,11 +17,11 @@ import {
   lowerEntry,
 } from '../lowering/entry-lowering.ts';
 import { nameOfPlace, type PortableProgram } from '../lowering/portable-program.ts';
-import { constantBytes } from './constant-bytes.ts';
-import type { Dim } from './dims.ts';
-import type { Value } from './emitter.ts';
+import { constantBytes } from './emit/constant-bytes.ts';
+import type { Dim } from './emit/dims.ts';
+import type { Value } from './emit/emitter.ts';
+import { emptyTensor, graphOf, valueInfo } from './emit/graph.ts';
 import { OnnxEngine } from './engine.ts';
-import { emptyTensor, graphOf, valueInfo } from './graph.ts';
 import { liveNodes } from './live-nodes.ts';
 
 /** The version of the operators, and the first one of the file format that has it. */

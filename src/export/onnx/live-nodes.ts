@@ -1,4 +1,4 @@
-import type { OnnxNode } from '../../../runtime/onnx/proto.ts';
+import type { OnnxNode } from '../../../runtime/onnx/format/proto.ts';
 
 /** The nodes that results depend on, in their order; outputs that nothing reads have no name. */
 export function liveNodes(nodes: readonly OnnxNode[], results: readonly string[]): OnnxNode[] {

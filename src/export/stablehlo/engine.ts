@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Engine, OpCall } from '../lowering/target.ts';
-import { Emitter, typeOf, type Value } from './emitter.ts';
+import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
 import { placesOf, writtenFlat } from './ops/movement.ts';
 

@@ -1,6 +1,6 @@
 import { lowerEntry } from '../lowering/entry-lowering.ts';
 import type { PortableProgram } from '../lowering/portable-program.ts';
-import { typeOf, type Value } from './emitter.ts';
+import { typeOf, type Value } from './emit/emitter.ts';
 import { StableHloEngine } from './engine.ts';
 
 /** One argument of `@main`. */

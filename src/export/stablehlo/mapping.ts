@@ -1,8 +1,8 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
 import { emitPointwise } from '../lowering/expression.ts';
-import type { Value } from './emitter.ts';
-import { numberAttr, type OpCall, type OpMapping } from './op-mapping.ts';
+import type { Value } from './emit/emitter.ts';
+import { numberAttr, type OpCall, type OpMapping } from './emit/op-mapping.ts';
 import { gatheringOps } from './ops/gathering.ts';
 import { movementOps } from './ops/movement.ts';
 import { poolingOps } from './ops/pooling.ts';

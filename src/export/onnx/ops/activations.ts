@@ -1,5 +1,5 @@
-import type { Value } from '../emitter.ts';
-import { numberAttr, type OpCall } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import { numberAttr, type OpCall } from '../emit/op-mapping.ts';
 
 type Activation = (call: OpCall) => Value;
 

@@ -1,6 +1,6 @@
-import { type Dims, sizeOfDims } from '../dims.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import { fixedAttr, type OpCall, type OpMapping } from '../op-mapping.ts';
+import { type Dims, sizeOfDims } from '../emit/dims.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import { fixedAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 

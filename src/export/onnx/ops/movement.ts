@@ -2,8 +2,8 @@ import type { Attrs } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
-import { addDims, fixedDims, isFixed, multiplyDims, subtractDims } from '../dims.ts';
-import type { Value } from '../emitter.ts';
+import { addDims, fixedDims, isFixed, multiplyDims, subtractDims } from '../emit/dims.ts';
+import type { Value } from '../emit/emitter.ts';
 import {
   dimAttr,
   fixedAttr,
@@ -12,7 +12,7 @@ import {
   numberAttr,
   type OpCall,
   type OpMapping,
-} from '../op-mapping.ts';
+} from '../emit/op-mapping.ts';
 import { gatherFlat, writtenFlat } from './gathering.ts';
 
 const same: OpMapping = ({ inputs }) => inputs[0]!;

@@ -1,5 +1,5 @@
-import type { Value } from '../emitter.ts';
-import { fixedAttr, type OpMapping } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import { fixedAttr, type OpMapping } from '../emit/op-mapping.ts';
 
 /** The largest or smallest entries of a dimension in order, with their places. */
 const ordered: OpMapping = (call) => {

@@ -1,6 +1,6 @@
-import { multiplyDims } from '../dims.ts';
-import type { Value } from '../emitter.ts';
-import { fixedList, type OpMapping } from '../op-mapping.ts';
+import { multiplyDims } from '../emit/dims.ts';
+import type { Value } from '../emit/emitter.ts';
+import { fixedList, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Values and places in the plane of the largest entry of each window. */
 const maxPool2d: OpMapping = (call) => {

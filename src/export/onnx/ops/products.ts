@@ -1,7 +1,13 @@
 import { wideElement } from '../../lowering/target.ts';
-import { type Dims, multiplyDims } from '../dims.ts';
-import type { Value } from '../emitter.ts';
-import { fixedAttr, fixedList, fixedShape, type OpCall, type OpMapping } from '../op-mapping.ts';
+import { type Dims, multiplyDims } from '../emit/dims.ts';
+import type { Value } from '../emit/emitter.ts';
+import {
+  fixedAttr,
+  fixedList,
+  fixedShape,
+  type OpCall,
+  type OpMapping,
+} from '../emit/op-mapping.ts';
 
 /** Halves are multiplied in float32 and rounded once. */
 function product({ to }: OpCall, a: Value, b: Value, shape: Dims): Value {

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../../runtime/errors/errors.ts';
-import { sizeOfDims } from '../dims.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import { numberAttr, type OpCall, type OpMapping } from '../op-mapping.ts';
+import { sizeOfDims } from '../emit/dims.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import { numberAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Philox4x32-10 as in `runtime/random/philox.ts`: the same numbers of the same stream. */
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;

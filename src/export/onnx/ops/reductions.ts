@@ -1,6 +1,6 @@
 import { elementOf, isFloat, wideElement } from '../../lowering/target.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import { fixedAttr, fixedList, type OpMapping } from '../op-mapping.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import { fixedAttr, fixedList, type OpMapping } from '../emit/op-mapping.ts';
 
 function reduction(name: 'Sum' | 'Prod' | 'Max' | 'Min'): OpMapping {
   return (call) => {

@@ -1,6 +1,6 @@
 import { wideElement } from '../../lowering/target.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import type { OpMapping } from '../op-mapping.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpMapping } from '../emit/op-mapping.ts';
 
 /** In float32 where the operand is a half. */
 function widely(body: (to: Emitter, ...inputs: Value[]) => Value): OpMapping {

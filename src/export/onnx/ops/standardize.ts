@@ -1,7 +1,13 @@
 import { wideElement } from '../../lowering/target.ts';
-import { type Dims, sizeOfDims } from '../dims.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import { fixedList, numberAttr, type OpCall, type OpMapping, sizesAttr } from '../op-mapping.ts';
+import { type Dims, sizeOfDims } from '../emit/dims.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import {
+  fixedList,
+  numberAttr,
+  type OpCall,
+  type OpMapping,
+  sizesAttr,
+} from '../emit/op-mapping.ts';
 
 /** How a tensor falls into groups; see `runtime/ops/normalization/standardize.ts`. */
 interface Groups {

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../../../runtime/errors/errors.ts';
-import type { Value } from '../emitter.ts';
-import { fixedList, type OpCall } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import { fixedList, type OpCall } from '../emit/op-mapping.ts';
 import { writtenFlat } from './gathering.ts';
 import { viewPlaces } from './movement.ts';
 

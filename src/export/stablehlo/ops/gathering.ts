@@ -1,6 +1,6 @@
 import { sizeOf } from '../../../../runtime/tensor/shape.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import type { OpCall, OpMapping } from '../op-mapping.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
 
 const array = (numbers: readonly number[]) =>
   numbers.length > 0 ? `array<i64: ${numbers.join(', ')}>` : 'array<i64>';

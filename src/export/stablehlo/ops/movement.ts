@@ -1,7 +1,13 @@
 import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
-import type { Value } from '../emitter.ts';
-import { fixedAttr, numberAttr, type OpCall, type OpMapping, sizesAttr } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import {
+  fixedAttr,
+  numberAttr,
+  type OpCall,
+  type OpMapping,
+  sizesAttr,
+} from '../emit/op-mapping.ts';
 import { gatherFlat, scatterInto } from './gathering.ts';
 
 const toShape: OpMapping = ({ to, inputs, outputs }) => to.reshape(inputs[0]!, outputs[0]!.shape);

@@ -1,5 +1,5 @@
-import type { Value } from '../emitter.ts';
-import { type OpMapping, sizesAttr } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import { type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
 import { gatherFrom, scatterInto } from './gathering.ts';
 
 /** Values and places in the plane, of the first largest entry of each window; NaN is the largest. */

@@ -1,6 +1,6 @@
 import { wideElement } from '../../lowering/target.ts';
-import type { Value } from '../emitter.ts';
-import { type OpCall, type OpMapping, sizesAttr } from '../op-mapping.ts';
+import type { Value } from '../emit/emitter.ts';
+import { type OpCall, type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
 
 /** Halves are multiplied in float32 and rounded once. */
 function product({ to }: OpCall, a: Value, b: Value, shape: readonly number[]): Value {

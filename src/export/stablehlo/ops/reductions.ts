@@ -1,6 +1,6 @@
 import { isFloat, wideElement } from '../../lowering/target.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import type { OpMapping } from '../op-mapping.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpMapping } from '../emit/op-mapping.ts';
 
 const lowest = (element: Value['element']) =>
   isFloat(element) ? Number.NEGATIVE_INFINITY : element === 'i32' ? -(2 ** 31) : 0;

@@ -1,6 +1,6 @@
 import { wideElement } from '../../lowering/target.ts';
-import type { Emitter, Value } from '../emitter.ts';
-import type { OpCall, OpMapping } from '../op-mapping.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
 import { rowwise } from './reductions.ts';
 
 /** In float32 where the operand is a half. */

@@ -1,4 +1,4 @@
-import { badWeights } from '../weights/bad-file.ts';
+import { badWeights } from '../../weights/bad-file.ts';
 import { attributeType, type OnnxAttribute, type OnnxGraph, type OnnxTensor } from './proto.ts';
 
 type AttributeValue =

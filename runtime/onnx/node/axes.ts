@@ -1,4 +1,4 @@
-import { numbersIn, type Operand } from './host.ts';
+import { numbersIn, type Operand } from '../values/host.ts';
 import type { NodeFacts } from './node.ts';
 
 /** A dimension counted from the end where it is negative. */

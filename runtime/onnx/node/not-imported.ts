@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 
 /** For an operator, or a setting of one, that is not imported. */
 export function missing(given: string): ArgumentError {

@@ -1,12 +1,12 @@
-import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../runtime/onnx/proto.ts';
-import { scalarCall } from '../lowering/scalars.ts';
+import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../../runtime/onnx/format/proto.ts';
+import { scalarCall } from '../../lowering/scalars.ts';
 import type {
   ArithmeticTarget,
   BinaryName,
   Direction,
   Element,
   UnaryName,
-} from '../lowering/target.ts';
+} from '../../lowering/target.ts';
 import { constantBytes } from './constant-bytes.ts';
 import { broadcastDims, type Dim, type Dims, fixedDims, isFixed, sameDims } from './dims.ts';
 import { attributeOf, emptyTensor, graphOf, type NodeAttribute, valueInfo } from './graph.ts';

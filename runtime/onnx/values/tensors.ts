@@ -1,10 +1,10 @@
-import { tensor } from '../tensor/create.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { storedNumbers } from '../tensor/stored-numbers.ts';
-import type { Tensor } from '../tensor/tensor.ts';
-import { badWeights, shown } from '../weights/bad-file.ts';
+import { tensor } from '../../tensor/create.ts';
+import type { DType } from '../../tensor/dtype.ts';
+import { storedNumbers } from '../../tensor/stored-numbers.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { badWeights, shown } from '../../weights/bad-file.ts';
+import { dataType, externalLocation, type OnnxTensor } from '../format/proto.ts';
 import { hostOf, type Value } from './host.ts';
-import { dataType, externalLocation, type OnnxTensor } from './proto.ts';
 
 type Read = (view: DataView, at: number) => number;
 

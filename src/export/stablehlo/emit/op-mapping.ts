@@ -1,6 +1,6 @@
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import type { Element, OpCall as LoweredCall } from '../lowering/target.ts';
+import { ArgumentError } from '../../../../runtime/errors/errors.ts';
+import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
+import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
 import type { Emitter, Value } from './emitter.ts';
 
 /** One op of a program on its way to StableHLO. */

@@ -6,8 +6,8 @@ import {
   type OnnxNode,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../../runtime/onnx/proto.ts';
-import type { Element } from '../lowering/target.ts';
+} from '../../../../runtime/onnx/format/proto.ts';
+import type { Element } from '../../lowering/target.ts';
 import { type Dims, isFixed } from './dims.ts';
 
 export const dataTypeOf: { readonly [E in Element]: number } = {

@@ -1,5 +1,5 @@
-import type { Attributes } from './attributes.ts';
-import type { Operand, Value } from './host.ts';
+import type { Attributes } from '../format/attributes.ts';
+import type { Operand, Value } from '../values/host.ts';
 
 /** What an operator knows of its node besides the operands. */
 export interface NodeFacts {

@@ -1,11 +1,11 @@
-import { type Shape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { type Shape, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import type {
   ArithmeticTarget,
   BinaryName,
   Direction,
   Element,
   UnaryName,
-} from '../lowering/target.ts';
+} from '../../lowering/target.ts';
 
 /** A value of the text, with its type. */
 export interface Value {

@@ -1,5 +1,5 @@
-import { storedNumbers } from '../../../runtime/tensor/stored-numbers.ts';
-import type { Element } from '../lowering/target.ts';
+import { storedNumbers } from '../../../../runtime/tensor/stored-numbers.ts';
+import type { Element } from '../../lowering/target.ts';
 
 const stored = {
   i1: 'bool',

@@ -1,4 +1,4 @@
-import type { SizeExpr } from '../../../runtime/save/size-expr.ts';
+import type { SizeExpr } from '../../../../runtime/save/size-expr.ts';
 
 /** A size of a tensor: a number, or an expression of the sizes of a call. */
 export type Dim = SizeExpr;

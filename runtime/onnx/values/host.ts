@@ -1,6 +1,6 @@
-import { tensor } from '../tensor/create.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { Tensor } from '../tensor/tensor.ts';
+import { tensor } from '../../tensor/create.ts';
+import type { DType } from '../../tensor/dtype.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 
 /**
  * Integers that a model computes beside its tensors: sizes, places, axes. They are numbers of the host, so a compiled

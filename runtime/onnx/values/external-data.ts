@@ -1,4 +1,4 @@
-import { badWeights, shown } from '../weights/bad-file.ts';
+import { badWeights, shown } from '../../weights/bad-file.ts';
 import type { ExternalData } from './tensors.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { AttrValue } from '../../../runtime/ops/core/define-op.ts';
-import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import type { SizeAttr } from '../lowering/symbolic-sizes.ts';
-import type { Element, OpCall as LoweredCall } from '../lowering/target.ts';
+import { ArgumentError } from '../../../../runtime/errors/errors.ts';
+import type { AttrValue } from '../../../../runtime/ops/core/define-op.ts';
+import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
+import type { SizeAttr } from '../../lowering/symbolic-sizes.ts';
+import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
 import { type Dim, type Dims, fixedDims, isFixed } from './dims.ts';
 import type { Emitter, Value } from './emitter.ts';
 
