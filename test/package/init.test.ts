@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installed } from './installed.ts';
 
@@ -29,7 +37,8 @@ function made(name: string, ...options: readonly string[]): string {
   ) as Record<string, Record<string, string>>;
   expect(Object.keys(dependencies!)).toEqual(['tostatic']);
   for (const each of Object.keys(devDependencies!)) {
-    const place = join(project, 'node_modules', each);
+    const place = join(home, 'node_modules', each);
+    mkdirSync(dirname(place), { recursive: true });
     if (!existsSync(place)) symlinkSync(join(ours, each), place);
   }
   return folder;
