@@ -1,6 +1,7 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
-import { OwnMap } from '../../vm/language/primordials.ts';
+import type { VariablePlace } from '../../vm/bytecode/frame.ts';
+import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 import { ObjectsMet } from '../inputs/objects-met.ts';
 import type { Journal } from '../state/journal.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
@@ -76,8 +77,8 @@ export class EffectLog {
   readonly #journal: Journal;
   /** Number of changes so far; those that are taken back count, too. */
   changes = 0;
-  /** Whether any variable around a function was assigned: module namespaces show them as properties. */
-  hasVariables = false;
+  /** The variables around functions that were assigned: module namespaces show them as properties. */
+  readonly variables = new OwnSet<VariablePlace>();
   /** In the order of the user's code. */
   readonly collectionChanges: CollectionChange[] = [];
   /** Which objects a later call must not confuse. */

@@ -236,12 +236,8 @@ function readOuterProperty(
   if (special) return special;
   const written = t.effects.written(object, source, key);
   if (written) return present(written) ?? readDeleted(t, base, source, key);
-  if (t.effects.hasVariables && isModuleNamespace(object)) {
-    throw new GraphBreak(
-      'variable-write',
-      `${String(key)} of a module is read after an assignment`,
-    );
-  }
+  const assigned = assignedExport(t, object, key);
+  if (assigned) return assigned;
   if (isProxy(object)) throw new GraphBreak('getter', `reading ${String(key)} of a Proxy`);
   const accessor = accessorOf(object, key);
   if (accessor) return callGetter(t, base, base, key, accessor);
@@ -249,6 +245,16 @@ function readOuterProperty(
   const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
   if (typeof value === 'function') noteFunctionRead(key, value);
   return t.read({ kind: 'property', base: source, key }, value, isChangingRate(object, key));
+}
+
+/** What the trace assigned to the variable that a module exports as `key`. */
+function assignedExport(t: Tracer, object: object, key: string | symbol): Variable | undefined {
+  if (t.effects.variables.size === 0 || !isModuleNamespace(object)) return undefined;
+  const read = (): unknown => Reflect.get(object, key);
+  const place = [...t.effects.variables].find((variable) => variable.isReadBy?.(read));
+  if (!place) return undefined;
+  const source = { kind: 'held', value: place.object, name: String(key) } as const;
+  return t.effects.written(place.object, source, place.key);
 }
 
 /** Elements of `arguments` that are parameters of sloppy code: the variables are places of their own. */

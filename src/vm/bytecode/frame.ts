@@ -40,6 +40,8 @@ export interface Scope {
 export interface VariablePlace {
   readonly object: object;
   readonly key: string;
+  /** Whether a read shows this variable; absent where only the scope's own names do. */
+  isReadBy?(read: () => unknown): boolean;
 }
 
 /** Access to `#name` of an object, with the rights of the captured function. */

@@ -165,7 +165,45 @@ describe('variables of other modules', () => {
       expect(numbers(assign(x))).toEqual([12, 18]);
       expect(numbers(assign(x))).toEqual([14, 21]);
       expect(numbers(module['assign']!(x))).toEqual([16, 24]);
-      expect(assign.stats().fallbacks).toEqual([]);
+      expect(assign.stats()).toMatchObject({ fallbacks: [], breaks: {} });
+    });
+
+    it(`are what namespaces show after an assignment ${marked ? 'through markers' : 'through the inspector'}`, async () => {
+      const home = mkdtempSync(join(folder, 'case-'));
+      const through = `export { scale as rate } from './shared.mjs'; export let other = 7;
+        export const setOther = (value) => { other = value };`;
+      const reader = `import { setScale } from './shared.mjs';
+        import * as through from './through.mjs';
+        let own = 1;
+        export const step = (x) => {
+          let local = 0;
+          const count = () => { local++; own++; };
+          const before = through.rate;
+          count();
+          if (x.sum().itemSync() > 3) setScale(through.rate + 1);
+          return x.mul(through.rate).add(before).sub(through.other).add(own + local);
+        };`;
+      for (const [name, text] of Object.entries({ shared, through, reader })) {
+        const file = join(home, `${name}.mjs`);
+        writeFileSync(file, marked ? instrument(text, file) : text);
+      }
+      let loads = 0;
+      const run = async (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor) => {
+        const url = `${pathToFileURL(join(home, 'reader.mjs')).href}?${loads++}`;
+        const { step } = await load(url);
+        const other = await load(pathToFileURL(join(home, 'shared.mjs')).href);
+        other['setScale']!(2);
+        const fn = wrap(step as (x: Tensor) => Tensor);
+        return [
+          [1, 2],
+          [3, 4],
+          [0, 1],
+          [5, 6],
+        ].map((x) => [...fn(tensor(x)).dataSync()]);
+      };
+      const eagerly = await run((fn) => fn);
+      expect(await run((fn) => toStatic(fn))).toEqual(eagerly);
+      expect(await run((fn) => toStatic(fn, { fullGraph: true }))).toEqual(eagerly);
     });
   }
 });

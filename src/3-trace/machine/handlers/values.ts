@@ -101,7 +101,7 @@ export const valueHandlers: Handlers<
     if (!place) throw new GraphBreak('variable-write', `${name} is assigned`);
     const { object, key } = place;
     expectNonePassed(t);
-    t.effects.hasVariables = true;
+    t.effects.variables.add(place);
     t.effects.write(object, { kind: 'held', value: object, name }, key, get(frame, src));
   },
   typeofFree: (t, frame, { dst, name }) => {
@@ -160,7 +160,7 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   if (isGetterGlobal(name)) throw new GraphBreak('getter', `reading ${name}`);
   const around = variableAround(t, frame.closure, name);
   if (around) {
-    if (t.effects.hasVariables) expectNonePassed(t);
+    if (t.effects.variables.size > 0) expectNonePassed(t);
     return readAround(t, frame, around, name);
   }
   const constant = scope.isConstant(name);
