@@ -18,21 +18,18 @@ import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import { expectKnown } from './autograd/hooks.ts';
-import {
-  type ControlLimits,
-  type ControlPolicy,
-  GraphControl,
-} from './control-flow/graph-control.ts';
-import { LoopPlans, RestartTrace } from './control-flow/loops/loop-plans.ts';
-import { finishedRegion } from './control-flow/region-builder.ts';
+import { RelativeStream } from './control-flow/numbers/random-stream.ts';
+import { LoopPlans, RestartTrace } from './control-flow/plans/loop-plans.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
-import { effectRecipes } from './heap/effect-recipes.ts';
-import { Reconstruction } from './heap/reconstruct.ts';
 import { disposedInputs, distinctInputs } from './inputs/distinct-inputs.ts';
-import { resizedOf } from './inputs/resize.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import { execute, executionOf } from './machine/execute.ts';
+import { effectRecipes } from './recipes/effect-recipes.ts';
+import { Reconstruction } from './recipes/reconstruct.ts';
+import { resizedOf } from './resize.ts';
+import { type ControlLimits, type ControlPolicy, GraphControl } from './state/graph-control.ts';
+import { finishedRegion } from './state/region-builder.ts';
 import { RejectedEagerly } from './state/rejected-eagerly.ts';
 import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
@@ -125,7 +122,8 @@ function traceOnce(
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
   const control = new GraphControl(controlPolicy, plans, options);
   const { traceLimit = Number.POSITIVE_INFINITY } = options;
-  const given = { numbersAreVolatile, history, control, traceLimit };
+  const randomStream = (tracer: Tracer) => new RelativeStream(tracer);
+  const given = { numbersAreVolatile, history, control, traceLimit, randomStream };
   const tracer = new Tracer(entryFrames, codeOf, given);
   tracer.execution = executionOf(tracer, {
     appendControl: (op, inputs, programs) => appendRegions(tracer, regions, op, inputs, programs),

@@ -169,21 +169,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/trace-log',
   ],
   ['runtime/device/gpu', 'runtime/device/gpu/codegen'],
-  [
-    'src/3-trace/autograd',
-    'src/3-trace/control-flow',
-    'src/3-trace/control-flow/lists',
-    'src/3-trace/control-flow/loops',
-    'src/3-trace/control-flow/merge',
-    'src/3-trace/control-flow/numbers',
-    'src/3-trace/control-flow/places',
-    'src/3-trace/dynamic-shapes',
-    'src/3-trace/heap',
-    'src/3-trace/inputs',
-    'src/3-trace/state',
-    'src/3-trace/values',
-    'src/3-trace/values/objects',
-  ],
 ];
 
 /** The file itself at the root of `src` or `runtime`: the public surface is above, the pipeline below. */

@@ -1,7 +1,7 @@
 /** How many instructions and paths are traced: counts that grow with the code, and an error where they would multiply. */
 
 import { describe, expect, it, vi } from 'vitest';
-import { PathLimit } from '../../src/3-trace/control-flow/path-limit.ts';
+import { PathLimit } from '../../src/3-trace/state/path-limit.ts';
 import { Tracer } from '../../src/3-trace/state/tracer.ts';
 import {
   FullGraphError,

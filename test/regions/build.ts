@@ -5,7 +5,7 @@ import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
-import { capturedByAny, RegionBuilder } from '../../src/3-trace/control-flow/region-builder.ts';
+import { capturedByAny, RegionBuilder } from '../../src/3-trace/state/region-builder.ts';
 import type { Surroundings } from '../../src/3-trace/state/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';
 import { normalize } from '../../src/5-optimize/cleanup/normalize.ts';

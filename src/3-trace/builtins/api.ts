@@ -22,30 +22,30 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
-import { rowsAt } from '../control-flow/numbers/rows-at.ts';
 import {
   decidesShape,
   integersCompared,
   scalarOperands,
   scaledWrite,
 } from '../control-flow/numbers/scalar-arguments.ts';
-import { tensorOfScalars } from '../control-flow/numbers/tensor-of-scalars.ts';
-import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
-import { prototypeOf } from '../heap/made-objects.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
+import { callDynamically } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
-import { plainEntries } from '../values/objects/property-keys.ts';
+import { plainEntries } from '../values/property-keys.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   isPrimitive,
   known,
   newArray,
+  prototypeOf,
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { callLayout, layoutMethods } from './layout-calls.ts';
+import { rowsAt } from './rows-at.ts';
+import { tensorOfScalars } from './tensor-of-scalars.ts';
 
 type Callable = (...args: never[]) => unknown;
 

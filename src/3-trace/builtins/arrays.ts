@@ -4,7 +4,6 @@ import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
-import { appendGrown, grownElement } from '../control-flow/lists/lists.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf, isNullish, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -23,15 +22,16 @@ import {
 } from '../values/arrays.ts';
 import { sameValueZero, strictlyEqual } from '../values/equality.ts';
 import { expand, iteratorOver } from '../values/iterators.ts';
+import { appendGrown, grownElement } from '../values/lists.ts';
 import { makesArrays } from '../values/makes-arrays.ts';
+import { readProperty, readSymbol } from '../values/properties.ts';
+import { isPristine } from '../values/protocols.ts';
 import {
   isPrimitiveVariable,
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../values/objects/to-primitive.ts';
-import { readProperty, readSymbol } from '../values/properties.ts';
-import { isPristine } from '../values/protocols.ts';
+} from '../values/to-primitive.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import { specialized } from '../variables/unions.ts';
 import {

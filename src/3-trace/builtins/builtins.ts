@@ -1,12 +1,11 @@
 /** The host's own functions that are understood: pure ones, and those performed on variables. */
 
-import { withKnownPlaces } from '../control-flow/lists/known-places.ts';
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { putOffCall } from '../values/numbers.ts';
-import { isPrimitiveVariable, withPrimitives } from '../values/objects/to-primitive.ts';
+import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
@@ -15,6 +14,7 @@ import { arrayBuiltins } from './arrays.ts';
 import type { Builtin, HostFunction } from './builtin.ts';
 import { collectionBuiltins } from './collections.ts';
 import { jsonBuiltins } from './json.ts';
+import { withKnownPlaces } from './known-places.ts';
 import { objectBuiltins } from './objects.ts';
 import { pure } from './pure.ts';
 import { regularExpressionBuiltins } from './regular-expressions.ts';

@@ -12,11 +12,11 @@ import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/fact
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
-import { hasProperty } from '../values/objects/property-keys.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
-import { isPrimitiveVariable, joinedText } from '../values/objects/to-primitive.ts';
 import { readProperty } from '../values/properties.ts';
+import { hasProperty } from '../values/property-keys.ts';
 import { isPristine } from '../values/protocols.ts';
+import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { newTypedArray, typedArrayTypes } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';

@@ -19,9 +19,9 @@ import { typeError } from '../state/exceptions.ts';
 import { constantOf, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElement, arrayLength, hasElement } from '../values/arrays.ts';
-import { heldFunction } from '../values/objects/getters.ts';
-import { hasProperty, ownNames } from '../values/objects/property-keys.ts';
+import { heldFunction } from '../values/getters.ts';
 import { readKey, readProperty } from '../values/properties.ts';
+import { hasProperty, ownNames } from '../values/property-keys.ts';
 import { writeProperty } from '../values/write-property.ts';
 import { specialized } from '../variables/unions.ts';
 import {

@@ -4,11 +4,7 @@ import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import {
-  isPrimitiveVariable,
-  textOfPrimitive,
-  withPrimitive,
-} from '../values/objects/to-primitive.ts';
+import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../values/to-primitive.ts';
 import {
   isPrimitive,
   known,

@@ -3,10 +3,10 @@
 import { normalizeDim } from '../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { dynamicElementCount } from '../dynamic-shapes/dynamic-properties.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
+import { dynamicElementCount } from '../values/dynamic-properties.ts';
 import { readProperty } from '../values/properties.ts';
 import { elementCount } from '../values/tensor-properties.ts';
 import { specialized } from '../variables/unions.ts';

@@ -7,15 +7,10 @@ import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { expand } from '../values/iterators.ts';
-import {
-  copiedKeys,
-  hasProperty,
-  plainEntries,
-  plainKeys,
-} from '../values/objects/property-keys.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
-import { isPrimitiveVariable, withPropertyKey } from '../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../values/properties.ts';
+import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/property-keys.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../values/to-primitive.ts';
 import { writeProperty } from '../values/write-property.ts';
 import { specialized } from '../variables/unions.ts';
 import {

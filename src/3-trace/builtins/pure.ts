@@ -1,6 +1,6 @@
 /** Functions of the host that depend on primitives alone: run at once, on what the trace knows. */
 
-import type { Hint } from '../values/objects/to-primitive.ts';
+import type { Hint } from '../values/to-primitive.ts';
 import type { HostFunction } from './builtin.ts';
 
 /** How a function takes its arguments. */

@@ -19,7 +19,7 @@ import {
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../values/objects/to-primitive.ts';
+} from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';

@@ -4,7 +4,7 @@ import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
-import { isPrimitiveVariable } from '../values/objects/to-primitive.ts';
+import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { typedArrayVariable } from '../values/typed-arrays.ts';
 import {
   known,

@@ -13,7 +13,7 @@ import type { DeviceScalar, Variable } from '../variables/variable.ts';
 import { learn, narrow, toldBy } from './merge/union.ts';
 import { check } from './numbers/check.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
-import { numberOf, type PathEnd, type Target } from './path.ts';
+import { numberOf, type PathEnd, type Target } from './plans/path.ts';
 import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
 import { isProtected, traceCond } from './trace-cond.ts';

@@ -3,8 +3,8 @@ import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { sameLayout } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { capturedByAny, type FinishedRegion, RegionBuilder } from '../state/region-builder.ts';
 import { DoesNotFit, play, type Replay } from '../state/tape.ts';
-import { capturedByAny, type FinishedRegion, RegionBuilder } from './region-builder.ts';
 
 /**
  * Branches and loop bodies again, for other sizes: what was asked of the tensor API in each is asked again

@@ -29,11 +29,11 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { madeObjects } from './locations/reachable.ts';
+import { type State, stateOf } from './locations/state.ts';
 import { isSame } from './merge/is-same.ts';
 import { check } from './numbers/check.ts';
 import { constantTensor, scalarBinary } from './numbers/scalars.ts';
-import { madeObjects } from './places/reachable.ts';
-import { type State, stateOf } from './places/state.ts';
 
 /** Longer arrays are sorted by loops of the program where they can be lists: it is as long for any length. */
 const mostRanked = 16;

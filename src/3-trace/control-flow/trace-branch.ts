@@ -2,14 +2,14 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import { liveBefore } from '../../vm/bytecode/liveness.ts';
+import type { Place } from '../state/location.ts';
+import type { RegionBuilder } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
-import { endAt, endWith, type PathEnd, type Target } from './path.ts';
-import { freezer } from './places/freeze.ts';
-import type { Place } from './places/place.ts';
-import { type State, stateOf } from './places/state.ts';
-import type { RegionBuilder } from './region-builder.ts';
+import { freezer } from './locations/freeze.ts';
+import { type State, stateOf } from './locations/state.ts';
+import { endAt, endWith, type PathEnd, type Target } from './plans/path.ts';
 
 /** Traces a path to its end, into the current region. */
 export type Start = () => PathEnd;

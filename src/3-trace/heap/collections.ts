@@ -5,9 +5,10 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
-import { expectIdentity } from '../control-flow/lists/listed.ts';
-import { makeRoom, settleOrder } from '../control-flow/places/key-order.ts';
+import type { CollectionChange } from '../effects/effects.ts';
+import type { WrittenEntries } from '../effects/written-entries.ts';
 import { constantOf } from '../state/facts.ts';
+import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
@@ -22,22 +23,9 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import type { CollectionChange } from './effects.ts';
+import { makeRoom, settleOrder } from './key-order.ts';
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
-
-/** What the trace has written to a Map or Set from outside, entry by entry. */
-export interface WrittenEntries {
-  /** By key, in the order in which they come behind what was there; null: deleted. */
-  readonly written: Map<unknown, WrittenEntry | null>;
-  /** All entries, once their number or order mattered. */
-  all: Map<unknown, CollectionEntry> | null;
-  /** As of one made inside. */
-  readonly putIn: unknown[];
-}
-
-/** `anew`: deleted before, so that it has moved to the end. */
-type WrittenEntry = CollectionEntry & { readonly anew: boolean };
 
 /** The variable as a Map or Set of the language's own kind. */
 export function asCollection(

@@ -1,8 +1,7 @@
 /** Objects made inside: their own properties as the language sees them, attributes and accessors included. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { expectUnlisted } from '../control-flow/lists/listed.ts';
-import { makeRoom } from '../control-flow/places/key-order.ts';
+import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isPrivateKey } from '../variables/private-elements.ts';
 import { present } from '../variables/unions.ts';
@@ -11,9 +10,11 @@ import {
   type NewObjectVariable,
   type ObjectTraits,
   type ObjectVariable,
+  prototypeOf,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { makeRoom } from './key-order.ts';
 
 export type Key = string | symbol;
 
@@ -35,14 +36,6 @@ export function newObject(
   if (prototype?.kind !== 'newObject') return { ...made, prototype };
   setPrototype(t, made, prototype);
   return made;
-}
-
-/** What the object inherits from; undefined: `Object.prototype`. */
-export function prototypeOf({
-  prototype,
-  traits,
-}: NewObjectVariable): ObjectVariable | NewObjectVariable | null | undefined {
-  return traits?.prototype === undefined ? prototype : traits.prototype;
 }
 
 /** What the own property is; undefined when there is none. */

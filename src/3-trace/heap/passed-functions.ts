@@ -12,7 +12,7 @@ import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Opcode } from '../../vm/bytecode/instructions.ts';
 import { usesSuper } from '../../vm/bytecode/uses-super.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
-import { RestartTrace } from '../control-flow/loops/loop-plans.ts';
+import { RestartTrace } from '../control-flow/plans/loop-plans.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isRefused } from '../variables/code-of.ts';

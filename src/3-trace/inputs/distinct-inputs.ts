@@ -4,7 +4,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import type { TensorInput, TraceInput } from './tensor-inputs.ts';
+import type { TensorInput, TraceInput } from './trace-input.ts';
 
 /**
  * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another

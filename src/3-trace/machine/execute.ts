@@ -6,7 +6,7 @@ import { followOptions, settle } from '../control-flow/decide.ts';
 import { Grows } from '../control-flow/lists/growable-array.ts';
 import { convertOrUnroll, loopToConvert } from '../control-flow/loops/loop.ts';
 import { expectOneStructure } from '../control-flow/merge/one-structure.ts';
-import { endAt, endWith, type PathEnd } from '../control-flow/path.ts';
+import { endAt, endWith, type PathEnd } from '../control-flow/plans/path.ts';
 import { goToHandler, Raised } from '../state/exceptions.ts';
 import type { Execution } from '../state/execution.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';

@@ -7,7 +7,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../vm/bytecode/structure.ts';
-import type { PathEnd } from '../control-flow/path.ts';
+import type { PathEnd } from '../control-flow/plans/path.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 

@@ -5,12 +5,13 @@ import type { Source } from '../../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { expectIdentity } from '../control-flow/lists/listed.ts';
-import { comesFromBreak, guardNumbers, guardValue, isPositive } from '../inputs/symbolic.ts';
+import { comesFromBreak } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
+import { expectIdentity } from './listed.ts';
+import { guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 
 /** The value of a primitive. */

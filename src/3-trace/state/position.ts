@@ -3,8 +3,8 @@ import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { capturedFrame, raisingPosition } from '../../vm/frames/captured-frame.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
-import { prototypeOf } from '../heap/made-objects.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
+import { prototypeOf } from '../variables/variable.ts';
 import { isFrameworkFile } from './framework-files.ts';
 
 /** The line of a user's file that some frame's code is in. */

@@ -1,4 +1,4 @@
-import type { TensorInputs } from '../inputs/tensor-inputs.ts';
+import type { TensorInputs } from './tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
 /** What brings program, tape, inputs, frames and registers of a trace back to how they are now. */

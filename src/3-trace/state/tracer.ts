@@ -12,7 +12,11 @@ import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import { guardedOps } from '../../../runtime/ops/core/guarded-op.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
-import { withRandomSource } from '../../../runtime/random/seed.ts';
+import {
+  type PlacedOffset,
+  type RandomSource,
+  withRandomSource,
+} from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
@@ -24,27 +28,39 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 import type { PrivateSlot } from '../../vm/language/private-slot.ts';
-import type { GraphControl } from '../control-flow/graph-control.ts';
-import type { RegionBuilder } from '../control-flow/region-builder.ts';
-import type { WrittenEntries } from '../heap/collections.ts';
-import { EffectLog } from '../heap/effects.ts';
+import { EffectLog } from '../effects/effects.ts';
+import { Journal } from '../effects/journal.ts';
+import type { WrittenEntries } from '../effects/written-entries.ts';
 import { InheritedProperties } from '../inputs/inherited.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
-import { RelativeStream } from '../inputs/random-stream.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
-import { type TensorInput, TensorInputs } from '../inputs/tensor-inputs.ts';
+import type { TensorInput } from '../inputs/trace-input.ts';
 import type { CodeOf } from '../variables/code-of.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
 import type { TensorVariable, Variable } from '../variables/variable.ts';
 import { AutogradState } from './autograd-state.ts';
 import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
-import { Journal } from './journal.ts';
+import type { GraphControl } from './graph-control.ts';
 import { errorPositionIn, lineIn, positionIn } from './position.ts';
+import type { RegionBuilder } from './region-builder.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
+import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
+
+/** The stream of random numbers as the program sees it (`control-flow/numbers/random-stream.ts`). */
+export interface RandomStream extends RandomSource {
+  /** The furthest offset so far, as long as the trace counts: where the stream stands after a run. */
+  readonly count: number;
+  /** Where the stream stands, as values of the program. */
+  readonly placed: PlacedOffset;
+  /** How many numbers have been drawn: branches and iterations may leave different counts. */
+  position: Variable;
+  /** An op has drawn so many numbers, a value of the program. */
+  moveBy(count: Tensor): void;
+}
 
 /**
  * The state of one trace: frames of variables, the program that grows, the guards and inputs found so
@@ -67,7 +83,7 @@ export class Tracer {
   readonly sizes = new Sizes();
   /** The host's arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
-  readonly random = new RelativeStream(this);
+  readonly random: RandomStream;
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */
@@ -101,11 +117,13 @@ export class Tracer {
       history,
       control,
       traceLimit,
+      randomStream,
     }: {
       numbersAreVolatile: boolean;
       history: NumberHistory;
       control: GraphControl;
       traceLimit: number;
+      randomStream: (tracer: Tracer) => RandomStream;
     },
   ) {
     this.codeOf = codeOf;
@@ -126,6 +144,7 @@ export class Tracer {
     this.#places = new NestedSurroundings(root);
     this.#inputs = new TensorInputs(this, root.builder, history);
     this.control = control;
+    this.random = randomStream(this);
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     if (hasMoreDevices()) this.#guardOpDevice();
     for (const { closure } of entryFrames) this.sources.add(closure.code.source);

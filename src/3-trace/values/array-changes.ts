@@ -2,7 +2,6 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
-import { clearGrown, popGrown, pushGrown, setGrownElement } from '../control-flow/lists/lists.ts';
 import { guardChange } from '../state/facts.ts';
 import { isResultRead } from '../state/result-read.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -23,6 +22,7 @@ import {
   takeEnd,
   takeWhole,
 } from './arrays.ts';
+import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
 
 /** `push`: of an array from outside not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {

@@ -10,11 +10,10 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/growable-array.ts';
 import { unknownLength } from '../control-flow/lists/list-elements.ts';
-import { expectUnlisted } from '../control-flow/lists/listed.ts';
-import { appendGrown, grownElement, isInGrown } from '../control-flow/lists/lists.ts';
 import { symbolicTensor } from '../control-flow/merge/leaves.ts';
 import { scalarBinary } from '../control-flow/numbers/scalars.ts';
 import { constantOf, guardChange, sourceOf } from '../state/facts.ts';
+import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
@@ -28,6 +27,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { appendGrown, grownElement, isInGrown } from './lists.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;

@@ -2,8 +2,8 @@ import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { guardNumbers } from '../inputs/symbolic.ts';
 import { constantOf } from '../state/facts.ts';
+import { guardNumbers } from '../state/symbolic-guards.ts';
 import { type Perform, PutOff, resolve, type Stand } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';

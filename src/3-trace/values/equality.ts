@@ -6,7 +6,7 @@ import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
-import { withPrimitive } from './objects/to-primitive.ts';
+import { withPrimitive } from './to-primitive.ts';
 
 /** `a === b` */
 export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {

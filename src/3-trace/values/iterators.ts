@@ -8,10 +8,7 @@ import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
-import { startOf, stepGrown } from '../control-flow/lists/lists.ts';
-import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
-import { prototypeOf } from '../heap/made-objects.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
@@ -26,14 +23,17 @@ import {
   known,
   newArray,
   type ObjectVariable,
+  prototypeOf,
   type TensorVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { callDynamically } from './call-dynamically.ts';
 import { nextOf, returnOf } from './generators.ts';
-import { plainKeys } from './objects/property-keys.ts';
+import { startOf, stepGrown } from './lists.ts';
 import { readProperty, readSymbol } from './properties.ts';
+import { plainKeys } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
 
 export function iteratorOver(

@@ -3,8 +3,9 @@
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
-import { guardNumbers, symbolicFrom } from '../inputs/symbolic.ts';
+import { symbolicFrom } from '../inputs/symbolic.ts';
 import { constantOf } from '../state/facts.ts';
+import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
 import { ChangingNumbers } from './changing-numbers.ts';

@@ -7,11 +7,10 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
-import { readDynamicProperty } from '../dynamic-shapes/dynamic-properties.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
-import { type Key, ownAttributes, ownContent, prototypeOf } from '../heap/made-objects.ts';
-import { guardNumbers } from '../inputs/symbolic.ts';
+import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
+import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
@@ -21,11 +20,13 @@ import {
   known,
   type NewObjectVariable,
   type ObjectVariable,
+  prototypeOf,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
-import { callGetter, heldFunction } from './objects/getters.ts';
+import { readDynamicProperty } from './dynamic-properties.ts';
+import { callGetter, heldFunction } from './getters.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';

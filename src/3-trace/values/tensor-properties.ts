@@ -9,8 +9,9 @@ import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { scalarUnary } from '../control-flow/numbers/scalars.ts';
 import { sizeIn } from '../inputs/sizes.ts';
-import { sizeSource, symbolicFrom } from '../inputs/symbolic.ts';
+import { symbolicFrom } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
+import { sizeSource } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { resolved } from '../variables/unions.ts';
 import {
@@ -21,8 +22,8 @@ import {
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { callGetter } from './getters.ts';
 import { putOff } from './numbers.ts';
-import { callGetter } from './objects/getters.ts';
 
 /** Facts that the guard on the tensor fixes. */
 const metaProperties = new Set([

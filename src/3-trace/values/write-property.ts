@@ -3,17 +3,16 @@
 import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
-import { expectUnlisted } from '../control-flow/lists/listed.ts';
 import { setArgument } from '../heap/cell-content.ts';
 import {
   deleteOwn,
   isExtensible,
   type Key,
   ownAttributes,
-  prototypeOf,
   setOwnProperty,
 } from '../heap/made-objects.ts';
 import { constantOf, guardChange } from '../state/facts.ts';
+import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
@@ -21,12 +20,13 @@ import {
   type FunctionVariable,
   type NewObjectVariable,
   type ObjectVariable,
+  prototypeOf,
   type RegExpVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
-import { heldFunction } from './objects/getters.ts';
+import { heldFunction } from './getters.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import { writeTypedArray } from './typed-array-elements.ts';

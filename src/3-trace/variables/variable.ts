@@ -320,3 +320,11 @@ export function tracedTensor(traced: Tensor): TensorVariable {
 export function isPrimitive(value: unknown): value is Primitive | symbol {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
+
+/** What the object inherits from; undefined: `Object.prototype`. */
+export function prototypeOf({
+  prototype,
+  traits,
+}: NewObjectVariable): ObjectVariable | NewObjectVariable | null | undefined {
+  return traits?.prototype === undefined ? prototype : traits.prototype;
+}

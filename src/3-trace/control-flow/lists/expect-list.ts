@@ -1,7 +1,7 @@
+import type { Place } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
-import type { Place } from '../places/place.ts';
 import { bornAt, expectForm, Grows } from './growable-array.ts';
 import { joinAll } from './list-tree-spec.ts';
 

@@ -2,13 +2,13 @@
 
 import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { markListed } from '../../state/listed.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { grownOf, notThere } from './list-elements.ts';
 import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
-import { markListed } from './listed.ts';
 
 /** An array that has become a list of the program. */
 export type GrowableArray = NewArrayVariable & { readonly grown: GrowableList };

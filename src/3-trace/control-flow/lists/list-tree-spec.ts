@@ -5,11 +5,11 @@ import { listSpec } from '../../../../runtime/program/list-ops.ts';
 import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/tensor/meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isSame } from '../../state/facts.ts';
+import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
-import { idOf } from '../places/object-ids.ts';
 
 /** What the value is made of as an element; null where no list can hold it. */
 export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeSpec | null {

@@ -6,18 +6,21 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../../vm/bytecode/structure.ts';
-import { expectNoLeavesInside } from '../../autograd/leaves-inside.ts';
 import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
+import { isFixed, type Place } from '../../state/location.ts';
+import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
 import { expectLength } from '../lists/expect-list.ts';
+import { heldMoreThanOnce } from '../locations/reachable.ts';
+import { type Held, type State, stateOf } from '../locations/state.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
-import { type Leaf, tensorsOf } from '../merge/leaf.ts';
 import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from '../merge/leaves.ts';
+import { expectNoLeavesInside } from '../merge/leaves-inside.ts';
 import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
 import { type Unified, unify } from '../merge/phi-merger.ts';
 import {
@@ -26,13 +29,10 @@ import {
   requiresGradAlways,
   requiresGradFlag,
 } from '../merge/requires-grad.ts';
+import { type Leaf, tensorsOf } from '../numbers/leaf.ts';
 import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
 import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
-import { numberOf, type PathEnd, reaches } from '../path.ts';
-import { isFixed, type Place } from '../places/place.ts';
-import { heldMoreThanOnce } from '../places/reachable.ts';
-import { type Held, type State, stateOf } from '../places/state.ts';
-import { capturedByAny, RegionBuilder } from '../region-builder.ts';
+import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
 /** What goes from turn to turn: a place, and its value at the start and after a turn as one structure. */

@@ -4,15 +4,15 @@
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import { isFixed, type Place } from '../../state/location.ts';
+import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
-import type { Leaf, LeafVariable } from '../merge/leaf.ts';
+import type { State } from '../locations/state.ts';
 import type { Unified } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
-import { idOf } from '../places/object-ids.ts';
-import { isFixed, type Place } from '../places/place.ts';
-import type { State } from '../places/state.ts';
+import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Carried, Form } from './loop-fixpoint.ts';
 
 /** A place that is carried as one operand. */
@@ -38,16 +38,17 @@ export class KnownLoop {
   >();
 }
 
-export class LoopMemory {
-  readonly #loops = new Map<string, KnownLoop>();
+const loopsOf = new WeakMap<Tracer, Map<string, KnownLoop>>();
 
-  at(t: Tracer, header: Pc): KnownLoop {
-    const calls = t.frames.slice(0, -1).map(({ closure, pc }) => `${idOf(closure.code)} ${pc}`);
-    const key = [...calls, `${idOf(t.top.closure.code)} ${header}`].join();
-    const known = this.#loops.get(key) ?? new KnownLoop();
-    this.#loops.set(key, known);
-    return known;
-  }
+/** What the trace knows of the loop at this header, reached by the present chain of calls. */
+export function knownLoop(t: Tracer, header: Pc): KnownLoop {
+  const loops = loopsOf.get(t) ?? new Map<string, KnownLoop>();
+  loopsOf.set(t, loops);
+  const calls = t.frames.slice(0, -1).map(({ closure, pc }) => `${idOf(closure.code)} ${pc}`);
+  const key = [...calls, `${idOf(t.top.closure.code)} ${header}`].join();
+  const known = loops.get(key) ?? new KnownLoop();
+  loops.set(key, known);
+  return known;
 }
 
 /** Arrays that became lists the last time, to become lists at once. */

@@ -1,18 +1,19 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
+import type { Place } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { grownIn, withGrown } from '../lists/growable-array.ts';
-import type { PathEnd } from '../path.ts';
-import type { Place } from '../places/place.ts';
-import { heldMoreThanOnce, madeObjects } from '../places/reachable.ts';
-import { stateOf } from '../places/state.ts';
+import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
+import { stateOf } from '../locations/state.ts';
+import type { PathEnd } from '../plans/path.ts';
 import { isRead } from '../trace-branch.ts';
 import { type Carried, type Form, LoopFixpoint } from './loop-fixpoint.ts';
 import {
   growing,
   type KnownLoop,
+  knownLoop,
   operandsKnown,
   rememberGrown,
   rememberOperands,
@@ -72,7 +73,7 @@ const maxAttempts = 32;
  * flags that it carries say whether there is another turn, and where it ended.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
-  const known = t.control.loopMemory.at(t, loop.header);
+  const known = knownLoop(t, loop.header);
   return convertHeaded(t, frame, loop, known) ?? convertAs(t, frame, loop, 'flagged', known)!;
 }
 

@@ -1,4 +1,5 @@
 import { valuesIn } from '../../../../runtime/program/number-text.ts';
+import { isListed } from '../../state/listed.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { ListVariable } from '../../variables/growable-list.ts';
 import { textOf } from '../../variables/text.ts';
@@ -9,7 +10,6 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import { grownArray } from '../lists/list-elements.ts';
-import { isListed } from '../lists/listed.ts';
 import { describePaths } from './describe.ts';
 
 /** The paths produce values that one program cannot merge. */

@@ -2,8 +2,8 @@ import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { condOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { capturedByAny, RegionBuilder } from '../region-builder.ts';
 import { flagsOfBranch } from './requires-grad.ts';
 
 /** The tensor with the number that the program has chosen: that very one. All are of one dtype and layout. */

@@ -13,10 +13,10 @@ import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { leafLeaves } from '../../autograd/leaves-inside.ts';
 import { openVariable, unbackedShape } from '../../dynamic-shapes/unbacked-shape.ts';
-import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
 import { isNull } from '../../state/facts.ts';
+import { isAround, isMadeInside } from '../../state/region-builder.ts';
+import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type {
   SymbolicVariable,
@@ -26,11 +26,11 @@ import type {
 } from '../../variables/variable.ts';
 import { grownOf, listOfTensors } from '../lists/list-elements.ts';
 import { type Column, columnsOf, formText } from '../lists/list-tree-spec.ts';
+import { type Leaf, type NewList, type Renumbered, tensorsOf } from '../numbers/leaf.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
 import { sizeGuess } from '../numbers/size-guess.ts';
-import { isAround, isMadeInside } from '../region-builder.ts';
 import { chosenTensor } from './chosen-tensor.ts';
-import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
+import { leafLeaves } from './leaves-inside.ts';
 
 /**
  * The value that a path gives for a leaf, in the program under construction; zeros where nobody reads it.

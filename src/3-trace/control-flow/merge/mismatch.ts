@@ -3,9 +3,9 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { writes } from '../../../vm/bytecode/effects.ts';
 import { isPolyfill } from '../../builtins/polyfills/codes.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
+import type { Place } from '../../state/location.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
-import type { PathEnd } from '../path.ts';
-import type { Place } from '../places/place.ts';
+import type { PathEnd } from '../plans/path.ts';
 import { Mismatch } from './build-structure.ts';
 
 /** The branch that each path took, for errors. */

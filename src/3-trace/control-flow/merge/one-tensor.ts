@@ -1,6 +1,6 @@
 import type { Tracer } from '../../state/tracer.ts';
 import type { TensorVariable } from '../../variables/variable.ts';
-import { RestartTrace } from '../loops/loop-plans.ts';
+import { RestartTrace } from '../plans/loop-plans.ts';
 
 /**
  * Before it matters which tensor it is: where branches and loops have left it as one of several, these are told apart

@@ -1,5 +1,6 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
+import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   absent,
@@ -9,14 +10,13 @@ import {
   type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import type { ArrayContent } from '../lists/array-lengths.ts';
-import { addLists, listForm } from '../lists/merge-lists.ts';
-import { idOf } from '../places/object-ids.ts';
-import { partsOf } from '../places/parts.ts';
+import { partsOf } from '../locations/parts.ts';
+import { type Leaf, type LeafVariable, leafKind, type OneOf } from '../numbers/leaf.ts';
+import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describePaths, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
-import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
+import { addLists, listForm } from './merge-lists.ts';
 import { UnionTags } from './union-tags.ts';
 import { classOf } from './variable-class.ts';
 

@@ -9,11 +9,11 @@ import { logicalOr } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { aliasOp } from '../../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { RegionBuilder } from '../../state/region-builder.ts';
+import { never, type Requires, unknown } from '../../state/required-gradients.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { DeviceScalar } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
-import type { RegionBuilder } from '../region-builder.ts';
-import { never, type Requires, unknown } from './required-gradients.ts';
 
 /** Whether it requires gradients on every path, or on none; null: a run decides. */
 export function requiresGradAlways(t: Tracer, tensor: Tensor): boolean | null {

@@ -1,12 +1,12 @@
+import { idOf } from '../../state/object-ids.ts';
 import {
   type DeviceScalar,
   known,
   type UnionTag,
   type Variable,
 } from '../../variables/variable.ts';
-import { idOf } from '../places/object-ids.ts';
+import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Values } from './build-structure.ts';
-import type { Leaf, LeafVariable } from './leaf.ts';
 
 /** Leaves that say which option was chosen, by what each path chooses. */
 export class UnionTags {

@@ -1,13 +1,13 @@
 /** Which variables can become one: those of one class differ only in data and contents. */
 
 import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
+import { labelOf } from '../../heap/key-order.ts';
 import { constantOf } from '../../state/facts.ts';
+import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { patternOf } from '../../variables/text.ts';
 import type { CellReference, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
-import { labelOf } from '../places/key-order.ts';
-import { idOf } from '../places/object-ids.ts';
 
 /** `isOld`: it existed before the paths parted, so that only itself is the same. */
 export function classOf(

@@ -10,8 +10,8 @@ import { type DType, dtypes } from '../../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { Variable } from '../../variables/variable.ts';
-import type { LeafVariable } from '../merge/leaf.ts';
 import { check } from './check.ts';
+import type { LeafVariable } from './leaf.ts';
 
 const whole = new WeakSet<Tensor>();
 

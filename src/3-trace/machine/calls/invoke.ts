@@ -18,7 +18,6 @@ import { printInGraph } from '../../control-flow/numbers/print.ts';
 import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
 import { textCall } from '../../control-flow/numbers/text.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
-import { prototypeOf } from '../../heap/made-objects.ts';
 import { passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/callee-name.ts';
 import { guardIdentity, isNullish } from '../../state/facts.ts';
@@ -36,6 +35,7 @@ import {
   type FunctionVariable,
   isPrimitive,
   known,
+  prototypeOf,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';

@@ -4,7 +4,7 @@ import type { Intrinsic } from '../../../vm/bytecode/intrinsics.ts';
 import { enterConstructor } from '../../builtins/construct.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { heldFunction } from '../../values/objects/getters.ts';
+import { heldFunction } from '../../values/getters.ts';
 import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
 import { readAbove, superPrototype } from '../../values/objects/super.ts';
 import { defineProperty } from '../../values/write-property.ts';

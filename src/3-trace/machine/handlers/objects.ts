@@ -1,8 +1,6 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
-import { elementAt, indexIn, setGrownAt } from '../../control-flow/lists/element-at.ts';
 import { grownIn } from '../../control-flow/lists/growable-array.ts';
-import { appendGrown } from '../../control-flow/lists/lists.ts';
 import {
   defineAccessor,
   type Key,
@@ -14,13 +12,15 @@ import { constantOf, isNull, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { append } from '../../values/array-changes.ts';
 import { type ArrayVariable, asArray } from '../../values/arrays.ts';
+import { elementAt, indexIn, setGrownAt } from '../../values/element-at.ts';
 import { expand } from '../../values/iterators.ts';
+import { appendGrown } from '../../values/lists.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../../values/objects/private-names.ts';
-import { copiedKeys } from '../../values/objects/property-keys.ts';
 import { readAbove, superPrototype } from '../../values/objects/super.ts';
-import { isPrimitiveVariable, withPropertyKey } from '../../values/objects/to-primitive.ts';
 import { readKey, readProperty } from '../../values/properties.ts';
+import { copiedKeys } from '../../values/property-keys.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../../values/to-primitive.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { specialized } from '../../variables/unions.ts';

@@ -3,23 +3,20 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
 import { binary, unary } from '../../../vm/bytecode/operators.ts';
 import { grownIn } from '../../control-flow/lists/growable-array.ts';
-import { isInGrown } from '../../control-flow/lists/lists.ts';
 import { ask, typeOfChoice } from '../../control-flow/merge/union-operators.ts';
 import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
-import { comesFromBreak, guardNumbers } from '../../inputs/symbolic.ts';
+import { comesFromBreak } from '../../inputs/symbolic.ts';
 import { orRaise } from '../../state/exceptions.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../../state/facts.ts';
+import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
+import { isInGrown } from '../../values/lists.ts';
 import { countedOn, putOff, putOffOperator } from '../../values/numbers.ts';
 import { isInstance } from '../../values/objects/instances.ts';
-import { hasProperty } from '../../values/objects/property-keys.ts';
-import {
-  withPrimitive,
-  withPrimitives,
-  withPropertyKey,
-} from '../../values/objects/to-primitive.ts';
+import { hasProperty } from '../../values/property-keys.ts';
+import { withPrimitive, withPrimitives, withPropertyKey } from '../../values/to-primitive.ts';
 import { textAsked } from '../../variables/text.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';

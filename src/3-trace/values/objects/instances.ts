@@ -1,10 +1,14 @@
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { prototypeOf } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
-import { known, type NewObjectVariable, type Variable } from '../../variables/variable.ts';
+import {
+  known,
+  type NewObjectVariable,
+  prototypeOf,
+  type Variable,
+} from '../../variables/variable.ts';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 

@@ -7,7 +7,7 @@ import type { Code } from '../../../vm/bytecode/code.ts';
 import type { Closure, PrivateAccess } from '../../../vm/bytecode/frame.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
 import { PrivateSlot } from '../../../vm/language/private-slot.ts';
-import { RestartTrace } from '../../control-flow/loops/loop-plans.ts';
+import { RestartTrace } from '../../control-flow/plans/loop-plans.ts';
 import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -22,7 +22,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { heldFunction } from './getters.ts';
+import { heldFunction } from '../getters.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: a class.
 type Class = Function;

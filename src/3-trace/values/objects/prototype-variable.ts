@@ -1,12 +1,11 @@
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { prototypeOf } from '../../heap/made-objects.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
-import { known, type Variable } from '../../variables/variable.ts';
-import { heldFunction } from './getters.ts';
-import { isPrimitiveVariable } from './to-primitive.ts';
+import { known, prototypeOf, type Variable } from '../../variables/variable.ts';
+import { heldFunction } from '../getters.ts';
+import { isPrimitiveVariable } from '../to-primitive.ts';
 
 export function isObjectVariable(variable: Variable): boolean {
   return !isPrimitiveVariable(variable) && variable.kind !== 'uninitialized';

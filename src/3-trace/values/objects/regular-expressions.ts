@@ -12,8 +12,8 @@ import {
   type RegExpVariable,
   type Variable,
 } from '../../variables/variable.ts';
+import { isPrimitiveVariable, textOfPrimitive, withPrimitives } from '../to-primitive.ts';
 import { writeProperty } from '../write-property.ts';
-import { isPrimitiveVariable, textOfPrimitive, withPrimitives } from './to-primitive.ts';
 
 export type RegularExpression = RegExpVariable | ObjectVariable;
 

@@ -6,8 +6,8 @@ import type { Key } from '../../heap/made-objects.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
+import { callGetter } from '../getters.ts';
 import { readKey } from '../properties.ts';
-import { callGetter } from './getters.ts';
 
 /** Where the search begins. */
 export function superPrototype(t: Tracer, { closure }: TraceFrame): Variable {

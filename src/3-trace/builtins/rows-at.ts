@@ -1,0 +1,88 @@
+/** Rows of a tensor at a number of the program. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../runtime/device/current.ts';
+import { cast } from '../../../runtime/ops/core/cast.ts';
+import { indexSelect } from '../../../runtime/ops/indexing/indexing.ts';
+import { narrow, reshape, select, squeeze } from '../../../runtime/ops/movement/movement.ts';
+import { arange } from '../../../runtime/ops/movement/ranges.ts';
+import { where } from '../../../runtime/ops/pointwise/comparison.ts';
+import * as pointwise from '../../../runtime/ops/pointwise/pointwise.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { check } from '../control-flow/numbers/check.ts';
+import { methodNamed } from '../control-flow/numbers/scalar-arguments.ts';
+import { asNumber } from '../control-flow/numbers/scalars.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { sizeOperand } from '../values/numbers.ts';
+import type { TensorVariable, Variable } from '../variables/variable.ts';
+
+/**
+ * `select(dim, i)` and `narrow(dim, i, length)` at a number of the program: no view, but a copy of these
+ * rows. Undefined for other calls. A place that the tensor doesn't have ends the run, and eager execution
+ * refuses it.
+ */
+export function rowsAt(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): TensorVariable | undefined {
+  const isMethod = fn === methodNamed('select') || fn === methodNamed('narrow');
+  if (!isMethod && fn !== select && fn !== narrow) return undefined;
+  const [x, dimension, place, count] = isMethod ? [receiver, ...given] : given;
+  if (x?.kind !== 'tensor' || place?.kind !== 'scalar' || !dimension) return undefined;
+  if (dimension.kind === 'scalar' || count?.kind === 'scalar') return undefined;
+  const tensor = t.use(x);
+  const dim = Number(constantOf(t, dimension));
+  const axis = dim < 0 ? dim + tensor.rank : dim;
+  if (tensor.shape[axis] === undefined) {
+    throw new GraphBreak('throw', `dimension ${dim} of ${tensor.rank}`);
+  }
+  const isRow = fn === select || fn === methodNamed('select');
+  const at = asNumber(t, place);
+  const taken: Taken = { axis, isRow };
+  const operands = [tensor, at, isRow ? 1 : countOperand(t, count)];
+  const fits = t.perform<Tensor>(operands, (given) => noGrad(() => isInside(taken, given)));
+  check(t, fits, true);
+  const index = t.perform<Tensor>(operands, (given) => noGrad(() => placesOf(taken, given)));
+  const rows = t.perform<Tensor>([tensor, index], ([of, places]) =>
+    indexSelect(of as Tensor, axis, places as Tensor),
+  );
+  const result = t.result(
+    isRow ? t.perform<Tensor>([rows], ([row]) => squeeze(row as Tensor, axis)) : rows,
+  );
+  t.control.copied.note(t.builder, [tensor, result.traced!]);
+  return result;
+}
+
+interface Taken {
+  readonly axis: number;
+  /** A row: counted from the end where it is negative. */
+  readonly isRow: boolean;
+}
+
+function countOperand(t: Tracer, count: Variable | undefined): unknown {
+  if (count?.kind === 'symbolic') return sizeOperand(t, count);
+  return Number(count && constantOf(t, count));
+}
+
+/** Of the tensor, the place and the number of rows: whether it has them. */
+function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+  const size = shape[axis]!;
+  const { ge, le, eq, trunc, logicalAnd } = pointwise;
+  const inRange = logicalAnd(ge(at, isRow ? -size : 0), le(at, size - length));
+  return logicalAnd(inRange, eq(at, trunc(at)));
+}
+
+/** Their places as int32, from 0 on. */
+function placesOf({ axis }: Taken, given: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+  const { lt, add } = pointwise;
+  const first = reshape(where(lt(at, 0), add(at, shape[axis]!), at), [1]);
+  if (length === 1) return cast(first, 'int32');
+  const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));
+  return cast(add(offsets, first), 'int32');
+}

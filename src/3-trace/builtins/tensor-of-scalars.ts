@@ -1,0 +1,112 @@
+/** Tensors made of numbers that the program computes: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { expand } from '../../../runtime/ops/core/broadcast.ts';
+import { cast } from '../../../runtime/ops/core/cast.ts';
+import { full } from '../../../runtime/ops/movement/create.ts';
+import { stack } from '../../../runtime/ops/movement/joining.ts';
+import { clone, reshape } from '../../../runtime/ops/movement/movement.ts';
+import { tensor } from '../../../runtime/tensor/create.ts';
+import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { typeOfScalar } from '../control-flow/numbers/scalars.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { plainEntries } from '../values/property-keys.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import type { DeviceScalar, TensorVariable, Variable } from '../variables/variable.ts';
+
+/** What such a call makes; undefined for any other function, and where no number is the program's. */
+export function tensorOfScalars(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): TensorVariable | undefined {
+  const called = fn === tensor || fn === full ? fn : undefined;
+  const [data, shape] = called === full ? [args[1], args[0]] : [args[0], undefined];
+  if (!called || !data) return undefined;
+  const leaves: Variable[] = [];
+  const sizes = collect(t, data, leaves);
+  if (!leaves.some(({ kind }) => kind === 'scalar')) return undefined;
+  if (!sizes) throw new GraphBreak('unsupported-value', 'numbers of the program in a ragged array');
+  const dtype = dtypeOf(t, leaves, args[called === full ? 2 : 1], called === full);
+  const elements = leaves.map((leaf) => element(t, leaf, dtype));
+  const made = t.runApi(() =>
+    noGrad(() => {
+      if (shape) return clone(expand(elements[0]!, arrayOfSizes(t, shape)));
+      // A handle of its own: what is written to it doesn't reach the number.
+      return sizes.length === 0 ? clone(elements[0]!) : reshape(stack(elements), sizes);
+    }),
+  );
+  return t.result(made);
+}
+
+/** The sizes of nested arrays, whose leaves are put into the list; null where they are ragged. */
+function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null {
+  const array = asArray(t, data);
+  if (!array) {
+    leaves.push(data);
+    return [];
+  }
+  const elements = arrayElements(t, array);
+  const inner = elements.map((each) => collect(t, each, leaves));
+  const [first = []] = inner;
+  const isEven = inner.every((each) => each?.join() === first?.join());
+  return isEven && first ? [elements.length, ...first] : null;
+}
+
+/** As `tensor` and `full` choose it. An integer dtype could not hold every number: that is for the host to say. */
+function dtypeOf(
+  t: Tracer,
+  leaves: readonly Variable[],
+  options: Variable | undefined,
+  isFull: boolean,
+): DType {
+  let dtype: DType =
+    !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean') ? 'bool' : 'float32';
+  const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
+  for (const [key, value] of isGiven ? plainEntries(t, options) : []) {
+    const given = constantOf(t, value);
+    if (given === undefined) continue;
+    if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
+    else if (key !== 'requiresGrad' || given !== false) {
+      throw new GraphBreak('unsupported-value', `a tensor of numbers of the program with ${key}`);
+    }
+  }
+  if (dtypes[dtype].floating || dtype === 'bool') return dtype;
+  const scalar = leaves.find((leaf) => leaf.kind === 'scalar') as DeviceScalar;
+  throw numberNeeded(
+    scalar,
+    `becomes part of a tensor of ${dtype}, which does not hold every number`,
+  );
+}
+
+function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
+  if (leaf.kind === 'scalar') {
+    if (leaf.tensor.device !== t.currentDevice) {
+      throw new GraphBreak('unsupported-value', 'a number of the program on another device');
+    }
+    const { tensor: value } = leaf;
+    return value.dtype === dtype ? value : t.runApi(() => noGrad(() => cast(value, dtype)));
+  }
+  const value = constantOf(t, leaf);
+  if (typeof value !== 'number' && typeof value !== 'boolean') {
+    throw new GraphBreak(
+      'unsupported-value',
+      'numbers of the program beside something else, as elements of a tensor',
+    );
+  }
+  return t.runApi(() => noGrad(() => full([], Number(value), { dtype })));
+}
+
+function arrayOfSizes(t: Tracer, shape: Variable): number[] {
+  const array = asArray(t, shape);
+  const sizes = array && arrayElements(t, array).map((size) => constantOf(t, size));
+  if (sizes?.every((size): size is number => typeof size === 'number')) return sizes;
+  throw new GraphBreak(
+    'unsupported-value',
+    'full() of a number of the program with an unknown shape',
+  );
+}

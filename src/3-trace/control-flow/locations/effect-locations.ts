@@ -1,0 +1,80 @@
+/** The places of what is to be done after the run. */
+
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { accessorOf } from '../../../guards/plain.ts';
+import type { Source } from '../../../guards/source.ts';
+import { keyText } from '../../../guards/source-key.ts';
+import { OwnMap } from '../../../vm/language/primordials.ts';
+import type { EffectLog } from '../../effects/effects.ts';
+import { agreedLastKeys, asVariable } from '../../effects/last-keys.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Add, Place } from '../../state/location.ts';
+import { idOf } from '../../state/object-ids.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { absent, known, type Variable } from '../../variables/variable.ts';
+
+export function addEffects(effects: EffectLog, add: Add): void {
+  const sources = new OwnMap<object, Source>();
+  for (const [object, { object: source, key, value }] of effects.entries()) {
+    sources.set(object, source);
+    const place: Place = {
+      key: `write ${idOf(object)} ${keyText(key)}`,
+      name: `.${String(key)}`,
+      register: null,
+      isGradient: object instanceof Tensor && key === 'grad',
+      set: (t, next) => t.effects.write(object, source, key, next),
+      outside: (t) => valueBefore(t, object, source, key),
+    };
+    add(place, value);
+  }
+  for (const [object, source] of sources) {
+    if (!(object instanceof Tensor)) addOrder(effects, object, source, add);
+  }
+}
+
+/** What holds a variable or a private field always has it. */
+const variables: ReadonlySet<Source['kind']> = new Set([
+  'held',
+  'outerCell',
+  'closureCell',
+  'private',
+]);
+
+function valueBefore(t: Tracer, object: object, source: Source, key: string | symbol): Variable {
+  if (!(object instanceof Tensor) && !accessorOf(object, key)) {
+    const has = Object.hasOwn(object, key);
+    const place = { kind: 'hasProperty', base: source, key, own: true } as const;
+    if (!variables.has(source.kind)) constantOf(t, t.read(place, has));
+    if (!has) return absent;
+  }
+  const value: unknown = Reflect.get(object, key);
+  return t.read({ kind: 'property', base: source, key }, value);
+}
+
+/** Where the keys stand that are new or were deleted before. */
+function addOrder(effects: EffectLog, object: object, source: Source, add: Add): void {
+  const place: Place = {
+    key: `order ${idOf(object)}`,
+    name: 'the order of the keys of an object from outside',
+    register: null,
+    set: (t, next) => t.effects.setOrder(object, source, next),
+    outside: () => asVariable({ last: [], gone: [] }),
+    agreed: (orders) => agreedLastKeys(orders, object),
+  };
+  add(place, effects.orderOf(object));
+}
+
+/** Whether a tensor from before has been given back; of what a path has made itself nobody asks. */
+export function addDisposals(t: Tracer, add: Add): void {
+  for (const [tensor, { variable, when }] of t.effects.disposed) {
+    if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;
+    const place: Place = {
+      key: `disposed ${idOf(tensor)}`,
+      name: 'a disposed tensor',
+      register: null,
+      set: (_t, next) => t.effects.disposeWhen(variable, next),
+      outside: () => known(false),
+    };
+    add(place, when ?? known(true));
+  }
+}

@@ -1,0 +1,152 @@
+/** The places of what the trace has made. */
+
+import { putInto } from '../../heap/collections.ts';
+import { labelOf, orderOf, orderPlace } from '../../heap/key-order.ts';
+import { type Add, fixed, type Place } from '../../state/location.ts';
+import { idOf } from '../../state/object-ids.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
+import type { IteratorVariable } from '../../variables/iterator-variables.ts';
+import {
+  type DeviceScalar,
+  known,
+  type NewArrayVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
+
+/** The key of an element's place. */
+export const elementKey = (array: NewArrayVariable, index: number): string =>
+  `${idOf(array)} [${index}]`;
+
+/** The elements, fields, entries and positions that may hold something else later. */
+export function addParts(t: Tracer, variable: Variable, add: Add): void {
+  const id = idOf(variable);
+  const part = (key: string, name: string, set: Place['set'], value: Variable) =>
+    add({ key: `${id} ${key}`, name, register: null, set }, value);
+  switch (variable.kind) {
+    case 'newArray':
+      if (variable.grown) {
+        addLists(variable as GrowableArray, add);
+        return;
+      }
+      for (const [i, value] of variable.elements.entries()) {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepList(variable.elements);
+          variable.elements[i] = next;
+        };
+        const name = `element ${i} of an array`;
+        const at = { part: 'element', array: variable } as const;
+        add({ key: elementKey(variable, i), name, register: null, set, ...at }, value);
+      }
+      return;
+    case 'newObject':
+      for (const [key, value] of variable.entries) {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepMap(variable.entries);
+          variable.entries.set(key, next);
+        };
+        const name = `.${key}`;
+        add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
+      }
+      add(orderPlace(variable), orderOf(variable));
+      return;
+    case 'newCollection':
+      for (const [entry, { key, value }] of variable.entries) {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepMap(variable.entries);
+          variable.entries.set(entry, { key, value: next });
+        };
+        const name = `an entry of a ${variable.type}`;
+        const place = `${id} entry ${labelOf(entry)}`;
+        add({ key: place, name, register: null, set, part: 'entry' }, value);
+      }
+      add(orderPlace(variable), orderOf(variable));
+      return;
+    case 'cell': {
+      const set = (t: Tracer, next: Variable) => {
+        const before = variable.content;
+        t.journal.note(() => {
+          variable.content = before;
+        });
+        variable.content = next;
+      };
+      part('content', 'a variable shared with a closure', set, variable.content);
+      return;
+    }
+    case 'iterator':
+      addPosition(t, variable, variable, add);
+      add(
+        {
+          key: `${id} next`,
+          name: 'an iterator',
+          register: null,
+          set: fixed,
+          iteration: variable,
+        },
+        stateOf(t, variable),
+      );
+      return;
+    case 'iteratorRecord':
+      if (variable.direct && variable.iterator.kind === 'iterator') {
+        addPosition(t, variable.iterator, variable, add);
+      }
+      add(
+        {
+          key: `${id} done`,
+          name: 'an iteration',
+          register: null,
+          set: fixed,
+          iteration: variable,
+        },
+        stateOf(t, variable.iterator, variable.done),
+      );
+      return;
+    default:
+  }
+}
+
+/** Of an array whose length only the program knows: each of its lists, and the length. */
+function addLists(array: GrowableArray, add: Add): void {
+  const { form, lists, length } = array.grown;
+  const place = (key: string, name: string, change: (next: Variable) => Partial<GrowableList>) => {
+    const set = (t: Tracer, next: Variable) => {
+      const { grown } = array;
+      t.journal.note(() => Object.assign(array, { grown }));
+      Object.assign(array, { grown: { ...grown, ...change(next) } });
+    };
+    return { key: `${idOf(array)} ${key}`, name, register: null, set, array, form };
+  };
+  for (const [i, list] of lists.entries()) {
+    const change = (next: Variable) => ({ lists: array.grown.lists.with(i, next as ListVariable) });
+    add(place(`list ${i}`, 'the elements of an array', change), list);
+  }
+  const change = (next: Variable) => ({ length: next as DeviceScalar });
+  add(place('length', 'the length of an array', change), length);
+}
+
+/** Of an iteration over an array whose length only the program knows: how many steps it has taken. */
+function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
+  if (!grownIn(t, iterator.over)) return;
+  const set = (t: Tracer, next: Variable) => {
+    const { position } = iterator;
+    t.journal.note(() => Object.assign(iterator, { position }));
+    iterator.position = next.kind === 'scalar' ? next : undefined;
+  };
+  const key = `${idOf(iterator)} position`;
+  const place = { key, name: 'the position of an iteration', register: null, set, iteration };
+  add(place, iterator.position ?? known(iterator.next));
+}
+
+/** Of an iteration: how far it is, and the keys passed that it is going to come to once more. */
+function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
+  if (iterator.kind !== 'iterator') return known(`${done}`);
+  const { over, next, passed, heard } = iterator;
+  const state = `${done || iterator.done} ${next}`;
+  const isArray = over.kind === 'newArray' || over.kind === 'newTypedArray';
+  if (isArray || grownIn(t, over)) return known(state);
+  const again = putInto(t, over)
+    .slice(heard)
+    .filter((key) => passed.has(key));
+  return known(`${state} ${again.map(labelOf).join()}`);
+}

@@ -1,0 +1,90 @@
+/** Arrays whose length differs between paths: one union of lengths, which all their elements share. */
+
+import type { Place } from '../../state/location.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/unions.ts';
+import {
+  absent,
+  type NewArrayVariable,
+  type UnionTag,
+  type Variable,
+} from '../../variables/variable.ts';
+import { elementKey } from '../locations/object-locations.ts';
+import type { Held, State } from '../locations/state.ts';
+import { isSame } from './is-same.ts';
+
+/** The elements of an array at the end of a path. */
+export interface ArrayContent {
+  /** Says which of `items` it is; null: there is but one. */
+  readonly selector: UnionTag | null;
+  readonly items: readonly (readonly Variable[])[];
+}
+
+export interface ArrayOfLengths {
+  readonly places: readonly Place[];
+  /** Per path. */
+  readonly contents: readonly ArrayContent[];
+}
+
+/**
+ * Of the arrays that the places belong to, those whose lengths differ between the paths or in one of them.
+ * Left out are arrays whose length hangs on more than one choice.
+ */
+export function arraysOfLengths(
+  t: Tracer,
+  places: readonly Place[],
+  before: State,
+  paths: readonly { readonly state: State }[],
+): Map<NewArrayVariable, ArrayOfLengths> {
+  const found = new Map<NewArrayVariable, ArrayOfLengths>();
+  const arrays = new Set(places.flatMap(({ part, array }) => (part === 'element' && array) || []));
+  for (const array of arrays) {
+    const held = paths.map(({ state }) => elementsIn(state, array));
+    const contents = held.map((each) => contentOf(t, each));
+    if (!contents.every((content) => content !== null)) continue;
+    const lengths = contents.flatMap(({ items }) => items.map(({ length }) => length));
+    if (new Set(lengths).size === 1) continue;
+    const longest = [elementsIn(before, array), ...held].reduce((a, b) =>
+      b.length > a.length ? b : a,
+    );
+    found.set(array, { places: longest.map(({ place }) => place), contents });
+  }
+  return found;
+}
+
+function elementsIn(state: State, array: NewArrayVariable): readonly Held[] {
+  const elements: Held[] = [];
+  for (;;) {
+    const held = state.get(elementKey(array, elements.length));
+    if (!held) return elements;
+    elements.push(held);
+  }
+}
+
+function contentOf(t: Tracer, elements: readonly Held[]): ArrayContent | null {
+  const values = elements.map(({ value }) => resolved(value));
+  const open = values.filter((each) => each.kind === 'choice' && each.options.includes(absent));
+  const selectors = new Set(open.map((each) => each.kind === 'choice' && each.selector));
+  const [selector] = selectors;
+  if (!selector) return { selector: null, items: [there(values)] };
+  if (selectors.size > 1) return null;
+  const [first] = open;
+  const count = first?.kind === 'choice' ? first.options.length : 0;
+  const items = Array.from({ length: count }, (_, option) =>
+    there(
+      values.map((each) =>
+        each.kind === 'choice' && each.selector === selector ? each.options[option]! : each,
+      ),
+    ),
+  );
+  const isClear = items.every((some) =>
+    items.every((other) => some.length !== other.length || isSameList(t, some, other)),
+  );
+  return isClear ? { selector, items } : null;
+}
+
+const there = (values: readonly Variable[]) => values.filter((value) => value !== absent);
+
+function isSameList(t: Tracer, a: readonly Variable[], b: readonly Variable[]): boolean {
+  return a.every((value, i) => isSame(t, value, b[i]!));
+}

@@ -1,0 +1,34 @@
+/** Leaves that a branch or loop makes, and that don't leave it. */
+
+import { formatPosition } from '../../../../runtime/errors/position.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
+import type { RegionBuilder } from '../../state/region-builder.ts';
+import type { Tracer } from '../../state/tracer.ts';
+
+/** A tensor that a branch or loop has made goes on behind it with its graph, or with its `.grad`. */
+export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
+  const at = t.autograd.leavesInside.get(leaf);
+  const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';
+  return new GraphBreak(
+    'branch-effect',
+    `a tensor that was made here leaves a branch or loop ${what} (hand on what has neither graph nor .grad: w.detach(), w.grad, loss.itemSync())`,
+  );
+}
+
+/** A leaf that a branch or loop has made is none outside of it: its `.grad` would be lost. Throws a break. */
+export function expectNoLeavesInside(
+  t: Tracer,
+  region: RegionBuilder,
+  results: Iterable<Tensor>,
+): void {
+  const { leavesInside } = t.autograd;
+  for (const result of results) {
+    for (const place of placesBelow(result)) {
+      if (!isLeaf(place) || !leavesInside.has(place)) continue;
+      if (place.traced?.builder !== region.builder) continue;
+      throw leafLeaves(t, place);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/** Merges arrays of several lengths into lists of the program. */
+
+import { isListed } from '../../state/listed.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
+import { resolved } from '../../variables/unions.ts';
+import {
+  type DeviceScalar,
+  known,
+  type NewArrayVariable,
+  type UnionVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { samplesOf } from '../lists/expect-list.ts';
+import { isGrown } from '../lists/growable-array.ts';
+import { grownArray } from '../lists/list-elements.ts';
+import { columnsOf, formOf, formText, joinAll } from '../lists/list-tree-spec.ts';
+import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
+import type { Build, Values } from './build-structure.ts';
+
+/** Arrays of several lengths that are to be lists: what their elements are made of. */
+export function listForm(
+  t: Tracer,
+  present: readonly Variable[],
+  isOld: (variable: Variable) => boolean,
+  grows: boolean,
+): ListTreeSpec | null {
+  const arrays = arraysIn(present, grows);
+  if (!arrays || arrays.some(isOld)) return null;
+  if (arrays.every(isGrown)) return null;
+  const grown = arrays.filter(isGrown);
+  const known_ = arrays.filter((path): path is NewArrayVariable => !isGrown(path));
+  const [first] = known_;
+  if (grown.length === 0) {
+    if (!grows || !t.control.listsGrow) return null;
+    if (known_.every((path) => path.elements.length === first!.elements.length)) return null;
+  }
+  // Choices are followed by another attempt, in which there is a list.
+  if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
+  const elements = known_.flatMap((path) => path.elements.flatMap(samplesOf));
+  const forms = elements.map((each) => formOf(t, each));
+  const all = [...grown.map((path) => path.grown.form), ...forms];
+  const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
+  if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
+  t.control.plans.usesLists = true;
+  return form;
+}
+
+/** Null: something else is among them. After a turn it may be a choice: the next attempt finds a list. */
+function arraysIn(
+  present: readonly Variable[],
+  grows: boolean,
+): readonly NewArrayVariable[] | null {
+  const all = present.flatMap((path, i) => {
+    const options = path.kind === 'choice' && grows && i > 0 ? path.options : [path];
+    return options.map(resolved);
+  });
+  const arrays = all.filter((each): each is NewArrayVariable => {
+    return each.kind === 'newArray' && !each.isArguments;
+  });
+  return arrays.length === all.length ? arrays : null;
+}
+
+/** One leaf for each list of the form, and the length. */
+export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: Leaf[]): Build {
+  const arrays = paths as readonly (NewArrayVariable | UnionVariable | null)[];
+  const text = formText(t, form);
+  const lists = columnsOf(form).map((_, index) => {
+    const values = arrays.map((array): LeafVariable | null => {
+      if (!array) return null;
+      if (array.kind === 'choice' || hasChoice(array))
+        return { kind: 'newList', elements: null, form, index };
+      const { grown } = array;
+      if (grown && formText(t, grown.form) === text) return grown.lists[index]!;
+      return { kind: 'newList', elements: grown ? null : array.elements, form, index };
+    });
+    return leaves.push({ kind: 'list', values }) - 1;
+  });
+  const lengths = arrays.map((array) => {
+    if (array?.kind !== 'newArray') return null;
+    return array.grown?.length ?? known(array.elements.length);
+  });
+  const length = leaves.push({ kind: 'number', values: lengths }) - 1;
+  const listed = arrays.some((array) => array !== null && isListed(array));
+  const build: Build = (joined, made) => {
+    const existing = made.get(build);
+    if (existing) return existing;
+    const array = grownArray({
+      form,
+      lists: lists.map((index) => joined[index] as ListVariable),
+      length: joined[length] as DeviceScalar,
+    });
+    made.set(build, array);
+    return Object.assign(array, { listed });
+  };
+  return build;
+}
+
+function hasChoice(array: NewArrayVariable): boolean {
+  return !array.grown && array.elements.some((each) => resolved(each).kind === 'choice');
+}

@@ -1,0 +1,122 @@
+import {
+  PlacedOffset,
+  type RandomSource,
+  type RandomState,
+  withRandomSource,
+} from '../../../../runtime/random/seed.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { placeBehindStart, randomSources } from '../../inputs/counted-stream.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { type DeviceScalar, known, type Variable } from '../../variables/variable.ts';
+import { asNumber, numberTensor, scalarBinary } from './scalars.ts';
+
+/** A place in the stream: counted by the program up to `base`, from there on by the trace. */
+interface Place {
+  readonly base: DeviceScalar | null;
+  readonly drawn: number;
+}
+
+/**
+ * The stream of random numbers as a program sees it: places count from where the stream stands when a
+ * run begins. So every run draws other numbers, those that eager execution would draw; what backward
+ * computes again draws the same ones, since both programs of a run share its scalar inputs.
+ *
+ * In branches and loops, and behind those that draw, how many numbers were drawn before is a value of the
+ * program, merged and carried like any other.
+ */
+export class RelativeStream implements RandomSource {
+  readonly #tracer: Tracer;
+  #place: Place = { base: null, drawn: 0 };
+  /** The furthest place so far, as long as the trace counts: where the stream stands after a run. */
+  count = 0;
+  /** Where a run begins, as values of the program. */
+  #start: readonly Tensor[] | null = null;
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+  }
+
+  take(count: number): RandomState {
+    const place = this.state();
+    const { base, drawn } = this.#place;
+    this.#moveTo({ base, drawn: drawn + count });
+    return place;
+  }
+
+  state(): RandomState {
+    const { base, drawn } = this.#place;
+    const t = this.#tracer;
+    const state =
+      base || t.isInRegion
+        ? ({ seed: 0, offset: this.placed } as unknown as RandomState)
+        : placeBehindStart(t.numbers, drawn);
+    places.set(state, this.#place);
+    return state;
+  }
+
+  goTo(state: RandomState): void {
+    this.#moveTo(places.get(state)!);
+  }
+
+  /** How many numbers were drawn: what branches and turns may leave different. */
+  get position(): Variable {
+    const { base, drawn } = this.#place;
+    if (!base) return known(drawn);
+    if (drawn === 0) return base;
+    const sum = scalarBinary(this.#tracer, '+', base, known(drawn)) as DeviceScalar;
+    this.position = sum;
+    return sum;
+  }
+
+  set position(position: Variable) {
+    this.#moveTo(
+      position.kind === 'scalar'
+        ? { base: position, drawn: 0 }
+        : { base: null, drawn: (position as { readonly value: number }).value },
+    );
+  }
+
+  /** Where it stands, as values of the program. */
+  get placed(): PlacedOffset {
+    const { base, drawn } = this.#place;
+    const t = this.#tracer;
+    // How far the stream moves depends on the sizes.
+    t.sizes.fixed = true;
+    const numbers = withRandomSource(null, () => [
+      ...this.#startOf(),
+      ...(base ? [asNumber(t, base)] : []),
+    ]);
+    return new PlacedOffset(numbers, drawn);
+  }
+
+  /** An op has drawn so many numbers: a value of the program. */
+  moveBy(count: Tensor): void {
+    const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
+    this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;
+  }
+
+  #startOf(): readonly Tensor[] {
+    const t = this.#tracer;
+    if (!this.#start) {
+      t.journal.note(() => {
+        this.#start = null;
+      });
+      this.#start = t.inRoot(() =>
+        randomSources.map((source) => numberTensor(t, { kind: 'source', source }, t.device)),
+      );
+    }
+    return this.#start;
+  }
+
+  #moveTo(place: Place): void {
+    const [before, { count }] = [this.#place, this];
+    this.#tracer.journal.note(() => {
+      this.#place = before;
+      this.count = count;
+    });
+    this.#place = place;
+    this.count = place.base ? 0 : Math.max(count, place.drawn);
+  }
+}
+
+const places = new WeakMap<RandomState, Place>();

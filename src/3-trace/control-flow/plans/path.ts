@@ -1,0 +1,36 @@
+import type { UserPosition } from '../../../../runtime/errors/position.ts';
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import type { DeviceScalar, Variable } from '../../variables/variable.ts';
+
+/** The end of a path through a function: before an instruction at which other paths continue, or the return. */
+export type Target = Pc | 'return';
+
+/** The end of a path through a part of a function that is traced separately. */
+export interface PathEnd {
+  readonly targets: readonly Target[];
+  /** With several targets: which one, as `numberOf` it. */
+  readonly which: DeviceScalar | null;
+  /** What is returned, where a target is the return. */
+  readonly value: Variable | null;
+  /** Of the head of a loop: the decision that ends it, and whether its truth means another turn. */
+  readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
+  /** For errors: the last line of the path, and its last instruction. */
+  readonly at?: UserPosition | undefined;
+  readonly last?: Pc | undefined;
+}
+
+export function numberOf(target: Target): number {
+  return target === 'return' ? -1 : target;
+}
+
+export function endAt(pc: Pc, at?: UserPosition, last?: Pc): PathEnd {
+  return { targets: [pc], which: null, value: null, at, last };
+}
+
+export function endWith(value: Variable, at?: UserPosition): PathEnd {
+  return { targets: ['return'], which: null, value, at };
+}
+
+export function reaches({ targets }: PathEnd, target: Target): boolean {
+  return targets.includes(target);
+}

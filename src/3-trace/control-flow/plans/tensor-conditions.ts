@@ -1,0 +1,35 @@
+import { formatPosition } from '../../../../runtime/errors/position.ts';
+import type { Code } from '../../../vm/bytecode/code.ts';
+import { successors } from '../../../vm/bytecode/effects.ts';
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import { structureOf } from '../../../vm/bytecode/structure.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+
+/** Jumps that have asked whether a tensor is true: as an object it is, whatever its values are. */
+export class TensorConditions {
+  readonly #jumps = new Map<Code, Set<Pc>>();
+
+  note({ closure: { code }, pc }: TraceFrame): void {
+    const jumps = this.#jumps.get(code) ?? new Set();
+    this.#jumps.set(code, jumps.add(pc));
+  }
+
+  /** For the error of a trace without end: a loop in progress whose condition is one of them. */
+  describe(frames: readonly TraceFrame[]): string | null {
+    for (const { closure, pc } of frames) {
+      const { code } = closure;
+      const around = [...structureOf(code).loops.values()].filter(({ body }) => body.has(pc));
+      for (const jump of this.#jumps.get(code) ?? []) {
+        const next = successors(code, jump);
+        const leaves = around.some(
+          ({ body }) => body.has(jump) && next.some((each) => !body.has(each)),
+        );
+        if (!leaves) continue;
+        const span = code.spans[jump];
+        const where = span ? ` at ${formatPosition(code.source.position(span.start))}` : '';
+        return `the condition of the loop${where} is a tensor, which is always true: read its value with itemSync()`;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,14 @@
+import type { CollectionEntry } from '../variables/variable.ts';
+
+/** What the trace has written to a Map or Set from outside, entry by entry. */
+export interface WrittenEntries {
+  /** By key, in the order in which they come behind what was there; null: deleted. */
+  readonly written: Map<unknown, WrittenEntry | null>;
+  /** All entries, once their number or order mattered. */
+  all: Map<unknown, CollectionEntry> | null;
+  /** As of one made inside. */
+  readonly putIn: unknown[];
+}
+
+/** `anew`: deleted before, so that it has moved to the end. */
+export type WrittenEntry = CollectionEntry & { readonly anew: boolean };

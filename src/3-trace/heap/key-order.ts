@@ -1,0 +1,102 @@
+/** The order in which objects, Maps and Sets made inside hold their keys: it may differ from path to path. */
+
+import { isIndex } from '../../vm/language/index-key.ts';
+import { joinOrders } from '../effects/join-orders.ts';
+import type { Place } from '../state/location.ts';
+import { idOf } from '../state/object-ids.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { mayBeAbsent, present, resolved, specialized } from '../variables/unions.ts';
+import {
+  absent,
+  known,
+  type NewCollectionVariable,
+  type NewObjectVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+export type Keyed = NewObjectVariable | NewCollectionVariable;
+
+/** What names a key in an order, as JSON: equal for equal keys. */
+export function labelOf(key: unknown): string {
+  if (typeof key === 'string') return JSON.stringify(key);
+  const isObject = (typeof key === 'object' && key !== null) || typeof key === 'function';
+  return JSON.stringify([typeof key, isObject ? idOf(key as object) : String(key)]);
+}
+
+/** An order as a value: the labels of the keys that may be there. */
+export function orderOf(keyed: Keyed): Variable {
+  if (keyed.order) return resolved(keyed.order);
+  return orderFrom([...keyed.entries.keys()].filter((key) => isPlaced(keyed, key)).map(labelOf));
+}
+
+function orderFrom(labels: readonly string[]): Variable {
+  return known(`[${labels.join(',')}]`);
+}
+
+export function labelsOf(order: Variable): readonly string[] | undefined {
+  if (order.kind !== 'constant') return undefined;
+  const labels = JSON.parse(order.value as string) as readonly unknown[];
+  return labels.map((label) => JSON.stringify(label));
+}
+
+/** Keys that are indices of an object come first, whatever the code does. */
+function isPlaced(keyed: Keyed, key: unknown): boolean {
+  if (keyed.kind === 'newObject' && isIndex(key as string)) return false;
+  return resolved(valueAt(keyed, key)!) !== absent;
+}
+
+function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
+  if (keyed.kind === 'newObject') return keyed.entries.get(key as string);
+  return keyed.entries.get(key)?.value;
+}
+
+/** Before the order is asked for. Throws UnionMet where only a run can tell it. */
+export function settleOrder(t: Tracer, keyed: Keyed): void {
+  if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
+}
+
+/** Before a key is given a value: what isn't there yet is going to be the last. Throws UnionMet. */
+export function makeRoom(t: Tracer, keyed: Keyed, key: unknown): void {
+  const value = valueAt(keyed, key);
+  if (value && resolved(value) !== absent && !mayBeAbsent(value)) return;
+  settleOrder(t, keyed);
+  if (!value || isLast(keyed, key) || present(value)) return;
+  t.journal.keepMap(keyed.entries as Map<unknown, unknown>);
+  keyed.entries.delete(key as string);
+}
+
+function isLast(keyed: Keyed, key: unknown): boolean {
+  const placed = [...keyed.entries.keys()].filter((each) => each === key || isPlaced(keyed, each));
+  return placed[placed.length - 1] === key;
+}
+
+export function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
+  const { order } = keyed;
+  t.journal.note(() => {
+    keyed.order = order;
+  });
+  const labels = labelsOf(next);
+  keyed.order = labels ? undefined : next;
+  if (!labels) return;
+  const entries = keyed.entries as Map<unknown, unknown>;
+  const rank = new Map(labels.map((label, i) => [label, i]));
+  const rankOf = ([key]: readonly [unknown, unknown]) => rank.get(labelOf(key)) ?? labels.length;
+  const sorted = [...entries].sort((a, b) => rankOf(a) - rankOf(b));
+  t.journal.keepMap(entries);
+  entries.clear();
+  for (const [key, value] of sorted) entries.set(key, value);
+}
+
+export function orderPlace(keyed: Keyed): Place {
+  return {
+    key: `${idOf(keyed)} order`,
+    name: 'the order of keys',
+    register: null,
+    set: (t, next) => setOrder(t, keyed, next),
+    agreed: (orders) => {
+      const all = orders.map(labelsOf);
+      const one = all.every((each) => each !== undefined) ? joinOrders(all) : undefined;
+      return one && orderFrom(one);
+    },
+  };
+}

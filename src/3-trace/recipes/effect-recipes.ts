@@ -1,0 +1,70 @@
+/** What is changed after a run of the graph, in the order in which the code did it. */
+
+import type { Effect, Recipe } from '../../traces/trace-result.ts';
+import type { Disposal, OuterArray, TakenCollection, Write } from '../effects/effects.ts';
+import type { RandomStream, Tracer } from '../state/tracer.ts';
+import { resolved } from '../variables/unions.ts';
+import { absent } from '../variables/variable.ts';
+import type { Reconstruction } from './reconstruct.ts';
+
+/** The changes to make after the run. */
+export function effectRecipes({ effects, random }: Tracer, recipes: Reconstruction): Effect[] {
+  return [
+    ...[...effects.writes()].flatMap((write) => propertyEffects(recipes, write)),
+    ...Array.from(effects.orders(), ({ object, which }): Effect => {
+      return { kind: 'orderKeys', object, which: recipes.recipe(which) };
+    }),
+    ...Array.from(effects.arrays(), (array) => fill(recipes, array)),
+    ...Array.from(effects.collections(), (taken) => fillCollection(recipes, taken)),
+    ...effects.collectionChanges.map(({ collection, operation, key, value }): Effect => {
+      const [keyRecipe, valueRecipe] = [key, value].map((each) => each && recipes.recipe(each));
+      const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
+      return { kind: 'changeCollection', collection, operation, ...operands };
+    }),
+    ...Array.from(effects.switched.values(), ({ source, value }): Effect => {
+      return { kind: 'requiresGrad', tensor: { kind: 'source', source }, value };
+    }),
+    ...recipes.gradients,
+    ...[...effects.disposed.values()].flatMap((tensor) => disposalOf(recipes, tensor)),
+    ...draws(recipes, random),
+  ];
+}
+
+function fill(recipes: Reconstruction, { source, content, whole }: OuterArray): Effect {
+  const from = whole ? 0 : 'end';
+  const fill = { kind: 'fillArray', array: source, from } as const;
+  if (content.grown) {
+    const list: Recipe = { kind: 'made', index: recipes.make(content) };
+    return { ...fill, items: [], list };
+  }
+  return { ...fill, items: content.elements.map((item) => recipes.element(item)), list: null };
+}
+
+function fillCollection(recipes: Reconstruction, { source, content }: TakenCollection): Effect {
+  const [entries, order] = [recipes.entries(content), recipes.order(content)];
+  return { kind: 'fillCollection', collection: source, entries, order };
+}
+
+function draws(recipes: Reconstruction, { position }: RandomStream): Effect[] {
+  return position.kind === 'scalar'
+    ? [{ kind: 'drawNumbers', count: recipes.recipe(position) }]
+    : [];
+}
+
+/** A value of the program that nobody sees has no handle to give back. */
+function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposal): Effect[] {
+  const { traced } = variable;
+  const condition = when && recipes.recipe(when);
+  if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
+  const isSeen = recipes.outputs.has(traced!) || variable.perhaps.length > 0;
+  return isSeen
+    ? [{ kind: 'disposeOutput', output: recipes.recipe(variable), when: condition }]
+    : [];
+}
+
+function propertyEffects(recipes: Reconstruction, { object, key, value, anew }: Write): Effect[] {
+  const removal: Effect = { kind: 'deleteProperty', object, key };
+  if (resolved(value) === absent) return [removal];
+  const set: Effect = { kind: 'setProperty', object, key, value: recipes.recipe(value) };
+  return anew ? [removal, set] : [set];
+}

@@ -1,0 +1,180 @@
+import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { withRandomSource } from '../../runtime/random/seed.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
+import { contiguousStrides } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Guard, GuardedSize } from '../guards/guard.ts';
+import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
+import { compileReader, type Reader, type Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import type { Resized, TraceResult } from '../traces/trace-result.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { CountedStream } from './inputs/counted-stream.ts';
+import { distinctInputs } from './inputs/distinct-inputs.ts';
+import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './inputs/sizes.ts';
+import { isSize } from './inputs/symbolic.ts';
+import type { TraceInput } from './inputs/trace-input.ts';
+import { isDifferentiable, spentBelow } from './state/recorded-graph.ts';
+import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
+
+/** What is kept of a trace to do it again for other sizes; nothing of the user's is held. */
+interface Recorded {
+  readonly result: TraceResult;
+  readonly inputs: readonly TraceInput[];
+  /** The program's outputs. */
+  readonly outputs: readonly Tensor[];
+  readonly tape: readonly TapeCall[];
+  readonly sizes: Sizes;
+}
+
+/** Null when the trace holds for its own sizes only. */
+export function resizedOf(recorded: Recorded): Resized | null {
+  const { sizes, inputs, result } = recorded;
+  if (sizes.fixed || !sizes.vary) return null;
+  // What an op refused, it may take in other sizes.
+  if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
+  const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
+  return {
+    keys: [...sizes.keys.values()],
+    guards: guards.map((guard) => anySize(guard, inputs, sizes)),
+    at: (frames) => playAt(inFrames(frames), recorded),
+    atSizes: (frames, given) => {
+      const found = withSizes(frames, given, recorded);
+      return found && playAt(found, recorded);
+    },
+    numbers: () => [...sizes.decided.values()],
+  };
+}
+
+/** Asked again for each set of sizes. */
+function dependsOnSizes(guard: Guard): boolean {
+  return guard.kind === 'number' && hasResultSize(guard.expr);
+}
+
+function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): Guard {
+  if (guard.kind !== 'tensor') return guard;
+  const input = inputs.find(({ source }) => source === guard.source);
+  const varying = input && dims.get(input.tensor);
+  if (!varying) return guard;
+  return {
+    ...guard,
+    strides: guard.strides && 'any',
+    shape: guard.shape.map((size, dim) =>
+      varying.has(dim) ? (varying.get(dim)!.size as GuardedSize) : size,
+    ),
+  };
+}
+
+/** What a trace reads of its surroundings when it is played for other sizes. */
+interface Found {
+  readonly frames: readonly Frame[];
+  readonly readerOf: (source: Source) => Reader;
+  /** Shape and strides of an input. */
+  readonly layoutOf: (input: TraceInput) => Pick<Tensor, 'shape' | 'strides'>;
+}
+
+function inFrames(frames: readonly Frame[]): Found {
+  return {
+    frames,
+    readerOf: compileReader,
+    layoutOf: ({ source }) => compileReader(source)(frames) as Tensor,
+  };
+}
+
+/** Null where a key is no size of a contiguous tensor. */
+function withSizes(
+  frames: readonly Frame[],
+  given: readonly number[],
+  { sizes, result: { numbers, scalars } }: Recorded,
+): Found | null {
+  const keys = [...sizes.keys.values()];
+  if (!keys.every(isSize)) return null;
+  const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
+  // Numbers that a run brings have those of the trace, on which nothing depends.
+  const values = scalars.nodes.flatMap((node, id) => {
+    return node.kind === 'input'
+      ? [[sourceKey(numbers[node.index]!), scalars.values[id]!] as const]
+      : [];
+  });
+  const before = new Map(values);
+  return {
+    frames,
+    readerOf: (source) => {
+      const key = sourceKey(source);
+      const value = known.get(key) ?? before.get(key);
+      return value === undefined ? compileReader(source) : () => value;
+    },
+    layoutOf: ({ tensor }) => {
+      const open = sizes.dims.get(tensor);
+      const shape = tensor.shape.map((size, dim) => {
+        const place = open?.get(dim)?.place;
+        return place ? known.get(sourceKey(place))! : size;
+      });
+      return { shape, strides: tensor.strides };
+    },
+  };
+}
+
+/** The mode of the calls that the trace is for; undefined: any. */
+function gradModeOf({ guards }: TraceResult): boolean | undefined {
+  const mode = guards.find((guard) => guard.kind === 'gradMode');
+  return mode?.kind === 'gradMode' ? mode.enabled : undefined;
+}
+
+function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
+  const { result, inputs, outputs, tape, sizes } = recorded;
+  const found = new Map<Tensor, Tensor>();
+  const capture = (tensor: Tensor): Tensor => {
+    const there = found.get(tensor);
+    if (there) return there;
+    const held = inputs.find(({ source }) => source.kind === 'held' && source.value === tensor);
+    if (!held) throw new DoesNotFit();
+    return found.get(held.tensor)!;
+  };
+  const builder = new ProgramBuilder(capture, { replay: true });
+  // Of what a break took back nothing is found: guards that ask for it hold for no other sizes.
+  const sizeOf = ({ tensor, dim }: SizeRead) => {
+    const there = found.get(tensor);
+    return there ? sizeIn(there, dim) : Number.NaN;
+  };
+  const numbers = new ProgramNumbers(frames, sizes, sizeOf, readerOf);
+  const stream = new CountedStream(numbers);
+  try {
+    for (const each of inputs) {
+      const { tensor } = each;
+      const { shape, strides: present } = layoutOf(each);
+      const { dtype, device, requiresGrad, isContiguous } = tensor;
+      const strides = isContiguous ? contiguousStrides(shape) : present;
+      const input = builder.input({ dtype, shape, strides, offset: 0, device });
+      found.set(tensor, requireGrad(input, requiresGrad));
+    }
+    const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
+    const surroundings = { builder, capture, tape: [] };
+    // A file may be written where other gradients are recorded than in the calls.
+    withGradMode(gradModeOf(result), () =>
+      withRandomSource(stream, () => {
+        play(tape, { found, number, surroundings });
+      }),
+    );
+  } catch (error) {
+    // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
+    if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
+    throw error;
+  }
+  const tensors = outputs.map((output) => found.get(output)!);
+  const program = builder.finish(tensors.map((tensor) => builder.valueOf(tensor)));
+  return {
+    ...result,
+    guards: [...result.guards.filter(dependsOnSizes), ...distinctInputs(inputs, program)],
+    sizes: sizes.reads.map(sizeOf),
+    resized: null,
+    scalars: numbers.scalars,
+    numbers: numbers.sources,
+    differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
+    spent: tensors.map((tensor) => spentBelow(tensor, builder)),
+    program,
+    randomNumbers: stream.count,
+  };
+}

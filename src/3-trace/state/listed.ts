@@ -1,0 +1,51 @@
+/** Objects that are elements of arrays whose length only the program knows: the arrays hold their parts. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { resolved } from '../variables/unions.ts';
+import type { NewArrayVariable, NewObjectVariable, Variable } from '../variables/variable.ts';
+import type { Tracer } from './tracer.ts';
+
+/** The value and what is in it: a change of it would have to be seen in the array, too. */
+export function markListed(t: Tracer, given: Variable): void {
+  const value = resolved(given);
+  if (value.kind === 'choice') for (const option of value.options) markListed(t, option);
+  if (!isStructure(value) || value.listed) return;
+  t.journal.note(() => {
+    value.listed = false;
+  });
+  value.listed = true;
+  if (value.kind === 'newObject') for (const part of value.entries.values()) markListed(t, part);
+  else if (!value.grown) for (const part of value.elements) markListed(t, part);
+}
+
+export function isListed(variable: Variable): boolean {
+  return isStructure(variable) && variable.listed === true;
+}
+
+/** Before an object is changed. */
+export function expectUnlisted(variable: Variable): void {
+  if (!isListed(variable)) return;
+  throw new GraphBreak(
+    'unbacked-list',
+    'an object is changed that is or was an element of an array that grows in a loop of the program',
+  );
+}
+
+/** Before it matters which object it is. */
+export function expectIdentity(variable: Variable): void {
+  if (variable.kind === 'tensor' && variable.mayBeKnown) {
+    throw new GraphBreak(
+      'unbacked-list',
+      'a tensor that a branch, a loop or an array that grows in one leaves is told apart by identity',
+    );
+  }
+  if (!isListed(variable)) return;
+  throw new GraphBreak(
+    'unbacked-list',
+    'elements of an array that grows in a loop of the program are told apart by identity',
+  );
+}
+
+function isStructure(variable: Variable): variable is NewArrayVariable | NewObjectVariable {
+  return variable.kind === 'newArray' || variable.kind === 'newObject';
+}

@@ -1,0 +1,39 @@
+import type { Reg } from '../../vm/bytecode/instructions.ts';
+import type { ListTreeSpec } from '../variables/growable-list.ts';
+import type { NewArrayVariable, Variable } from '../variables/variable.ts';
+import type { Tracer } from './tracer.ts';
+
+/** Something that holds a variable and may hold another one later. */
+export interface Place {
+  readonly key: string;
+  /** For errors: the variable's name, or what it belongs to. */
+  readonly name: string;
+  /** Of registers: who doesn't read this one afterwards doesn't need its value. */
+  readonly register: Reg | null;
+  /** An iteration is the language's own: it matters only as long as a register holds it. */
+  readonly iteration?: Variable;
+  set(t: Tracer, value: Variable): void;
+  /** The value where the trace has written none: of something that existed before. */
+  outside?(t: Tracer): Variable;
+  /** One value for what several paths leave, where they don't contradict one another. */
+  agreed?(values: readonly Variable[]): Variable | undefined;
+  /** `.grad` of a tensor from outside. */
+  readonly isGradient?: boolean;
+  /** An element, property or entry: it may be missing on some paths. */
+  readonly part?: 'element' | 'property' | 'entry';
+  /** The array that it is an element of, or whose content only the program knows. */
+  readonly array?: NewArrayVariable;
+  /** What its elements are made of, where only the program knows how many there are. */
+  readonly form?: ListTreeSpec;
+}
+
+export type Add = (place: Place, value: Variable) => void;
+
+/** A place whose change can't be told as a value. */
+export const fixed: Place['set'] = () => {
+  throw new Error('a fixed place is set');
+};
+
+export function isFixed(place: Place): boolean {
+  return place.set === fixed;
+}

@@ -1,0 +1,76 @@
+/** What a trace knows of whether tensors require gradients, where paths differ in it. */
+
+import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { regionWith } from './region-builder.ts';
+
+/** Paths differ in it, and no truth value is kept of it. */
+export const unknown = 'unknown';
+
+/**
+ * True, or true where one of these is: truth values of a program, or carried values of the loop in progress that
+ * have none yet. Empty: false.
+ */
+export type Requires = true | ReadonlySet<Tensor | typeof unknown>;
+
+export const never: Requires = new Set();
+
+/** What is known of results of branches and loops, and of what a loop carries. */
+export class RequiredGradients {
+  readonly #results = new WeakMap<GradNode, Map<number, Requires>>();
+  /** Of nodes that were looked at. */
+  readonly #nodes = new WeakMap<GradNode, Requires>();
+  readonly #carried = new WeakMap<Tensor, Requires>();
+
+  /** A carried value, inside of its loop; `flag`: the truth value that is carried with it. */
+  noteCarried(given: Tensor, flag: Tensor | null): void {
+    this.#carried.set(given, new Set([flag ?? given]));
+  }
+
+  noteResult(result: Tensor, requires: Requires): void {
+    const edge = result.gradEdge;
+    if (!edge) return;
+    const known = this.#results.get(edge.node) ?? new Map<number, Requires>();
+    this.#results.set(edge.node, known.set(edge.index, requires));
+  }
+
+  of(tensor: Tensor): Requires {
+    if (!tensor.requiresGrad) return never;
+    const edge = tensor.gradEdge;
+    if (!edge) return this.#ofLeaf(tensor.leaf);
+    return this.#results.get(edge.node)?.get(edge.index) ?? this.#ofNode(edge.node);
+  }
+
+  #ofLeaf(leaf: Tensor): Requires {
+    const carried = this.#carried.get(leaf);
+    if (carried) return carried;
+    const outer = regionWith(leaf)?.capturedAs(leaf);
+    return outer ? this.of(outer) : true;
+  }
+
+  #ofNode(root: GradNode): Requires {
+    const existing = this.#nodes.get(root);
+    if (existing) return existing;
+    const found = this.#search(root);
+    this.#nodes.set(root, found);
+    return found;
+  }
+
+  #search(root: GradNode): Requires {
+    const all = new Set<Tensor | typeof unknown>();
+    const seen = new Set([root]);
+    for (const node of seen) {
+      for (const target of node.targets) {
+        if (!target) continue;
+        const below =
+          'leaf' in target
+            ? this.#ofLeaf(target.leaf)
+            : (this.#results.get(target.node)?.get(target.index) ?? this.#nodes.get(target.node));
+        if (below === true) return true;
+        if (below) for (const each of below) all.add(each);
+        else if ('node' in target) seen.add(target.node);
+      }
+    }
+    return all;
+  }
+}

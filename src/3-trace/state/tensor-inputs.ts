@@ -1,0 +1,144 @@
+/** Which tensors of the user are inputs of the program, and which values of it are which variables. */
+
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { disposedError } from '../../../runtime/tensor/disposed-error.ts';
+import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
+import { contiguousStrides } from '../../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberHistory } from '../../guards/number-history.ts';
+import { dimSource, type Source, strideSource } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { TensorInput } from '../inputs/trace-input.ts';
+import { type TensorVariable, tracedTensor } from '../variables/variable.ts';
+import { asOp } from './op-error.ts';
+import { sizeSource } from './symbolic-guards.ts';
+import type { Tracer } from './tracer.ts';
+
+export class TensorInputs {
+  /** In the order of the program's inputs. */
+  readonly list: TensorInput[] = [];
+  readonly #byTraced = new Map<Tensor, TensorVariable>();
+  /** The user's tensors that are inputs already. */
+  readonly #inputOf = new Map<Tensor, TensorVariable>();
+  /** All variables that lead to one tensor of the user's. */
+  readonly #variablesOf = new Map<Tensor, TensorVariable[]>();
+  readonly #t: Tracer;
+  readonly #builder: ProgramBuilder;
+  readonly #history: NumberHistory;
+
+  constructor(t: Tracer, builder: ProgramBuilder, history: NumberHistory) {
+    this.#t = t;
+    this.#builder = builder;
+    this.#history = history;
+  }
+
+  #refuse(disposed: Tensor): void {
+    asOp(this.#t, () => {
+      throw disposedError(disposed, 'a captured function');
+    });
+  }
+
+  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  use(variable: TensorVariable): Tensor {
+    const { actual, source, traced: made } = variable;
+    const disposal = this.#t.effects.disposed.get((actual ?? made)!);
+    if (disposal?.when) {
+      throw new GraphBreak('branch-effect', 'a tensor is used that a branch may have disposed of');
+    }
+    if (disposal) this.#refuse((actual ?? made)!);
+    if (made) return made;
+    invariant(actual && source, 'a tensor is traced or has a source');
+    if (!actual.holder) this.#refuse(actual);
+    const known = this.#inputOf.get(actual);
+    if (known) {
+      // One tensor is one input, so that its gradient is summed as eager execution sums it.
+      const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
+      this.#t.guard(key, { kind: 'same', source, other: known.source!, same: true });
+      this.#t.journal.note(() => {
+        variable.traced = null;
+      });
+      variable.traced = known.traced;
+      this.#variablesOf.get(actual)!.push(variable);
+      return known.traced!;
+    }
+    const { dtype, shape, device, requiresGrad, isContiguous } = actual;
+    const strides = isContiguous ? null : actual.strides;
+    const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
+    this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
+    const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
+    const traced = requireGrad(this.#builder.input(meta), requiresGrad);
+    this.list.push({ source, tensor: traced, actual });
+    this.#t.journal.note(() => {
+      variable.traced = null;
+      this.#inputOf.delete(actual);
+    });
+    this.#findSizes(source, traced);
+    variable.traced = traced;
+    this.#byTraced.set(traced, variable);
+    this.#inputOf.set(actual, variable);
+    this.#variablesOf.set(actual, [variable]);
+    return traced;
+  }
+
+  /** From here on the variable, and every other that leads to the same tensor, stands for `next`. */
+  replace(variable: TensorVariable, next: Tensor): void {
+    const { actual } = variable;
+    for (const each of actual ? this.#variablesOf.get(actual)! : [variable]) {
+      const { traced } = each;
+      this.#t.journal.note(() => {
+        each.traced = traced;
+      });
+      each.traced = next;
+    }
+    if (!this.#byTraced.has(next)) this.#byTraced.set(next, variable);
+  }
+
+  /** The value with which an outer tensor came in. */
+  of({ actual }: TensorVariable): Tensor {
+    const input = this.list.find((each) => each.actual === actual);
+    invariant(input, 'a tensor from outside is an input');
+    return input.tensor;
+  }
+
+  /** The variable for a result of an op; an op may return one of its operands. */
+  result(tensor: Tensor): TensorVariable {
+    const existing = this.#byTraced.get(tensor);
+    if (existing) return existing;
+    const variable = tracedTensor(tensor);
+    this.#byTraced.set(tensor, variable);
+    return variable;
+  }
+
+  /** Inputs that were found on a path stay, though what it did is taken back. */
+  keep(): void {
+    for (const { tensor } of this.list) {
+      const variable = this.#byTraced.get(tensor)!;
+      variable.traced ??= tensor;
+      this.#inputOf.set(variable.actual!, variable);
+    }
+  }
+
+  /**
+   * Dimensions that had other sizes before are symbolic; of tensors that are not contiguous only those that
+   * were promised. With such a size the strides differ, too.
+   */
+  #findSizes(source: Source, tensor: Tensor): void {
+    const dims = tensor.shape.flatMap((size, dim) => {
+      const key = sourceKey(dimSource(source, dim));
+      const isPromised = this.#history.isPromised(key);
+      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
+      const place = sizeSource(this.#t, source, dim);
+      return isOpen ? [[dim, { size: isPromised ? ('any' as const) : null, place }] as const] : [];
+    });
+    if (dims.length === 0) return;
+    if (!tensor.isContiguous) {
+      tensor.strides.forEach((_, dim) => {
+        this.#t.sizes.addKey(strideSource(source, dim));
+      });
+    }
+    this.#t.sizes.dims.set(tensor, new Map(dims));
+    for (const [, { place }] of dims) this.#t.sizes.addKey(place);
+  }
+}

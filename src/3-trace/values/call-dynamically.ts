@@ -1,0 +1,299 @@
+/** Calls of the tensor API on tensors whose shape only the run knows, and at numbers that decide one. */
+
+import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { full } from '../../../runtime/ops/movement/create.ts';
+import { contiguous } from '../../../runtime/ops/movement/movement.ts';
+import {
+  dynamicSpec,
+  type GivenOperand,
+  type OperandForm,
+} from '../../../runtime/program/dynamic-call.ts';
+import { listSpec } from '../../../runtime/program/list-ops.ts';
+import { contiguousMeta, type TensorMeta, type TensorSpec } from '../../../runtime/tensor/meta.ts';
+import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CallSite } from '../../regions/site-call.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
+import { grownArray, unknownLength } from '../control-flow/lists/list-elements.ts';
+import { takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
+import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
+import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
+import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
+import { noteSamples, samples, samplesOf } from '../dynamic-shapes/samples.ts';
+import {
+  OperandPlace,
+  performing,
+  placed,
+  type TracedCall,
+} from '../dynamic-shapes/traced-call.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { resolved, specialized } from '../variables/unions.ts';
+import { type DeviceScalar, newArray, type Variable } from '../variables/variable.ts';
+import { arrayElements, asArray } from './arrays.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+/** Undefined for calls whose shapes the trace knows. */
+export function callDynamically(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (t.control.policy !== 'always') return undefined;
+  const takes = takesOperands(fn);
+  const isOne = (given: Variable): boolean => {
+    const variable = resolved(given);
+    if (variable.kind === 'dynamic' || grownIn(t, variable)) return true;
+    return (
+      variable.kind === 'newArray' &&
+      variable.elements.some((each) => isOne(each) || isNumber(each))
+    );
+  };
+  const isNumber = (given: Variable): boolean => !takes && resolved(given).kind === 'scalar';
+  if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
+  return new Call(t, fn, takes).answer(receiver, args);
+}
+
+/** One call on its way into the program. */
+class Call {
+  readonly #t: Tracer;
+  readonly #fn: Callable;
+  /** Numbers are operands like tensors, and decide no shape. */
+  readonly #takesNumbers: boolean;
+  readonly #forms: OperandForm[] = [];
+  readonly #tensors: Tensor[] = [];
+  /** Per operand, what the sample runs bring; null: they don't come so far. */
+  readonly #given: (readonly (GivenOperand | undefined)[])[] = [];
+  #like: Tensor | undefined;
+
+  constructor(t: Tracer, fn: Callable, takesNumbers: boolean) {
+    this.#t = t;
+    this.#fn = fn;
+    this.#takesNumbers = takesNumbers;
+  }
+
+  answer(receiver: Variable, args: readonly Variable[]): Variable {
+    const t = this.#t;
+    if (this.#fn.name.endsWith('_')) {
+      const instead = this.#fn.name.slice(0, -1);
+      throw this.#refused(
+        `writes in place to a tensor (assign the result of ${instead}() instead)`,
+      );
+    }
+    const given = [receiver, ...args].map(resolved);
+    const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
+    this.#like =
+      like &&
+      (like.kind === 'tensor' ? t.use(like) : like.kind === 'dynamic' ? like.tensor : undefined);
+    const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
+    const self = isMethod ? this.#value(receiver) : undefined;
+    const values = args.map((arg) => this.#value(arg));
+    const call = this.#fn as (...args: unknown[]) => unknown;
+    const traced: TracedCall = {
+      name: this.#fn.name,
+      forms: this.#forms,
+      metas: this.#tensors.map((tensor) => metaOf(tensor)),
+      call: (operands) =>
+        Reflect.apply(
+          call,
+          placed(self, operands),
+          values.map((value) => placed(value, operands)),
+        ),
+      gradMode: t.top.gradMode ?? gradEnabled(),
+      stream: null,
+      device: t.device,
+      at: t.position(),
+    };
+    try {
+      return this.#append(traced);
+    } catch (error) {
+      if (!(error instanceof DrawsNumbers)) throw error;
+      return this.#append(this.#drawing(traced));
+    }
+  }
+
+  /** The call with the place in the stream of random numbers among its operands. */
+  #drawing(traced: TracedCall): TracedCall {
+    const { numbers, drawn } = this.#t.random.placed;
+    const operands = numbers.map((tensor) => this.#known(tensor).index);
+    const metas = this.#tensors.map((tensor) => metaOf(tensor));
+    return { ...traced, metas, stream: { operands, drawn } };
+  }
+
+  #append(traced: TracedCall): Variable {
+    const t = this.#t;
+    const trials = trialsOf(traced, this.#given, (why) => this.#refused(why));
+    const [first] = trials;
+    const element = elementOf(trials);
+    if (element) return this.#appendList(traced, trials, element);
+    const expected = first.tried.results.map((_, i) => sizesOf(trials, i));
+    const isOpen = expected.map(({ sizes }) => sizes.includes(null));
+    const metas = expected.map(({ dtype, sizes }, i): TensorMeta => {
+      const { device } = first.tried.results[i]!;
+      return contiguousMeta(
+        isOpen[i] ? dynamicSpec(dtype, sizes) : { dtype, shape: sizes as Shape },
+        device,
+      );
+    });
+    const { name, forms, metas: operands } = traced;
+    const site: CallSite = {
+      name,
+      forms,
+      metas: operands,
+      samples: this.#given,
+      dynamic: isOpen,
+      list: false,
+      perform: performing(traced, expected),
+    };
+    const tensors = t.execution.appendCall(site, first.given, this.#tensors, metas);
+    if (trials.some(({ tried }) => tried.isView)) {
+      const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
+      t.control.copied.note(t.builder, [...fixed, ...tensors]);
+    }
+    if (traced.stream) t.random.moveBy(tensors.at(-1)!);
+    const variables = tensors.map((tensor, i): Variable => {
+      if (!isOpen[i]) return t.result(tensor);
+      const shapes = samples.map((_, world) => {
+        const trial = trials.find((each) => each.world === world);
+        return trial ? trial.tried.results[i]!.shape : null;
+      });
+      return { kind: 'dynamic', tensor, shapes, sizes: expected[i]!.sizes };
+    });
+    const variableOf = (value: unknown): Variable =>
+      Array.isArray(value)
+        ? newArray(value.map(variableOf))
+        : variables[first.tried.results.indexOf(value as Tensor)]!;
+    return variableOf(first.tried.answer);
+  }
+
+  /** A call that answers as many tensors as the shapes say, all alike: an array whose length only the run knows. */
+  #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
+    const t = this.#t;
+    const { dtype, shape, device } = element;
+    const perform = performing(traced, { dtype, sizes: shape });
+    const { name, forms, metas } = traced;
+    const { given } = trials[0]!;
+    const site = { name, forms, metas, samples: this.#given, dynamic: [false] };
+    const spec: TensorSpec = { dtype, shape };
+    const [tensor] = t.execution.appendCall(
+      { ...site, list: true, perform },
+      given,
+      this.#tensors,
+      [contiguousMeta(listSpec(spec), device)],
+    );
+    const counting: CallSite['perform'] = (operands, builder) => [
+      numberOf(perform(operands, builder).length),
+    ];
+    const [count] = t.execution.appendCall(
+      { ...site, name: `length of ${name}`, list: false, perform: counting },
+      given,
+      this.#tensors,
+      [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
+    );
+    noteSamples(
+      count!,
+      samples.map((_, world) => {
+        const trial = trials.find((each) => each.world === world);
+        return trial ? trial.tried.results.length : Number.NaN;
+      }),
+    );
+    const isView = trials.some(({ tried }) => tried.isView);
+    const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
+    if (isView) t.control.copied.noteElements(t.builder, fixed);
+    t.control.plans.usesLists = true;
+    return grownArray({
+      form: { kind: 'leaf', of: 'tensor', spec, at: t.position() },
+      lists: [{ kind: 'list', tensor: tensor!, of: 'tensor', depth: 0 }],
+      length: { kind: 'scalar', type: 'number', tensor: count! },
+    });
+  }
+
+  #refused(why: string): GraphBreak {
+    return new GraphBreak(
+      'unbacked-shape',
+      `${this.#fn.name || 'a function'} of a shape that only the run knows ${why}`,
+    );
+  }
+
+  #operand(
+    form: OperandForm,
+    tensor: Tensor,
+    given: readonly (GivenOperand | undefined)[],
+  ): OperandPlace {
+    this.#tensors.push(tensor);
+    this.#given.push(given);
+    return new OperandPlace(this.#forms.push(form) - 1);
+  }
+
+  /** The argument with its operands taken out. */
+  #value(given: Variable): unknown {
+    const t = this.#t;
+    const variable = specialized(given);
+    switch (variable.kind) {
+      case 'tensor':
+        return this.#tensor(t.use(variable));
+      case 'dynamic':
+        return this.#operand(
+          'dynamic',
+          variable.tensor,
+          variable.shapes.map((shape) => shape ?? undefined),
+        );
+      case 'scalar':
+        return this.#number(variable);
+      case 'constant':
+      case 'symbolic':
+        return constantOf(t, variable);
+      case 'newTypedArray':
+        return variable.data.slice();
+      default:
+    }
+    const array = asArray(t, variable);
+    if (array && isGrown(array)) {
+      const { form, lists, length } = array.grown;
+      if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
+      return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
+    }
+    if (array) return arrayElements(t, array).map((element) => this.#value(element));
+    if (variable.kind === 'newObject' && !variable.prototype && !variable.traits) {
+      const entries = [...variable.entries].map(([key, value]) => [key, this.#value(value)]);
+      return Object.fromEntries(entries);
+    }
+    throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
+  }
+
+  #tensor(tensor: Tensor): OperandPlace {
+    const t = this.#t;
+    const operand = t.perform<Tensor>([tensor], ([x]) => contiguous(x as Tensor));
+    return this.#known(operand);
+  }
+
+  /** A tensor of one shape in all runs. */
+  #known(tensor: Tensor): OperandPlace {
+    return this.#operand(
+      'tensor',
+      tensor,
+      samples.map(() => null),
+    );
+  }
+
+  #number(scalar: DeviceScalar): OperandPlace {
+    const t = this.#t;
+    if (this.#takesNumbers) {
+      return this.#tensor(t.use(scalarOperand(t, scalar, this.#like)));
+    }
+    const number = asNumber(t, scalar);
+    const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
+    return this.#operand('number', number, given);
+  }
+}
+
+function numberOf(value: number): Tensor {
+  return noGrad(() => full([], value, { dtype: 'float64' }));
+}
+
+function metaOf({ dtype, shape, device }: Tensor): TensorMeta {
+  return contiguousMeta({ dtype, shape }, device);
+}

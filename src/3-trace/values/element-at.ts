@@ -1,0 +1,74 @@
+/** Arrays at a number of the program. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isGrown } from '../control-flow/lists/growable-array.ts';
+import { chosenBy } from '../control-flow/merge/union.ts';
+import { asNumber } from '../control-flow/numbers/scalars.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import { specialized } from '../variables/unions.ts';
+import {
+  type DeviceScalar,
+  known,
+  type UnionVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { arrayElement, arrayLength, asArray } from './arrays.ts';
+import { grownElement, setGrownElement } from './lists.ts';
+
+/** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each path the index is known. */
+export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
+  const array = expectArray(t, base, index);
+  if (isGrown(array)) return grownElement(t, array, index);
+  const found = specialized(choiceOfIndex(t, arrayLength(t, array), index));
+  return found === outside
+    ? undefinedVariable
+    : arrayElement(t, array, constantOf(t, found) as number);
+}
+
+/** `array[index] = value` where only the program knows the length; false for other arrays. */
+export function setGrownAt(
+  t: Tracer,
+  base: Variable,
+  index: DeviceScalar,
+  value: Variable,
+): boolean {
+  const array = asArray(t, base);
+  if (!array || !isGrown(array)) return false;
+  setGrownElement(t, array, index, value);
+  return true;
+}
+
+/** The index as one of those that the array has, or its end. Throws UnionMet; on each path it is known. */
+export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variable {
+  // At its end it grows.
+  const count = arrayLength(t, expectArray(t, base, index)) + 1;
+  const found = specialized(choiceOfIndex(t, count, index));
+  if (found !== outside) return found;
+  // As where the language throws: the run ends without an effect, and the call runs as it is written.
+  throw new GraphBreak('throw', 'an array is written past its end');
+}
+
+export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): UnionVariable {
+  const existing = indices.get(index)?.get(count);
+  if (existing) return existing;
+  const options = Array.from({ length: count }, (_, i) => known(i));
+  const choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
+  const counts = indices.get(index) ?? new Map<number, UnionVariable>();
+  // It is a value of the branch or turn that it is asked in.
+  t.journal.note(() => counts.delete(count));
+  indices.set(index, counts.set(count, choice));
+  return choice;
+}
+
+/** By what is asked: the paths that follow from one question meet the same answer. */
+const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
+const outside = known('outside');
+
+function expectArray(t: Tracer, base: Variable, index: DeviceScalar) {
+  const array = asArray(t, base);
+  if (array) return array;
+  throw numberNeeded(index, 'is the key of something else than an array');
+}

@@ -1,0 +1,35 @@
+/** Getters that existed before: of the user's objects and of the language's. */
+
+import type { Source } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Tracer } from '../state/tracer.ts';
+import {
+  type FunctionVariable,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+/** The getter is the same function, which is a guard; it is followed like any call. */
+export function callGetter(
+  t: Tracer,
+  holder: ObjectVariable | FunctionVariable,
+  receiver: Variable,
+  key: string | symbol,
+  { get }: PropertyDescriptor,
+): Variable {
+  if (!get) return undefinedVariable;
+  const base = holder.source ?? heldFunction(holder);
+  const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
+  try {
+    return t.execution.callInside(getter, receiver, []);
+  } catch (error) {
+    const native = error instanceof GraphBreak && error.reason === 'native-call';
+    throw native ? new GraphBreak('getter', `reading ${String(key)}`) : error;
+  }
+}
+
+export function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
+  const name = typeof value === 'function' ? value.name : 'an object';
+  return { kind: 'held', value, name };
+}

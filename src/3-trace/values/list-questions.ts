@@ -1,0 +1,73 @@
+/** What only the program knows of a list (is there an element?) is a choice: each path goes on with its answer. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { where } from '../../../runtime/ops/pointwise/comparison.ts';
+import { eq, ge, logicalAnd, lt, trunc } from '../../../runtime/ops/pointwise/pointwise.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { chosenBy } from '../control-flow/merge/union.ts';
+import { asNumber, constantTensor } from '../control-flow/numbers/scalars.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { GrowableList } from '../variables/growable-list.ts';
+import { resolved, specialized, UnionMet } from '../variables/unions.ts';
+import {
+  type DeviceScalar,
+  known,
+  type UnionVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+/** Whether `i` is the index of one of `n` elements. */
+export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
+  return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
+}
+
+/** Throws UnionMet; on each path it is known. */
+export function isThere(
+  t: Tracer,
+  grown: GrowableList,
+  key: string | DeviceScalar,
+  place: () => DeviceScalar,
+): boolean {
+  return (
+    answerTo(t, grown, key, [there, none], () => {
+      const found = inRange(t, asNumber(t, place()), asNumber(t, grown.length));
+      return t.runApi(() =>
+        noGrad(() => {
+          const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
+          return where(found, zero!, one!);
+        }),
+      );
+    }) === there
+  );
+}
+
+/** Whether it was asked before, and this is the path on which there is an element. */
+export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boolean {
+  const asked = questions.get(length)?.get(index);
+  return asked !== undefined && resolved(asked) === there;
+}
+
+/** By what is asked of which length: the paths that follow from one question meet the same answer. */
+const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
+export const [there, last, none] = [known('there'), known('at the end'), known('none')];
+export const paths = [there, last, none];
+
+/** The answer on the path that is followed. Throws UnionMet where the question is asked for the first time. */
+export function answerTo(
+  t: Tracer,
+  { length }: GrowableList,
+  key: string | DeviceScalar,
+  answers: readonly Variable[],
+  which: () => Tensor,
+): Variable {
+  const existing = questions.get(length)?.get(key);
+  if (existing) return specialized(existing);
+  throw new UnionMet(() => {
+    const choice = chosenBy(t, which(), answers, 'an element of an array');
+    const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
+    // It is a value of the branch or turn that it is asked in.
+    t.journal.note(() => asked.delete(key));
+    questions.set(length, asked.set(key, choice));
+    return choice;
+  });
+}

@@ -1,0 +1,218 @@
+/** What code does to arrays whose length only the program knows. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
+import { contiguous } from '../../../runtime/ops/movement/movement.ts';
+import { where } from '../../../runtime/ops/pointwise/comparison.ts';
+import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
+import {
+  listAt,
+  listConcat,
+  listPop,
+  listPush,
+  listSet,
+} from '../../../runtime/program/list-ops.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { type GrowableArray, Grows, grow, setGrown } from '../control-flow/lists/growable-array.ts';
+import { elementOf, grownOf, leavesOf, lengthScalar } from '../control-flow/lists/list-elements.ts';
+import { formOf, formText, joinForms, unlike } from '../control-flow/lists/list-tree-spec.ts';
+import { asNumber, constantTensor, scalarBinary } from '../control-flow/numbers/scalars.ts';
+import { expectUnlisted, markListed } from '../state/listed.ts';
+import { idOf } from '../state/object-ids.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { GrowableList } from '../variables/growable-list.ts';
+import {
+  type DeviceScalar,
+  known,
+  type NewArrayVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import {
+  answerTo,
+  inRange,
+  isKnownIndex,
+  isThere,
+  last,
+  none,
+  paths,
+  there,
+} from './list-questions.ts';
+
+/** `push`; answers the new length. */
+export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Variable[]): Variable {
+  expectUnlisted(array);
+  const rows = items.map((item) => leavesFor(t, array, item));
+  for (const row of rows) {
+    const { length } = array.grown;
+    changeLists(t, array, counted(t, length, 1), (list, i) => {
+      return t.perform<Tensor>([list, row[i]!], ([to, x]) =>
+        bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
+      );
+    });
+  }
+  for (const item of items) markListed(t, item);
+  return array.grown.length;
+}
+
+/** What each list gets of the element. An array that turns out to need a wider form becomes a list anew. */
+function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
+  const { form } = array.grown;
+  const other = formOf(t, item);
+  const wide = other && joinForms(t, form, other);
+  if (wide && formText(t, wide) !== formText(t, form)) {
+    throw new Grows(array, wide, unlike(t, form, item));
+  }
+  return leavesOf(t, form, item);
+}
+
+/** The lists of the array become others. */
+function changeLists(
+  t: Tracer,
+  array: GrowableArray,
+  length: DeviceScalar,
+  change: (list: Tensor, index: number) => Tensor,
+): void {
+  const { form, lists } = array.grown;
+  const changed = lists.map((list, i) => ({ ...list, tensor: change(list.tensor, i) }));
+  setGrown(t, array, { form, lists: changed, length });
+}
+
+function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
+  return scalarBinary(t, '+', length, known(by)) as DeviceScalar;
+}
+
+/** `pop`. Throws UnionMet: on each path it is known whether there is an element. */
+export function popGrown(t: Tracer, array: GrowableArray): Variable {
+  expectUnlisted(array);
+  const { grown } = array;
+  const lastPlace = () => counted(t, grown.length, -1);
+  if (!isThere(t, grown, 'pop', lastPlace)) return undefinedVariable;
+  const place = lastPlace();
+  const element = elementAtPlace(t, grown, place);
+  changeLists(t, array, place, (list) =>
+    t.perform<Tensor>([list], ([given]) => bind1(listPop, [given as Tensor])),
+  );
+  return element;
+}
+
+/** `array[index]`, counted from the end where `fromEnd`. Throws UnionMet as `popGrown` does. */
+export function grownElement(
+  t: Tracer,
+  { grown }: GrowableArray,
+  index: number | DeviceScalar,
+  fromEnd = false,
+): Variable {
+  const place = () => {
+    if (typeof index !== 'number') return index;
+    return fromEnd ? counted(t, grown.length, index) : lengthScalar(t, index);
+  };
+  const key = typeof index === 'number' ? `${fromEnd} ${index}` : index;
+  if (!isThere(t, grown, key, place)) return undefinedVariable;
+  return elementAtPlace(t, grown, place());
+}
+
+/** `array[index] = value`; at its end it grows. */
+export function setGrownElement(
+  t: Tracer,
+  array: GrowableArray,
+  index: number | DeviceScalar,
+  value: Variable,
+): void {
+  expectUnlisted(array);
+  const { length } = array.grown;
+  const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
+  const key = `set ${typeof index === 'number' ? index : idOf(index)}`;
+  const isKnown = typeof index !== 'number' && isKnownIndex(array.grown, index);
+  const which = isKnown
+    ? there
+    : answerTo(t, array.grown, key, paths, () => {
+        const [i, n] = [asNumber(t, place()), asNumber(t, length)];
+        const found = inRange(t, i, n);
+        return t.runApi(() =>
+          noGrad(() => {
+            const [zero, one, two] = [0, 1, 2].map((number) => constantTensor(t, number, i.device));
+            return where(found, zero!, where(eq(i, n), one!, two!));
+          }),
+        );
+      });
+  if (which === last) {
+    pushGrown(t, array, [value]);
+    return;
+  }
+  if (which === none) {
+    throw new GraphBreak('throw', 'an array is written past its end');
+  }
+  const leaves = leavesFor(t, array, value);
+  const at = asNumber(t, place());
+  changeLists(t, array, length, (list, leaf) =>
+    t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
+      bind1(listSet, [given as Tensor, i as Tensor, contiguous(x as Tensor)]),
+    ),
+  );
+  markListed(t, value);
+}
+
+/** `length = 0` */
+export function clearGrown(t: Tracer, array: GrowableArray): void {
+  expectUnlisted(array);
+  setGrown(t, array, grownOf(t, [], array.grown.form));
+}
+
+/** The elements of another array go to the end. */
+export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableArray): void {
+  expectUnlisted(array);
+  if (!array.grown && array.elements.length === 0) {
+    setGrown(t, array, other.grown);
+    return;
+  }
+  grow(t, array, other.grown.form);
+  const { form, length } = (array as GrowableArray).grown;
+  if (formText(t, form) !== formText(t, other.grown.form)) {
+    const wide = joinForms(t, form, other.grown.form);
+    const refused = unlike(t, form, other);
+    throw wide ? new Grows(array, wide, refused) : refused;
+  }
+  const more = other.grown;
+  const total = scalarBinary(t, '+', length, more.length) as DeviceScalar;
+  changeLists(t, array as GrowableArray, total, (list, i) =>
+    t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) =>
+      bind1(listConcat, [a as Tensor, b as Tensor]),
+    ),
+  );
+}
+
+/** Whether an iteration goes on; then its next element. Throws UnionMet. */
+export function stepGrown(
+  t: Tracer,
+  { grown }: GrowableArray,
+  position: DeviceScalar,
+): { readonly element: Variable; readonly next: DeviceScalar } | null {
+  if (!isThere(t, grown, position, () => position)) return null;
+  return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
+}
+
+/** The position of an iteration that has taken so many steps. */
+export function startOf(t: Tracer, steps: number): DeviceScalar {
+  return lengthScalar(t, steps);
+}
+
+/** The element at an index that the array has. */
+function elementAtPlace(t: Tracer, grown: GrowableList, index: DeviceScalar): Variable {
+  const at = asNumber(t, index);
+  const leaves = grown.lists.map(({ tensor }) =>
+    t.perform<Tensor>([tensor, at], ([list, i]) => bind1(listAt, [list as Tensor, i as Tensor])),
+  );
+  return elementOf(t, grown, leaves);
+}
+
+/** `index in array`. Throws UnionMet. */
+export function isInGrown(
+  t: Tracer,
+  { grown }: GrowableArray,
+  index: number | DeviceScalar,
+): boolean {
+  const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
+  return isThere(t, grown, typeof index === 'number' ? `false ${index}` : index, place);
+}

@@ -1,0 +1,148 @@
+/** Which properties an object has, and what their keys are. */
+
+import { isProxy, listsPlainly } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isIndex } from '../../vm/language/index-key.ts';
+import { settleOrder } from '../heap/key-order.ts';
+import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present, specialized } from '../variables/unions.ts';
+import {
+  type FunctionVariable,
+  known,
+  type NewObjectVariable,
+  type ObjectVariable,
+  prototypeOf,
+  type Variable,
+} from '../variables/variable.ts';
+import { arrayLength, asArray, hasElement } from './arrays.ts';
+import { heldFunction } from './getters.ts';
+import { expectNoParameters, readProperty } from './properties.ts';
+
+/** `key in base`, or whether it is an own property. */
+export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean): Variable {
+  const base = specialized(object);
+  switch (base.kind) {
+    case 'newObject':
+      return hasMade(t, base, key, own);
+    case 'newArray':
+      if (isIndex(key)) return known(hasElement(t, base, Number(key)));
+      if (key === 'length' || (typeof key === 'string' && base.named?.has(key))) return known(true);
+      if (own) return known(false);
+      return hasInherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
+    case 'newTypedArray':
+      if (own && typeof key === 'symbol') break;
+      return known(own ? Object.hasOwn(base.data, key) : key in base.data);
+    case 'closure':
+    case 'bound':
+      if (own) break;
+      return key === 'prototype' ? known(true) : hasInherited(t, Function.prototype, key);
+    case 'tensor': {
+      const { source, actual } = base;
+      if (!source || !actual)
+        return known(own ? Object.hasOwn(base.traced!, key) : key in base.traced!);
+      const has = own ? Object.hasOwn(actual, key) : key in actual;
+      return t.read({ kind: 'hasProperty', base: source, key, own }, has);
+    }
+    case 'object':
+    case 'function':
+      return hasOuterProperty(t, base, key, own);
+    case 'constant':
+    case 'symbolic': {
+      const value = constantOf(t, base);
+      if (!own || value === null || value === undefined) break;
+      return known(Object.hasOwn(Object(value) as object, key));
+    }
+    default:
+  }
+  throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
+}
+
+function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): Variable {
+  if (ownAttributes(object, key)) return known(true);
+  const prototype = own ? null : prototypeOf(object);
+  if (prototype === null) return known(false);
+  if (prototype === undefined) return hasInherited(t, Object.prototype, key);
+  return hasProperty(t, prototype, key, false);
+}
+
+/** What stands on the language's own prototypes may change. */
+function hasInherited(t: Tracer, prototype: object, key: Key): Variable {
+  t.inherited.read(prototype, key);
+  return known(key in prototype);
+}
+
+function hasOuterProperty(
+  t: Tracer,
+  base: ObjectVariable | FunctionVariable,
+  key: Key,
+  own: boolean,
+): Variable {
+  const { value: object } = base;
+  const source = base.source ?? heldFunction(base);
+  expectNoParameters(object, key);
+  if (isProxy(object)) throw new GraphBreak('getter', `looking for ${String(key)} in a Proxy`);
+  const array = base.kind === 'object' && isIndex(key) ? asArray(t, base) : undefined;
+  if (array) return known(hasElement(t, array, Number(key)));
+  const written = t.effects.written(object, source, key);
+  if (written) {
+    if (present(written)) return known(true);
+    const prototype = Object.getPrototypeOf(object) as object | null;
+    return known(!own && prototype !== null && key in prototype);
+  }
+  const has = own ? Object.hasOwn(object, key) : key in object;
+  return t.read({ kind: 'hasProperty', base: source, key, own }, has);
+}
+
+/** The own enumerable string keys. */
+export function plainKeys(t: Tracer, object: Variable): string[] {
+  const base = specialized(object);
+  if (base.kind === 'newObject') {
+    return ownNames(t, base).filter((key) => ownAttributes(base, key)?.enumerable);
+  }
+  if (base.kind === 'newArray') {
+    const places = Array.from({ length: arrayLength(t, base) }, (_, i) => i);
+    const there = places.filter((i) => hasElement(t, base, i)).map(String);
+    return base.named ? [...there, ...base.named.keys()] : there;
+  }
+  if (base.kind === 'constant' || base.kind === 'symbolic') {
+    return Object.keys(Object(constantOf(t, base)) as object);
+  }
+  if (base.kind === 'closure' || base.kind === 'bound') return [];
+  if (base.kind === 'newTypedArray') return Object.keys(base.data);
+  if (base.kind === 'newCollection') return [];
+  if (base.kind !== 'object' || !listsPlainly(base.value) || t.effects.hasSymbols(base.value)) {
+    throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
+  }
+  const { source, value } = base;
+  expectNoParameters(value, 'the elements');
+  const array = asArray(t, base);
+  if (array && t.effects.array(value))
+    return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
+  const keys = Object.keys(value);
+  t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
+  return t.effects.keysOf(value, keys);
+}
+
+/** The names of all own properties of an object made inside. */
+export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
+  settleOrder(t, object);
+  const there = [...object.entries].filter(([, value]) => present(value));
+  return Object.keys(Object.fromEntries(there));
+}
+
+/** The own enumerable string properties. A getter may change or remove later ones. */
+export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
+  return plainKeys(t, base).map((key) => [key, readProperty(t, base, key)]);
+}
+
+/** The own enumerable keys, which a spread copies: symbols stand behind the others. */
+export function copiedKeys(t: Tracer, given: Variable): Key[] {
+  const base = specialized(given);
+  const names = plainKeys(t, base);
+  if (base.kind !== 'newObject') return names;
+  const symbols = ownSymbols(base).filter((key) => ownAttributes(base, key)?.enumerable);
+  return [...names, ...symbols];
+}

@@ -1,0 +1,107 @@
+/** The conversions that the language makes inside an instruction: of objects to primitives, of values to text. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { textOfAll } from '../control-flow/numbers/text.ts';
+import { typeError } from '../state/exceptions.ts';
+import { constantOf, isNullish } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { specialized } from '../variables/unions.ts';
+import { known, type Variable } from '../variables/variable.ts';
+import { readProperty, readSymbol } from './properties.ts';
+
+export type Hint = 'default' | 'number' | 'string';
+
+/** Nothing has to be called to have its number or text. */
+export function isPrimitiveVariable({ kind }: Variable): boolean {
+  return kind === 'constant' || kind === 'symbolic' || kind === 'scalar' || kind === 'text';
+}
+
+/**
+ * `ToPrimitive` of the language: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like
+ * any method. A break in one of them takes everything back.
+ */
+export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
+  const value = specialized(given);
+  if (isPrimitiveVariable(value)) return value;
+  if (value.kind === 'tensor' || value.kind === 'dynamic' || value.kind === 'uninitialized') {
+    throw new GraphBreak('unsupported-value', `a ${value.kind} where a primitive is needed`);
+  }
+  return t.attempt(() => {
+    const exotic = readSymbol(t, value, Symbol.toPrimitive);
+    if (!isNullish(t, exotic)) {
+      return expectPrimitive(t.execution.callInside(exotic, value, [known(hint)]));
+    }
+    const methods = hint === 'string' ? ['toString', 'valueOf'] : ['valueOf', 'toString'];
+    for (const name of methods) {
+      const method = specialized(readProperty(t, value, name));
+      if (!isCallable(method)) continue;
+      const result = specialized(t.execution.callInside(method, value, []));
+      if (isPrimitiveVariable(result)) return result;
+    }
+    throw notPrimitive();
+  });
+}
+
+function expectPrimitive(result: Variable): Variable {
+  const value = specialized(result);
+  if (isPrimitiveVariable(value)) return value;
+  throw notPrimitive();
+}
+
+/** The methods have run by then, so it is thrown natively. */
+const notPrimitive = () => new GraphBreak('throw', 'an object without a primitive value');
+
+/**
+ * `body` of the values as primitives, which are had in their order. Where that calls something, a break in it,
+ * or in `body`, takes all of it back.
+ */
+export function withPrimitives<T>(
+  t: Tracer,
+  values: readonly Variable[],
+  hint: Hint,
+  body: (primitives: readonly Variable[]) => T,
+): T {
+  const given = values.map(specialized);
+  if (given.every(isPrimitiveVariable)) return body(given);
+  return t.attempt(() => body(given.map((value) => toPrimitive(t, value, hint))));
+}
+
+/** As `withPrimitives`, of one value. */
+export function withPrimitive<T>(
+  t: Tracer,
+  value: Variable,
+  hint: Hint,
+  body: (primitive: Variable) => T,
+): T {
+  return withPrimitives(t, [value], hint, ([primitive]) => body(primitive!));
+}
+
+/** The text of the values, one after the other; that of numbers of the program is made after the run. */
+export function joinedText(t: Tracer, values: readonly Variable[]): Variable {
+  return withPrimitives(t, values, 'string', (pieces) => textOfPrimitives(t, pieces));
+}
+
+export function textOfPrimitives(t: Tracer, pieces: readonly Variable[]): Variable {
+  return textOfAll(t, pieces) ?? known(pieces.map((piece) => textOfPrimitive(t, piece)).join(''));
+}
+
+/** `ToString` of a primitive. */
+export function textOfPrimitive(t: Tracer, primitive: Variable): string {
+  const value = constantOf(t, primitive);
+  if (typeof value === 'symbol') {
+    throw typeError(t, 'Cannot convert a Symbol value to a string');
+  }
+  return String(value);
+}
+
+/** `body` of the key that a value is made to. */
+export function withPropertyKey<T>(t: Tracer, key: Variable, body: (key: string | symbol) => T): T {
+  return withPrimitive(t, key, 'string', (primitive) => {
+    const value = constantOf(t, primitive);
+    return body(typeof value === 'symbol' ? value : String(value));
+  });
+}
+
+export function isCallable({ kind }: Variable): boolean {
+  return kind === 'function' || kind === 'closure' || kind === 'bound';
+}
