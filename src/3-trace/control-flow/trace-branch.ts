@@ -2,7 +2,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import { liveBefore } from '../../vm/bytecode/liveness.ts';
-import type { Place } from '../state/location.ts';
+import type { Location } from '../state/location.ts';
 import type { RegionBuilder } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -72,14 +72,14 @@ export function traceBranch(
 }
 
 /** Whether the location is live where the path continues. */
-export function isRead(frame: TraceFrame, targets: readonly Target[], place: Place): boolean {
+export function isRead(frame: TraceFrame, targets: readonly Target[], location: Location): boolean {
   const { code } = frame.closure;
-  if (place.register !== null) return isReadAt(code, targets, place.register);
-  if (!place.iteration) return true;
+  if (location.register !== null) return isReadAt(code, targets, location.register);
+  if (!location.iteration) return true;
   return frame.registers.some((value, register) => {
     const held =
-      value === place.iteration ||
-      (value?.kind === 'iteratorRecord' && value.iterator === place.iteration);
+      value === location.iteration ||
+      (value?.kind === 'iteratorRecord' && value.iterator === location.iteration);
     return held && isReadAt(code, targets, register as Reg);
   });
 }

@@ -2,7 +2,7 @@ import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { protectionAt } from '../../vm/bytecode/protection.ts';
-import { isFixed, type Place } from '../state/location.ts';
+import { isFixed, type Location } from '../state/location.ts';
 import { capturedByAny, RegionBuilder } from '../state/region-builder.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -62,18 +62,18 @@ function traceCondAs(
     }
   }
   const joined = new Join(t, frame, paths, (variable) => made.has(variable));
-  const changed = changedPlaces(t, frame, before, paths);
+  const changed = changedLocations(t, frame, before, paths);
   const arrays = arraysOfLengths(
     t,
-    changed.map(([place]) => place),
+    changed.map(([location]) => location),
     before,
     paths,
   );
-  for (const [place, values] of changed) {
-    const isOfThem = place.part === 'element' && place.array && arrays.has(place.array);
-    if (!isOfThem) joined.add(place, values);
+  for (const [location, values] of changed) {
+    const isOfThem = location.part === 'element' && location.array && arrays.has(location.array);
+    if (!isOfThem) joined.add(location, values);
   }
-  for (const { places, contents } of arrays.values()) joined.addElements(places, contents);
+  for (const { locations, contents } of arrays.values()) joined.addElements(locations, contents);
   const targets = [...new Set(paths.flatMap(({ end }) => end.targets))];
   const which = targets.length > 1 ? joined.addNamed('the path', paths.map(whichOf)) : null;
   const values = paths.map(({ end }) => end.value);
@@ -131,35 +131,35 @@ function whichOf({ end }: TracedBranch): Variable {
 }
 
 /** Locations that a path changes, with the values that each path produces where they are live. */
-function changedPlaces(
+function changedLocations(
   t: Tracer,
   frame: TraceFrame,
   before: State,
   paths: readonly TracedBranch[],
-): [Place, Values][] {
+): [Location, Values][] {
   const keys = new Set(
     [before, ...paths.map(({ state }) => state)].flatMap((state) => [...state.keys()]),
   );
-  const changed: [Place, Values][] = [];
+  const changed: [Location, Values][] = [];
   for (const key of keys) {
     const original = before.get(key);
-    const { place } = original ?? paths.find(({ state }) => state.has(key))!.state.get(key)!;
-    const first = original?.value ?? (place.part ? absent : place.outside?.(t));
+    const { location } = original ?? paths.find(({ state }) => state.has(key))!.state.get(key)!;
+    const first = original?.value ?? (location.part ? absent : location.outside?.(t));
     const now = paths.map(({ state, end }) =>
-      isRead(frame, end.targets, place) ? (state.get(key) ?? null) : undefined,
+      isRead(frame, end.targets, location) ? (state.get(key) ?? null) : undefined,
     );
     const values = now.map((held) => {
       if (held === undefined) return null;
-      return held?.value ?? (place.part ? absent : (first ?? null));
+      return held?.value ?? (location.part ? absent : (first ?? null));
     });
-    if (place.array && place.part === undefined && !original) {
+    if (location.array && location.part === undefined && !original) {
       // It became a list on one of the paths: it is to be one before.
-      if (place.form) throw new Grows(place.array, place.form);
+      if (location.form) throw new Grows(location.array, location.form);
       continue;
     }
-    const agreed = place.agreed?.(values.filter((value) => value !== null));
+    const agreed = location.agreed?.(values.filter((value) => value !== null));
     if (agreed) {
-      if (!first || !isSame(t, agreed, first)) changed.push([place, values.map(() => agreed)]);
+      if (!first || !isSame(t, agreed, first)) changed.push([location, values.map(() => agreed)]);
       continue;
     }
     const differs = now.some((held, path) => {
@@ -168,14 +168,14 @@ function changedPlaces(
       return !(first && isSame(t, value, first));
     });
     if (!differs) continue;
-    if (isFixed(place)) {
-      const lines = paths.map(({ end }) => givenAt(frame, place, end));
-      throw unmergeable(`a branch or loop changes ${place.name}`, lines);
+    if (isFixed(location)) {
+      const lines = paths.map(({ end }) => givenAt(frame, location, end));
+      throw unmergeable(`a branch or loop changes ${location.name}`, lines);
     }
-    changed.push([place, values]);
+    changed.push([location, values]);
   }
   // Structures are found first where all paths have them; keys are put in order when all are there.
-  const rank = ([{ agreed }, values]: [Place, Values]) =>
+  const rank = ([{ agreed }, values]: [Location, Values]) =>
     agreed ? 2 : values.includes(null) ? 1 : 0;
   return changed.sort((a, b) => rank(a) - rank(b));
 }
@@ -186,7 +186,7 @@ class Join {
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
   readonly #paths: readonly TracedBranch[];
-  readonly #placed: { readonly place: Place; readonly part: Build }[] = [];
+  readonly #located: { readonly location: Location; readonly part: Build }[] = [];
 
   constructor(
     t: Tracer,
@@ -204,17 +204,17 @@ class Join {
     return this.#unifier.leaves;
   }
 
-  add(place: Place, values: Values): void {
-    this.#placed.push({ place, part: this.#add(place, values) });
+  add(location: Location, values: Values): void {
+    this.#located.push({ location, part: this.#add(location, values) });
   }
 
   /** Of an array whose length is chosen. */
-  addElements(places: readonly Place[], contents: readonly ArrayContent[]): void {
-    for (const [index, place] of places.entries()) {
-      const part = differing(place.name, this.#lines(place), (tell) =>
+  addElements(locations: readonly Location[], contents: readonly ArrayContent[]): void {
+    for (const [index, location] of locations.entries()) {
+      const part = differing(location.name, this.#lines(location), (tell) =>
         this.#unifier.addElement(contents, index, tell),
       );
-      this.#placed.push({ place, part });
+      this.#located.push({ location, part });
     }
   }
 
@@ -222,15 +222,17 @@ class Join {
     return this.#add({ name, register: null }, values);
   }
 
-  #add(place: Pick<Place, 'name' | 'register'>, values: Values): Build {
-    return differing(place.name, this.#lines(place), (tell) => this.#unifier.add(values, tell));
+  #add(location: Pick<Location, 'name' | 'register'>, values: Values): Build {
+    return differing(location.name, this.#lines(location), (tell) =>
+      this.#unifier.add(values, tell),
+    );
   }
 
-  #lines(place: Pick<Place, 'register'>) {
-    return () => this.#paths.map(({ end }) => givenAt(this.#frame, place, end));
+  #lines(location: Pick<Location, 'register'>) {
+    return () => this.#paths.map(({ end }) => givenAt(this.#frame, location, end));
   }
 
-  /** Puts the results into their places; answers how to have the other parts. */
+  /** Puts the results into their locations; answers how to have the other parts. */
   finish(results: readonly Tensor[]): (part: Build) => Variable {
     const variables = this.leaves.map((leaf, i) => {
       const isNumber =
@@ -240,7 +242,7 @@ class Join {
     });
     const made = new Map<Build, Variable>();
     const build = (part: Build) => part(variables, made);
-    for (const { place, part } of this.#placed) place.set(this.#t, build(part));
+    for (const { location, part } of this.#located) location.set(this.#t, build(part));
     return build;
   }
 }

@@ -2,7 +2,7 @@
 
 import { isIndex } from '../../vm/language/index-key.ts';
 import { joinOrders } from '../effects/join-orders.ts';
-import type { Place } from '../state/location.ts';
+import type { Location } from '../state/location.ts';
 import { idOf } from '../state/object-ids.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { mayBeAbsent, present, resolved, specialized } from '../variables/unions.ts';
@@ -87,7 +87,7 @@ export function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
   for (const [key, value] of sorted) entries.set(key, value);
 }
 
-export function orderPlace(keyed: Keyed): Place {
+export function orderLocation(keyed: Keyed): Location {
   return {
     key: `${idOf(keyed)} order`,
     name: 'the order of keys',

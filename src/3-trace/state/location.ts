@@ -4,7 +4,7 @@ import type { NewArrayVariable, Variable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
 /** Something that holds a variable and may hold another one later. */
-export interface Place {
+export interface Location {
   readonly key: string;
   /** For errors: the variable's name, or what it belongs to. */
   readonly name: string;
@@ -27,13 +27,13 @@ export interface Place {
   readonly form?: ListTreeSpec;
 }
 
-export type Add = (place: Place, value: Variable) => void;
+export type Add = (location: Location, value: Variable) => void;
 
-/** A place whose change can't be told as a value. */
-export const fixed: Place['set'] = () => {
-  throw new Error('a fixed place is set');
+/** A location whose change can't be told as a value. */
+export const fixed: Location['set'] = () => {
+  throw new Error('a fixed location is set');
 };
 
-export function isFixed(place: Place): boolean {
-  return place.set === fixed;
+export function isFixed(location: Location): boolean {
+  return location.set === fixed;
 }

@@ -1,4 +1,4 @@
-import type { Place } from '../../state/location.ts';
+import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
@@ -8,7 +8,7 @@ import { joinAll } from './list-tree-spec.ts';
 /** An array whose length a turn changes is to be a list before the loop. */
 export function expectLength(
   t: Tracer,
-  { array, part, form }: Place,
+  { array, part, form }: Location,
   now: Variable | null,
   last: Variable,
   isNew: boolean,

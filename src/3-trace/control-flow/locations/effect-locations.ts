@@ -1,4 +1,4 @@
-/** The places of what is to be done after the run. */
+/** The locations of what is to be done after the run. */
 
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { accessorOf } from '../../../guards/plain.ts';
@@ -8,7 +8,7 @@ import { OwnMap } from '../../../vm/language/primordials.ts';
 import type { EffectLog } from '../../effects/effects.ts';
 import { agreedLastKeys, asVariable } from '../../effects/last-keys.ts';
 import { constantOf } from '../../state/facts.ts';
-import type { Add, Place } from '../../state/location.ts';
+import type { Add, Location } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { absent, known, type Variable } from '../../variables/variable.ts';
@@ -17,7 +17,7 @@ export function addEffects(effects: EffectLog, add: Add): void {
   const sources = new OwnMap<object, Source>();
   for (const [object, { object: source, key, value }] of effects.entries()) {
     sources.set(object, source);
-    const place: Place = {
+    const location: Location = {
       key: `write ${idOf(object)} ${keyText(key)}`,
       name: `.${String(key)}`,
       register: null,
@@ -25,7 +25,7 @@ export function addEffects(effects: EffectLog, add: Add): void {
       set: (t, next) => t.effects.write(object, source, key, next),
       outside: (t) => valueBefore(t, object, source, key),
     };
-    add(place, value);
+    add(location, value);
   }
   for (const [object, source] of sources) {
     if (!(object instanceof Tensor)) addOrder(effects, object, source, add);
@@ -43,8 +43,8 @@ const variables: ReadonlySet<Source['kind']> = new Set([
 function valueBefore(t: Tracer, object: object, source: Source, key: string | symbol): Variable {
   if (!(object instanceof Tensor) && !accessorOf(object, key)) {
     const has = Object.hasOwn(object, key);
-    const place = { kind: 'hasProperty', base: source, key, own: true } as const;
-    if (!variables.has(source.kind)) constantOf(t, t.read(place, has));
+    const owned = { kind: 'hasProperty', base: source, key, own: true } as const;
+    if (!variables.has(source.kind)) constantOf(t, t.read(owned, has));
     if (!has) return absent;
   }
   const value: unknown = Reflect.get(object, key);
@@ -53,7 +53,7 @@ function valueBefore(t: Tracer, object: object, source: Source, key: string | sy
 
 /** Where the keys stand that are new or were deleted before. */
 function addOrder(effects: EffectLog, object: object, source: Source, add: Add): void {
-  const place: Place = {
+  const location: Location = {
     key: `order ${idOf(object)}`,
     name: 'the order of the keys of an object from outside',
     register: null,
@@ -61,20 +61,20 @@ function addOrder(effects: EffectLog, object: object, source: Source, add: Add):
     outside: () => asVariable({ last: [], gone: [] }),
     agreed: (orders) => agreedLastKeys(orders, object),
   };
-  add(place, effects.orderOf(object));
+  add(location, effects.orderOf(object));
 }
 
 /** Whether a tensor from before has been given back; of what a path has made itself nobody asks. */
 export function addDisposals(t: Tracer, add: Add): void {
   for (const [tensor, { variable, when }] of t.effects.disposed) {
     if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;
-    const place: Place = {
+    const location: Location = {
       key: `disposed ${idOf(tensor)}`,
       name: 'a disposed tensor',
       register: null,
       set: (_t, next) => t.effects.disposeWhen(variable, next),
       outside: () => known(false),
     };
-    add(place, when ?? known(true));
+    add(location, when ?? known(true));
   }
 }

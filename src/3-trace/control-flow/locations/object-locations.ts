@@ -1,8 +1,8 @@
-/** The places of what the trace has made. */
+/** The locations of what the trace has made. */
 
 import { putInto } from '../../heap/collections.ts';
-import { labelOf, orderOf, orderPlace } from '../../heap/key-order.ts';
-import { type Add, fixed, type Place } from '../../state/location.ts';
+import { labelOf, orderLocation, orderOf } from '../../heap/key-order.ts';
+import { type Add, fixed, type Location } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
@@ -15,14 +15,14 @@ import {
 } from '../../variables/variable.ts';
 import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
 
-/** The key of an element's place. */
+/** The key of an element's location. */
 export const elementKey = (array: NewArrayVariable, index: number): string =>
   `${idOf(array)} [${index}]`;
 
 /** The elements, fields, entries and positions that may hold something else later. */
 export function addParts(t: Tracer, variable: Variable, add: Add): void {
   const id = idOf(variable);
-  const part = (key: string, name: string, set: Place['set'], value: Variable) =>
+  const part = (key: string, name: string, set: Location['set'], value: Variable) =>
     add({ key: `${id} ${key}`, name, register: null, set }, value);
   switch (variable.kind) {
     case 'newArray':
@@ -49,7 +49,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
         const name = `.${key}`;
         add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
       }
-      add(orderPlace(variable), orderOf(variable));
+      add(orderLocation(variable), orderOf(variable));
       return;
     case 'newCollection':
       for (const [entry, { key, value }] of variable.entries) {
@@ -58,10 +58,10 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
           variable.entries.set(entry, { key, value: next });
         };
         const name = `an entry of a ${variable.type}`;
-        const place = `${id} entry ${labelOf(entry)}`;
-        add({ key: place, name, register: null, set, part: 'entry' }, value);
+        const location = `${id} entry ${labelOf(entry)}`;
+        add({ key: location, name, register: null, set, part: 'entry' }, value);
       }
-      add(orderPlace(variable), orderOf(variable));
+      add(orderLocation(variable), orderOf(variable));
       return;
     case 'cell': {
       const set = (t: Tracer, next: Variable) => {
@@ -109,7 +109,11 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
 /** Of an array whose length only the program knows: each of its lists, and the length. */
 function addLists(array: GrowableArray, add: Add): void {
   const { form, lists, length } = array.grown;
-  const place = (key: string, name: string, change: (next: Variable) => Partial<GrowableList>) => {
+  const location = (
+    key: string,
+    name: string,
+    change: (next: Variable) => Partial<GrowableList>,
+  ) => {
     const set = (t: Tracer, next: Variable) => {
       const { grown } = array;
       t.journal.note(() => Object.assign(array, { grown }));
@@ -119,10 +123,10 @@ function addLists(array: GrowableArray, add: Add): void {
   };
   for (const [i, list] of lists.entries()) {
     const change = (next: Variable) => ({ lists: array.grown.lists.with(i, next as ListVariable) });
-    add(place(`list ${i}`, 'the elements of an array', change), list);
+    add(location(`list ${i}`, 'the elements of an array', change), list);
   }
   const change = (next: Variable) => ({ length: next as DeviceScalar });
-  add(place('length', 'the length of an array', change), length);
+  add(location('length', 'the length of an array', change), length);
 }
 
 /** Of an iteration over an array whose length only the program knows: how many steps it has taken. */
@@ -134,8 +138,8 @@ function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable,
     iterator.position = next.kind === 'scalar' ? next : undefined;
   };
   const key = `${idOf(iterator)} position`;
-  const place = { key, name: 'the position of an iteration', register: null, set, iteration };
-  add(place, iterator.position ?? known(iterator.next));
+  const location = { key, name: 'the position of an iteration', register: null, set, iteration };
+  add(location, iterator.position ?? known(iterator.next));
 }
 
 /** Of an iteration: how far it is, and the keys passed that it is going to come to once more. */

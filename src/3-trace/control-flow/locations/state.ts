@@ -1,7 +1,7 @@
 /** The state that a path may change, location by location. */
 
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
-import type { Place } from '../../state/location.ts';
+import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
@@ -9,18 +9,18 @@ import { addDisposals, addEffects } from './effect-locations.ts';
 import { freezer } from './freeze.ts';
 import { addParts } from './object-locations.ts';
 
-/** What a place holds: the variable itself, and what is known of it at the moment. */
-export interface Held {
-  readonly place: Place;
+/** What a location holds: the variable itself, and what is known of it at the moment. */
+export interface LocationState {
+  readonly location: Location;
   readonly raw: Variable;
   readonly value: Variable;
 }
 
-/** The values of all places at one moment. */
-export type State = ReadonlyMap<string, Held>;
+/** The values of all locations at one moment. */
+export type State = ReadonlyMap<string, LocationState>;
 
 /**
- * Reads every place: the registers of the top frame, the content of the objects in `made`, and what is
+ * Reads every location: the registers of the top frame, the content of the objects in `made`, and what is
  * to be written after the run. Objects made since are copied, so that later changes don't show.
  */
 export function stateOf(
@@ -29,22 +29,22 @@ export function stateOf(
   made: ReadonlySet<Variable>,
   freeze = freezer(made),
 ): State {
-  const state = new Map<string, Held>();
-  const add = (place: Place, raw: Variable) => {
-    state.set(place.key, { place, raw, value: freeze(raw) });
+  const state = new Map<string, LocationState>();
+  const add = (location: Location, raw: Variable) => {
+    state.set(location.key, { location, raw, value: freeze(raw) });
   };
   frame.registers.forEach((value, reg) => {
-    add(registerPlace(frame, reg as Reg), value ?? undefinedVariable);
+    add(registerLocation(frame, reg as Reg), value ?? undefinedVariable);
   });
   for (const variable of made) addParts(t, variable, add);
   addEffects(t.effects, add);
-  add(randomPlace, t.random.position);
+  add(randomLocation, t.random.position);
   addDisposals(t, add);
   return state;
 }
 
 /** How many random numbers were drawn. */
-const randomPlace: Place = {
+const randomLocation: Location = {
   key: 'random',
   name: 'the stream of random numbers',
   register: null,
@@ -53,7 +53,7 @@ const randomPlace: Place = {
   },
 };
 
-function registerPlace(frame: TraceFrame, register: Reg): Place {
+function registerLocation(frame: TraceFrame, register: Reg): Location {
   return {
     key: `register ${register}`,
     name: frame.closure.code.registerNames[register] ?? 'a value',

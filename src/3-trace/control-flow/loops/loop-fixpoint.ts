@@ -8,14 +8,14 @@ import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../../vm/bytecode/structure.ts';
 import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
-import { isFixed, type Place } from '../../state/location.ts';
+import { isFixed, type Location } from '../../state/location.ts';
 import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import { heldMoreThanOnce } from '../locations/reachable.ts';
-import { type Held, type State, stateOf } from '../locations/state.ts';
+import { type LocationState, type State, stateOf } from '../locations/state.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
@@ -35,19 +35,19 @@ import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
-/** What goes from turn to turn: a place, and its value at the start and after a turn as one structure. */
+/** What goes from turn to turn: a location, and its value at the start and after a turn as one structure. */
 export interface Carried {
-  readonly place: Place;
+  readonly location: Location;
   readonly unified: Unified;
 }
 
-/** A place that takes another form more often than this never settles. */
+/** A location that takes another form more often than this never settles. */
 const maxChanges = 12;
 
 /** A tensor that has had more shapes than this is taken to have another one after every turn. */
 const maxShapes = 4;
 
-/** The result of a return inside the loop is carried as a place of its own. */
+/** The result of a return inside the loop is carried as a location of its own. */
 const returnKey = 'return';
 
 /** Left at its head only, by one decision before which nothing changes; or with flags that say where a turn ended. */
@@ -60,7 +60,7 @@ export interface Found {
   readonly carried: Map<string, Carried>;
   /** How often each of them took another form. */
   readonly changes: Map<string, number>;
-  /** Known by their identity: more than one place holds them, before a turn or after it. */
+  /** Known by their identity: more than one location holds them, before a turn or after it. */
   readonly held: Set<Variable>;
   /** Leaves that require gradients after an iteration, if not before it. */
   readonly recorded: Set<string>;
@@ -91,7 +91,7 @@ export class LoopFixpoint {
   readonly #path: TracedBranch;
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
-  /** Per carried place, start and end of this turn. */
+  /** Per carried location, start and end of this turn. */
   readonly #turned = new Map<string, Unified>();
   readonly #recorded: Set<string>;
   readonly #fractional: Set<string>;
@@ -172,7 +172,7 @@ export class LoopFixpoint {
     const { given } = this.#path.region;
     const before = this.#recorded.size;
     let index = flags;
-    for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
+    for (const { leaf, key } of this.#leaves(({ location }) => this.#turned.get(location.key)!)) {
       const input = given[index++]!;
       const ends = tensorsOf(leaf.values[1]);
       const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
@@ -189,7 +189,7 @@ export class LoopFixpoint {
   /** True when a number that was whole is none after an iteration. */
   #findFractional(): boolean {
     const before = this.#fractional.size;
-    for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
+    for (const { leaf, key } of this.#leaves(({ location }) => this.#turned.get(location.key)!)) {
       const [, end] = leaf.values;
       if (leaf.kind === 'number' && end && !isWhole(end)) this.#fractional.add(key);
     }
@@ -199,16 +199,16 @@ export class LoopFixpoint {
   /** Where the body begins; null when the head is more than a condition. */
   #behindHead({ end, state }: TracedBranch, inside: State): Pc | null {
     if (!end.test) return null;
-    for (const [key, { place, raw, value }] of state) {
+    for (const [key, { location, raw, value }] of state) {
       const now = inside.get(key)?.value;
       if (raw === inside.get(key)?.raw) continue;
-      if (!isRead(this.#frame, end.targets, place)) continue;
+      if (!isRead(this.#frame, end.targets, location)) continue;
       if (!now || !isSame(this.#t, now, value)) return null;
     }
     return end.targets[0] as Pc;
   }
 
-  /** The carried places show the operands of the body. */
+  /** The carried locations show the operands of the body. */
   #enter(region: RegionBuilder, flags: number): void {
     const t = this.#t;
     let index = flags;
@@ -239,78 +239,87 @@ export class LoopFixpoint {
     const isOld = (variable: Variable) => held.has(variable);
     const { state, end } = this.#path;
     const frame = this.#frame;
-    // A place that a turn leaves as it was is carried as well, once it is.
+    // A location that a turn leaves as it was is carried as well, once it is.
     const given = new Set(this.#path.region.given);
     const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
     let added = false;
     // At the start of a turn, and at its end.
-    const places = (place: Place) => () => {
+    const positions = (location: Location) => () => {
       const ours = isFrameworkFile(frame.closure.code.source.file);
       const at = ours ? this.#t.position() : end.at;
       const before_: PathEnd = { ...end, at, last: this.#loop.header };
-      return [before_, end].map((each) => givenAt(frame, place, each));
+      return [before_, end].map((each) => givenAt(frame, location, each));
     };
     const carry = (
-      place: Place,
+      location: Location,
       first: Variable | null,
       last: Variable | null,
       now: Variable | null,
     ) => {
-      const fresh = differing(place.name, places(place), (tell) =>
+      const fresh = differing(location.name, positions(location), (tell) =>
         unify(this.#t, [first, last], isOld, tell, inner),
       );
-      if (place.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
-      const known_ = carried.get(place.key);
+      if (location.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
+      const known_ = carried.get(location.key);
       this.#turned.set(
-        place.key,
-        differing(place.name, places(place), (tell) =>
+        location.key,
+        differing(location.name, positions(location), (tell) =>
           unify(this.#t, [now, last], isOld, tell, inner, given),
         ),
       );
-      const isKnown = !place.agreed || isSameOrder(this.#t, known_?.unified, fresh);
+      const isKnown = !location.agreed || isSameOrder(this.#t, known_?.unified, fresh);
       const isAlike = known_ && isKnown && sameLeaves(known_.unified, fresh);
       if (isAlike && mayBeSame(known_.unified, fresh)) return;
-      carried.set(place.key, { place, unified: fresh });
+      carried.set(location.key, { location, unified: fresh });
       added = true;
       // What else a tensor may be is finite: each variable may have the tensors of all of them.
-      if (!isAlike) this.#countChange(place, [now ?? first, last]);
+      if (!isAlike) this.#countChange(location, [now ?? first, last]);
     };
     const lost = [...inside].filter(([key]) => !state.has(key));
-    const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
+    const left = lost.map(([key, held]): [string, LocationState] => [
+      key,
+      { ...held, value: absent },
+    ]);
     // First it is to be known which arrays are lists.
     const all = [...state, ...left].sort(
-      ([, a], [, b]) => Number(!a.place.array) - Number(!b.place.array),
+      ([, a], [, b]) => Number(!a.location.array) - Number(!b.location.array),
     );
-    for (const [key, { place, raw, value: last }] of all) {
+    for (const [key, { location, raw, value: last }] of all) {
       const known = inside.get(key);
-      const missing = place.part ? absent : place.outside?.(this.#t);
+      const missing = location.part ? absent : location.outside?.(this.#t);
       const now = known?.value ?? missing ?? null;
-      const agreed = now && place.agreed?.([now, last]);
+      const agreed = now && location.agreed?.([now, last]);
       if (agreed) {
-        if (carried.has(key) || !isSame(this.#t, agreed, now)) carry(place, agreed, agreed, agreed);
+        if (carried.has(key) || !isSame(this.#t, agreed, now))
+          carry(location, agreed, agreed, agreed);
         continue;
       }
-      const read = isRead(frame, end.targets, place);
+      const read = isRead(frame, end.targets, location);
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
-      if (place.array) expectLength(this.#t, place, now, last, known === undefined);
-      if (isFixed(place)) {
-        throw unmergeable(`a loop of the program changes ${place.name}`, places(place)());
+      if (location.array) expectLength(this.#t, location, now, last, known === undefined);
+      if (isFixed(location)) {
+        throw unmergeable(`a loop of the program changes ${location.name}`, positions(location)());
       }
-      const live = isRead(frame, [this.#loop.header], place);
+      const live = isRead(frame, [this.#loop.header], location);
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
-      carry(place, first, read ? last : null, live ? now : null);
+      carry(location, first, read ? last : null, live ? now : null);
     }
     if (end.value) {
-      const place: Place = { key: returnKey, name: 'the returned value', register: null, set() {} };
-      carry(place, null, end.value, null);
+      const location: Location = {
+        key: returnKey,
+        name: 'the returned value',
+        register: null,
+        set() {},
+      };
+      carry(location, null, end.value, null);
     }
     return added;
   }
 
   /** A value that turns into something else again and again does so with every turn. */
-  #countChange({ key, name }: Place, values: Values): void {
+  #countChange({ key, name }: Location, values: Values): void {
     const count = (this.#changes.get(key) ?? 0) + 1;
     this.#changes.set(key, count);
     this.#openShapes(count, values);
@@ -335,7 +344,7 @@ export class LoopFixpoint {
     if (plans.of(code, this.#loop) === 'while') plans.choose(code, this.#loop, 'peeled');
   }
 
-  /** Appends the op and puts its results into the places. */
+  /** Appends the op and puts its results into the locations. */
   append(): PathEnd {
     const t = this.#t;
     const { region, end, disposed } = this.#path;
@@ -365,7 +374,7 @@ export class LoopFixpoint {
     const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
     const left = results.slice(head ? 0 : 2);
     this.#noteRequired(ends, left);
-    const value = this.#place(left);
+    const value = this.#putBack(left);
     if (head) return { targets: [head.end.targets[1]!], which: null, value };
     const [, which] = results;
     invariant(which, 'a loop answers where it ended');
@@ -390,8 +399,8 @@ export class LoopFixpoint {
     }
   }
 
-  /** Puts the results into their places; answers what is returned. */
-  #place(results: readonly Tensor[]): Variable | null {
+  /** Puts the results into their locations; answers what is returned. */
+  #putBack(results: readonly Tensor[]): Variable | null {
     const flags = this.#head ? 0 : 2;
     for (const [i, each] of [...this.#leaves()].entries()) {
       if (this.#isWhole(this.#starts[flags + i]!, each)) noteWhole(results[i]!);
@@ -400,17 +409,18 @@ export class LoopFixpoint {
     return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
   }
 
-  /** Puts what its leaves make into each place: keys first, then their order. Answers what is returned. */
+  /** Puts what its leaves make into each location: keys first, then their order. Answers what is returned. */
   #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
-    const built = [...this.#carried.values()].map(({ place, unified }) => {
-      return { place, value: unified.build(unified.leaves.map(variableOf)) };
+    const built = [...this.#carried.values()].map(({ location, unified }) => {
+      return { location, value: unified.build(unified.leaves.map(variableOf)) };
     });
     for (const isOrder of [false, true]) {
-      for (const { place, value } of built) {
-        if (place.key !== returnKey && !!place.agreed === isOrder) place.set(this.#t, value);
+      for (const { location, value } of built) {
+        if (location.key !== returnKey && !!location.agreed === isOrder)
+          location.set(this.#t, value);
       }
     }
-    return built.find(({ place }) => place.key === returnKey)?.value ?? null;
+    return built.find(({ location }) => location.key === returnKey)?.value ?? null;
   }
 
   #condition({ test }: PathEnd): Tensor {

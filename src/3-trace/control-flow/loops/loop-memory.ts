@@ -4,7 +4,7 @@
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
-import { isFixed, type Place } from '../../state/location.ts';
+import { isFixed, type Location } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec } from '../../variables/growable-list.ts';
@@ -15,7 +15,7 @@ import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Carried, Form } from './loop-fixpoint.ts';
 
-/** A place that is carried as one operand. */
+/** A location that is carried as one operand. */
 interface KnownOperand {
   readonly name: string;
   readonly kind: Leaf['kind'];
@@ -29,7 +29,7 @@ interface KnownOperand {
 export class KnownLoop {
   /** Flags say where a turn ends. */
   form: Form = 'headed';
-  /** By the key of the place, in which objects have the number that they are reached with. */
+  /** By the key of the location, in which objects have the number that they are reached with. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
   /** Arrays that are lists before it, by the number that they are reached with. */
   readonly grown = new Map<
@@ -84,19 +84,19 @@ export function operandsKnown(
   { operands }: KnownLoop,
   made: ReadonlySet<Variable>,
   before: State,
-  isLive: (place: Place) => boolean,
+  isLive: (location: Location) => boolean,
 ): Map<string, Carried> {
   const carried = new Map<string, Carried>();
   if (operands.size === 0) return carried;
   const keyIn = keysOf(made);
-  const held = new Map([...before.values()].map((each) => [keyIn(each.place.key), each]));
+  const held = new Map([...before.values()].map((each) => [keyIn(each.location.key), each]));
   for (const [key, { name, kind, class: own, last }] of operands) {
-    const { place, value } = held.get(key) ?? {};
-    if (!place || !value || place.name !== name || isFixed(place)) continue;
-    const first = isLive(place) ? value : null;
+    const { location, value } = held.get(key) ?? {};
+    if (!location || !value || location.name !== name || isFixed(location)) continue;
+    const first = isLive(location) ? value : null;
     if ((first && classOf(t, first, () => true)) !== own) continue;
     const leaf: Leaf = { kind, values: [first as LeafVariable | null, last] };
-    carried.set(place.key, { place, unified: { leaves: [leaf], options: 0, build: only } });
+    carried.set(location.key, { location, unified: { leaves: [leaf], options: 0, build: only } });
   }
   return carried;
 }
@@ -109,13 +109,13 @@ export function rememberOperands(
 ): void {
   const keyIn = keysOf(made);
   const operands = new Map<string, KnownOperand>();
-  for (const { place, unified } of carried.values()) {
+  for (const { location, unified } of carried.values()) {
     if (!isLeaf(unified)) continue;
     const [{ kind, values }] = unified.leaves as [Leaf];
     const [first = null, last = null] = values;
     if (!isPlain(first) || !isPlain(last)) continue;
     const own = first && classOf(t, first, () => true);
-    operands.set(keyIn(place.key), { name: place.name, kind, class: own, last });
+    operands.set(keyIn(location.key), { name: location.name, kind, class: own, last });
   }
   known.operands = operands;
 }
@@ -148,7 +148,7 @@ const containers: ReadonlySet<Variable['kind']> = new Set([
   'iteratorRecord',
 ]);
 
-/** Keys of places, with these numbers instead of those that every object has for itself. */
+/** Keys of locations, with these numbers instead of those that every object has for itself. */
 function keysOf(made: ReadonlySet<Variable>): (key: string) => string {
   const numbers = new Map([...numbered(made)].map(([variable, i]) => [String(idOf(variable)), i]));
   return (key) => key.replace(/^\d+(?= )/, (id) => `object ${numbers.get(id) ?? id}`);

@@ -1,6 +1,6 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import type { Place } from '../../state/location.ts';
+import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
@@ -65,11 +65,11 @@ const maxAttempts = 32;
 
 /**
  * Turns a loop whose end only the run can tell into one `while`. What it carries is found by following
- * the body: places that a turn leaves with another value become operands, until following it once more
+ * the body: locations that a turn leaves with another value become operands, until following it once more
  * adds none. Afterwards the trace stands behind the loop.
  *
  * A loop that is left at its head only, by one decision before which nothing changes, is that condition
- * and a body. Of any other loop the body ends at the header or at one of the places behind the loop, and
+ * and a body. Of any other loop the body ends at the header or at one of the locations behind the loop, and
  * flags that it carries say whether there is another turn, and where it ended.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
@@ -115,10 +115,10 @@ function attemptAs(
   made: ReadonlySet<Variable>,
 ): PathEnd | null {
   const before = stateOf(t, frame, made);
-  const isLive = (place: Place) => isRead(frame, [loop.header], place);
+  const isLive = (location: Location) => isRead(frame, [loop.header], location);
   const expected = operandsKnown(t, known, made, before, isLive);
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
-    // What only one place holds can be another object after a turn: nobody sees the difference.
+    // What only one location holds can be another object after a turn: nobody sees the difference.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
     const found = {

@@ -1,6 +1,6 @@
 /** Arrays whose length differs between paths: one union of lengths, which all their elements share. */
 
-import type { Place } from '../../state/location.ts';
+import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import { elementKey } from '../locations/object-locations.ts';
-import type { Held, State } from '../locations/state.ts';
+import type { LocationState, State } from '../locations/state.ts';
 import { isSame } from './is-same.ts';
 
 /** The elements of an array at the end of a path. */
@@ -21,23 +21,25 @@ export interface ArrayContent {
 }
 
 export interface ArrayOfLengths {
-  readonly places: readonly Place[];
+  readonly locations: readonly Location[];
   /** Per path. */
   readonly contents: readonly ArrayContent[];
 }
 
 /**
- * Of the arrays that the places belong to, those whose lengths differ between the paths or in one of them.
+ * Of the arrays that the locations belong to, those whose lengths differ between the paths or in one of them.
  * Left out are arrays whose length hangs on more than one choice.
  */
 export function arraysOfLengths(
   t: Tracer,
-  places: readonly Place[],
+  locations: readonly Location[],
   before: State,
   paths: readonly { readonly state: State }[],
 ): Map<NewArrayVariable, ArrayOfLengths> {
   const found = new Map<NewArrayVariable, ArrayOfLengths>();
-  const arrays = new Set(places.flatMap(({ part, array }) => (part === 'element' && array) || []));
+  const arrays = new Set(
+    locations.flatMap(({ part, array }) => (part === 'element' && array) || []),
+  );
   for (const array of arrays) {
     const held = paths.map(({ state }) => elementsIn(state, array));
     const contents = held.map((each) => contentOf(t, each));
@@ -47,13 +49,13 @@ export function arraysOfLengths(
     const longest = [elementsIn(before, array), ...held].reduce((a, b) =>
       b.length > a.length ? b : a,
     );
-    found.set(array, { places: longest.map(({ place }) => place), contents });
+    found.set(array, { locations: longest.map(({ location }) => location), contents });
   }
   return found;
 }
 
-function elementsIn(state: State, array: NewArrayVariable): readonly Held[] {
-  const elements: Held[] = [];
+function elementsIn(state: State, array: NewArrayVariable): readonly LocationState[] {
+  const elements: LocationState[] = [];
   for (;;) {
     const held = state.get(elementKey(array, elements.length));
     if (!held) return elements;
@@ -61,7 +63,7 @@ function elementsIn(state: State, array: NewArrayVariable): readonly Held[] {
   }
 }
 
-function contentOf(t: Tracer, elements: readonly Held[]): ArrayContent | null {
+function contentOf(t: Tracer, elements: readonly LocationState[]): ArrayContent | null {
   const values = elements.map(({ value }) => resolved(value));
   const open = values.filter((each) => each.kind === 'choice' && each.options.includes(absent));
   const selectors = new Set(open.map((each) => each.kind === 'choice' && each.selector));

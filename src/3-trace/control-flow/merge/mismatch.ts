@@ -3,13 +3,13 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { writes } from '../../../vm/bytecode/effects.ts';
 import { isPolyfill } from '../../builtins/polyfills/codes.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
-import type { Place } from '../../state/location.ts';
+import type { Location } from '../../state/location.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { Mismatch } from './build-structure.ts';
 
 /** The branch that each path took, for errors. */
-type Places = () => readonly (UserPosition | undefined)[];
+type Positions = () => readonly (UserPosition | undefined)[];
 
 /**
  * Says which variable two paths leave different, and where each of them got it; `body` gets how to say it
@@ -17,10 +17,10 @@ type Places = () => readonly (UserPosition | undefined)[];
  */
 export function differing<T>(
   name: string,
-  places: Places,
+  positions: Positions,
   body: (tell: (how: string) => string) => T,
 ): T {
-  const tell = (how: string) => `${name} is ${how}${linesOf(places())}`;
+  const tell = (how: string) => `${name} is ${how}${linesOf(positions())}`;
   try {
     return body(tell);
   } catch (error) {
@@ -30,22 +30,22 @@ export function differing<T>(
 }
 
 /** A value that differs between paths and cannot be merged. */
-export function unmergeable(what: string, places: ReturnType<Places>): GraphBreak {
-  return new GraphBreak('branch-effect', what + linesOf(places));
+export function unmergeable(what: string, positions: ReturnType<Positions>): GraphBreak {
+  return new GraphBreak('branch-effect', what + linesOf(positions));
 }
 
-function linesOf(places: ReturnType<Places>): string {
-  const lines = places.flatMap((at) => (at ? [formatPosition(at)] : []));
+function linesOf(positions: ReturnType<Positions>): string {
+  const lines = positions.flatMap((at) => (at ? [formatPosition(at)] : []));
   return lines.length > 0 ? ` (${[...new Set(lines)].join(' and ')})` : '';
 }
 
 /**
- * Where a path gave the place its value: of a register the nearest instruction above the path's end that
- * writes it, which may stand before the decision; of any other place the last line of the path.
+ * Where a path gave the location its value: of a register the nearest instruction above the path's end that
+ * writes it, which may stand before the decision; of any other location the last line of the path.
  */
 export function givenAt(
   { closure: { code }, pc }: TraceFrame,
-  { register }: Pick<Place, 'register'>,
+  { register }: Pick<Location, 'register'>,
   { last = pc, at }: PathEnd,
 ): UserPosition | undefined {
   if (register === null || isFrameworkFile(code.source.file) || isPolyfill(code)) return at;

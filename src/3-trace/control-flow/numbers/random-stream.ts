@@ -10,14 +10,14 @@ import type { Tracer } from '../../state/tracer.ts';
 import { type DeviceScalar, known, type Variable } from '../../variables/variable.ts';
 import { asNumber, numberTensor, scalarBinary } from './scalars.ts';
 
-/** A place in the stream: counted by the program up to `base`, from there on by the trace. */
-interface Place {
+/** A position in the stream: counted by the program up to `base`, from there on by the trace. */
+interface StreamPosition {
   readonly base: DeviceScalar | null;
   readonly drawn: number;
 }
 
 /**
- * The stream of random numbers as a program sees it: places count from where the stream stands when a
+ * The stream of random numbers as a program sees it: positions count from where the stream stands when a
  * run begins. So every run draws other numbers, those that eager execution would draw; what backward
  * computes again draws the same ones, since both programs of a run share its scalar inputs.
  *
@@ -26,8 +26,8 @@ interface Place {
  */
 export class RelativeStream implements RandomSource {
   readonly #tracer: Tracer;
-  #place: Place = { base: null, drawn: 0 };
-  /** The furthest place so far, as long as the trace counts: where the stream stands after a run. */
+  #at: StreamPosition = { base: null, drawn: 0 };
+  /** The furthest position so far, as long as the trace counts: where the stream stands after a run. */
   count = 0;
   /** Where a run begins, as values of the program. */
   #start: readonly Tensor[] | null = null;
@@ -37,30 +37,30 @@ export class RelativeStream implements RandomSource {
   }
 
   take(count: number): RandomState {
-    const place = this.state();
-    const { base, drawn } = this.#place;
+    const state = this.state();
+    const { base, drawn } = this.#at;
     this.#moveTo({ base, drawn: drawn + count });
-    return place;
+    return state;
   }
 
   state(): RandomState {
-    const { base, drawn } = this.#place;
+    const { base, drawn } = this.#at;
     const t = this.#tracer;
     const state =
       base || t.isInRegion
         ? ({ seed: 0, offset: this.placed } as unknown as RandomState)
         : placeBehindStart(t.numbers, drawn);
-    places.set(state, this.#place);
+    positions.set(state, this.#at);
     return state;
   }
 
   goTo(state: RandomState): void {
-    this.#moveTo(places.get(state)!);
+    this.#moveTo(positions.get(state)!);
   }
 
   /** How many numbers were drawn: what branches and turns may leave different. */
   get position(): Variable {
-    const { base, drawn } = this.#place;
+    const { base, drawn } = this.#at;
     if (!base) return known(drawn);
     if (drawn === 0) return base;
     const sum = scalarBinary(this.#tracer, '+', base, known(drawn)) as DeviceScalar;
@@ -78,7 +78,7 @@ export class RelativeStream implements RandomSource {
 
   /** Where it stands, as values of the program. */
   get placed(): PlacedOffset {
-    const { base, drawn } = this.#place;
+    const { base, drawn } = this.#at;
     const t = this.#tracer;
     // How far the stream moves depends on the sizes.
     t.sizes.fixed = true;
@@ -108,15 +108,15 @@ export class RelativeStream implements RandomSource {
     return this.#start;
   }
 
-  #moveTo(place: Place): void {
-    const [before, { count }] = [this.#place, this];
+  #moveTo(to: StreamPosition): void {
+    const [before, { count }] = [this.#at, this];
     this.#tracer.journal.note(() => {
-      this.#place = before;
+      this.#at = before;
       this.count = count;
     });
-    this.#place = place;
-    this.count = place.base ? 0 : Math.max(count, place.drawn);
+    this.#at = to;
+    this.count = to.base ? 0 : Math.max(count, to.drawn);
   }
 }
 
-const places = new WeakMap<RandomState, Place>();
+const positions = new WeakMap<RandomState, StreamPosition>();
