@@ -16,6 +16,8 @@ export interface InitOptions {
   readonly allowSoftware?: boolean;
   /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
   readonly missingKernels?: 'cpu' | 'error';
+  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default) has those in WGSL beside them. */
+  readonly kernels?: 'all' | 'gpu.js';
 }
 
 type Loader = (options: InitOptions) => Promise<Device>;

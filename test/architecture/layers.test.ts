@@ -168,7 +168,7 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/tensor',
     'runtime/trace-log',
   ],
-  ['runtime/device/gpu', 'runtime/device/gpu/codegen'],
+  ['runtime/device/gpu', 'runtime/device/gpu/codegen', 'runtime/device/gpu/wgsl'],
 ];
 
 /** The file itself at the root of `src` or `runtime`: the public surface is above, the pipeline below. */

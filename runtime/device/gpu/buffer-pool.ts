@@ -150,14 +150,15 @@ export class BufferPool implements Allocator {
       });
     }
     this.trim(Math.max(keptIdleBytes, this.counter.allocated));
-    const { buffer, checked } = this.#createHandle(bytes);
+    const handle = this.#createHandle(bytes);
     this.counter.reserve(bytes);
     noteGrowth(this.counter);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
-    const unconfirmed = checked !== undefined;
-    const made: PoolBuffer = { buffer, ptr, bytes, failure: null, missing: null, unconfirmed };
-    void checked?.then((error) => {
+    const unconfirmed = handle.checked !== undefined;
+    const state = { failure: null, missing: null, unconfirmed };
+    const made: PoolBuffer = { ...handle, ptr, bytes, ...state };
+    void handle.checked?.then((error) => {
       made.unconfirmed = false;
       if (error) this.#noteMissing(made, error);
     });

@@ -1,10 +1,12 @@
 import { invariant } from '../../errors/invariant.ts';
 
+/** Numbers of workgroups along x, y and z. */
+export type Groups = readonly [x: number, y: number, z: number];
+
 /** A compiled kernel in the terms of WebGPU. */
 export interface Dispatched {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
-  readonly groups: readonly [x: number, y: number];
   /** Size of the uniforms. */
   readonly uniformBytes: number;
 }
@@ -79,19 +81,19 @@ export class CommandBatch {
   }
 
   /** The first word of the next dispatch's uniforms, which the caller writes before `dispatch`. */
-  nextUniforms(): number {
-    if (this.#used === slots) this.flush();
+  nextUniforms({ uniformBytes }: Dispatched): number {
+    if (this.#used + slotsOf(uniformBytes) > slots) this.flush();
     return this.#used * (slotBytes / 4);
   }
 
   /** One kernel on buffers in the order of their bindings, after everything encoded before. */
-  dispatch(kernel: Dispatched, buffers: readonly GPUBuffer[]): void {
+  dispatch(kernel: Dispatched, buffers: readonly GPUBuffer[], groups: Groups): void {
     const group = this.#bindGroup(kernel, buffers);
     this.#pass ??= this.#open().beginComputePass();
     this.#pass.setPipeline(kernel.pipeline);
     this.#pass.setBindGroup(0, group);
-    this.#pass.dispatchWorkgroups(kernel.groups[0], kernel.groups[1]);
-    this.#used++;
+    this.#pass.dispatchWorkgroups(groups[0], groups[1], groups[2]);
+    this.#used += slotsOf(kernel.uniformBytes);
     this.#dispatches++;
   }
 
@@ -154,7 +156,8 @@ export class CommandBatch {
 
   #bind(kernel: Dispatched, buffers: readonly GPUBuffer[]): Bound {
     const { layout, uniformBytes: size } = kernel;
-    invariant(size <= slotBytes, `a kernel has ${size} bytes of uniforms, more than ${slotBytes}`);
+    const most = slots * slotBytes;
+    invariant(size <= most, `a kernel has ${size} bytes of uniforms, more than ${most}`);
     const uniforms = { buffer: this.#uniforms, offset: this.#used * slotBytes, size };
     const group = this.#device.createBindGroup({
       layout,
@@ -166,6 +169,11 @@ export class CommandBatch {
     this.#bindGroups++;
     return { kernel, buffers: [...buffers], group };
   }
+}
+
+/** A kernel of many uniforms takes several slots. */
+function slotsOf(uniformBytes: number): number {
+  return Math.max(1, Math.ceil(uniformBytes / slotBytes));
 }
 
 function equal(a: readonly GPUBuffer[], b: readonly GPUBuffer[]): boolean {

@@ -5,10 +5,12 @@ import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from './command-batch.ts';
 import { buildError, closedError, lostError, runError } from './gpu-errors.ts';
-import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
+import type { BuildingKernel, CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
 import { maxElements } from './limits.ts';
+import { WgslKernel } from './wgsl/wgsl-kernel.ts';
+import type { WgslText } from './wgsl/wgsl-text.ts';
 
 /** An operand's first element. */
 export interface Place {
@@ -24,12 +26,13 @@ const mapModeRead = 1;
 /** One run of one kernel. */
 export interface KernelRun {
   readonly op: string;
-  readonly kernel: CompiledKernel;
-  readonly inputs: readonly PoolBuffer[];
-  readonly output: PoolBuffer;
-  readonly scalars: readonly number[];
-  /** True when nothing of the output's old contents remains. */
-  readonly whole: boolean;
+  readonly kernel: BuildingKernel;
+  readonly reads: readonly PoolBuffer[];
+  readonly writes: readonly PoolBuffer[];
+  /** Those of the written buffers of whose old contents nothing remains. */
+  readonly replaced: readonly PoolBuffer[];
+  /** Adds the run to a batch; the kernel is built. */
+  encode(batch: CommandBatch): void;
 }
 
 /** A place and how many elements of it are meant. */
@@ -50,12 +53,16 @@ export interface HostRun {
 export class GpuCore {
   readonly name = 'gpu';
   readonly pool: BufferPool;
-  readonly kernels: KernelCache;
+  readonly kernels: KernelCache<KernelText, CompiledKernel>;
+  /** Those of our own WGSL. */
+  readonly wgslKernels: KernelCache<WgslText, WgslKernel>;
+  /** Storage buffers that one kernel may bind. */
+  readonly mostBuffers: number;
+  /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
+  readonly nothing: PoolBuffer;
   readonly #backend: GpuJsBackend;
   readonly #queue = new IssueQueue();
   readonly #batch: CommandBatch;
-  /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
-  readonly #nothing: PoolBuffer;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
   /** Reads under way. */
@@ -91,7 +98,14 @@ export class GpuCore {
       (kernel) =>
         this.#queue.issue({ waitsFor: () => unbuilt(kernel), run: () => kernel.destroy() }),
     );
-    this.#nothing = {
+    this.wgslKernels = new KernelCache(
+      kernelCapacity,
+      (text) => new WgslKernel(backend.device, text),
+      // WebGPU frees a pipeline when nothing refers to it.
+      () => {},
+    );
+    this.mostBuffers = backend.device.limits.maxStorageBuffersPerShaderStage;
+    this.nothing = {
       ...backend.createBuffer(64),
       ptr: 0,
       bytes: 64,
@@ -119,7 +133,7 @@ export class GpuCore {
   place({ holder, offset }: Operand, op: string): Place {
     if (this.#closed) throw closedError(op);
     if (this.#lost) throw lostError(op, this.#lost);
-    if (!holder || holder.ptr === 0) return { buffer: this.#nothing, offset: 0 };
+    if (!holder || holder.ptr === 0) return { buffer: this.nothing, offset: 0 };
     return { buffer: this.pool.at(holder.ptr), offset };
   }
 
@@ -146,6 +160,11 @@ export class GpuCore {
     }
   }
 
+  /** Gets a kernel of our own WGSL, starting its build. */
+  wgslKernel(text: WgslText): WgslKernel {
+    return this.wgslKernels.get(text.code, text);
+  }
+
   launch(run: KernelRun): void {
     const { kernel } = run;
     const task: Task = {
@@ -155,23 +174,23 @@ export class GpuCore {
     this.#queue.issue(task);
   }
 
-  #run({ op, kernel, inputs, output, scalars, whole }: KernelRun): void {
-    const spoiled = this.#anyFailure ? firstFailure(inputs, output) : null;
+  #run(run: KernelRun): void {
+    const { op, kernel, reads, writes } = run;
+    const spoiled = this.#anyFailure ? firstFailure(reads, writes) : null;
     const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
     if (failure) {
       // WebGPU reports a failed build as well; once is enough.
       if (kernel.failure) this.#reported = null;
-      this.#fail(output, failure);
+      for (const output of writes) this.#fail(output, failure);
       return;
     }
-    const bound = inputs.map((input) => (input === output ? this.#nothing : input));
     try {
-      this.#encode(output.unconfirmed || inputs.some((input) => input.unconfirmed), () => {
-        kernel.encode(this.#batch, { output: output.buffer, inputs: bound, scalars });
+      this.#encode([...reads, ...writes], () => {
+        run.encode(this.#batch);
       });
-      if (whole) output.failure = null;
+      for (const output of run.replaced) output.failure = null;
     } catch (cause) {
-      this.#fail(output, runError(op, cause));
+      for (const output of writes) this.#fail(output, runError(op, cause));
     }
   }
 
@@ -179,10 +198,32 @@ export class GpuCore {
    * WebGPU drops a submit as a whole when one of its buffers is none. What uses a buffer of which that isn't known
    * yet (a new one, in the same task) has a submit to itself, so no other result is lost with it.
    */
-  #encode(alone: boolean, encode: () => void): void {
-    if (alone) this.#batch.flush();
-    encode();
-    if (alone) this.#batch.flush();
+  #encode(buffers: readonly PoolBuffer[], encode: () => void): void {
+    const unconfirmed = buffers.filter((buffer) => buffer.unconfirmed);
+    if (unconfirmed.length === 0) {
+      encode();
+      return;
+    }
+    const { device } = this.#backend;
+    this.#batch.flush();
+    device.pushErrorScope('validation');
+    try {
+      encode();
+      this.#batch.flush();
+    } finally {
+      void this.#reportUnlessMissing(device.popErrorScope(), unconfirmed);
+    }
+  }
+
+  /** Errors of a submit, except those that only repeat that one of its buffers could not be made. */
+  async #reportUnlessMissing(
+    scope: Promise<GPUError | null>,
+    buffers: readonly PoolBuffer[],
+  ): Promise<void> {
+    // A lost device has no errors to tell.
+    const error = await scope.catch(() => null);
+    await Promise.all(buffers.map(({ checked }) => checked));
+    if (error && !buffers.some(({ missing }) => missing)) this.#reported ??= error.message;
   }
 
   #fail(buffer: PoolBuffer, failure: Error): void {
@@ -264,7 +305,7 @@ export class GpuCore {
       }
       if (to.buffer.missing) return;
       const bytes = count * elementBytes;
-      this.#encode(from.buffer.unconfirmed || to.buffer.unconfirmed, () => {
+      this.#encode([from.buffer, to.buffer], () => {
         this.#batch.copy(
           from.buffer.buffer,
           from.offset * elementBytes,
@@ -365,15 +406,16 @@ export class GpuCore {
     // Whoever reads already shall get it; destroying the device would abort them.
     await Promise.allSettled(this.#reads);
     this.kernels.clear();
+    this.wgslKernels.clear();
     this.pool.trim();
     this.#batch.flush();
-    this.#nothing.buffer.destroy();
+    this.nothing.buffer.destroy();
     this.#batch.destroy();
     await this.#backend.destroy();
   }
 }
 
-function unbuilt(kernel: CompiledKernel): Promise<void> | null {
+function unbuilt(kernel: BuildingKernel): Promise<void> | null {
   return kernel.built || kernel.failure ? null : kernel.ready;
 }
 
@@ -381,10 +423,11 @@ function failureOf({ missing, failure }: PoolBuffer): Error | null {
   return missing ?? failure;
 }
 
-function firstFailure(inputs: readonly PoolBuffer[], output: PoolBuffer): Error | null {
-  for (const input of inputs) {
+function firstFailure(reads: readonly PoolBuffer[], writes: readonly PoolBuffer[]): Error | null {
+  for (const input of reads) {
     const failure = failureOf(input);
     if (failure) return failure;
   }
-  return output.missing;
+  for (const { missing } of writes) if (missing) return missing;
+  return null;
 }

@@ -22,8 +22,10 @@ import type { GpuJsBackend } from './gpujs.ts';
 import { HostOp } from './host-op.ts';
 import type { KernelPlan } from './kernel-plan.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
-import { PreparedKernel } from './prepared-kernel.ts';
+import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
+import { PreparedWgsl } from './wgsl/prepared-wgsl.ts';
+import { copyPlan, wgslPlan } from './wgsl/wgsl-kernels.ts';
 
 /** Distinct layouts that are remembered per op. */
 const preparedPerOp = 256;
@@ -32,10 +34,19 @@ const preparedPerOp = 256;
 interface OpKernels {
   /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
   readonly attrs: readonly string[] | null;
-  readonly byLayout: Map<string, PreparedKernel>;
+  readonly byLayout: Map<string, Prepared>;
 }
 
-/** Tensors in WebGPU buffers, kernels by gpu.js. Every element is a float32. */
+/** Which kernels a device has: ours in WGSL with those of gpu.js beside them, or those of gpu.js alone. */
+export type KernelChoice = 'all' | 'gpu.js';
+
+export interface GpuDeviceOptions {
+  readonly kernelCapacity: number;
+  readonly missingKernels: MissingKernelPolicy;
+  readonly kernels: KernelChoice;
+}
+
+/** Tensors in WebGPU buffers, kernels in WGSL of our own and by gpu.js. Every element is a float32. */
 export class GpuDevice implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
@@ -47,13 +58,15 @@ export class GpuDevice implements Device {
   readonly adapter: string;
   readonly #core: GpuCore;
   readonly #kernels = new WeakMap<OpRecord, OpKernels>();
-  readonly #copyKernels = new Map<string, PreparedKernel>();
+  readonly #copyKernels = new Map<string, Prepared>();
   readonly #missing: MissingKernels;
+  readonly #choice: KernelChoice;
 
-  constructor(backend: GpuJsBackend, kernelCapacity: number, missing: MissingKernelPolicy = 'cpu') {
+  constructor(backend: GpuJsBackend, options: GpuDeviceOptions) {
     this.adapter = backend.adapter;
-    this.#core = new GpuCore(backend, kernelCapacity);
-    this.#missing = new MissingKernels(missing);
+    this.#core = new GpuCore(backend, options.kernelCapacity);
+    this.#missing = new MissingKernels(options.missingKernels);
+    this.#choice = options.kernels;
   }
 
   /** Launches that the CPU computed because the GPU has no kernel, by op. */
@@ -70,9 +83,14 @@ export class GpuDevice implements Device {
     return this.#core.pool;
   }
 
-  /** Kernels compiled since the start, and kept now. */
-  get kernelStats(): { readonly compiled: number; readonly cached: number } {
-    return { compiled: this.#core.kernels.compiled, cached: this.#core.kernels.size };
+  /** Kernels compiled since the start, those of our own WGSL among them, and kept now. */
+  get kernelStats(): { readonly compiled: number; readonly wgsl: number; readonly cached: number } {
+    const { kernels, wgslKernels } = this.#core;
+    return {
+      compiled: kernels.compiled + wgslKernels.compiled,
+      wgsl: wgslKernels.compiled,
+      cached: kernels.size + wgslKernels.size,
+    };
   }
 
   /** What was sent to the GPU since the start. */
@@ -129,22 +147,32 @@ export class GpuDevice implements Device {
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
-  ): PreparedKernel {
+  ): Prepared {
     const { attrs: names, byLayout } = this.#kernelsOf(op);
     const key = layoutKey(inputs, outputs, attrs, names ?? Object.keys(attrs));
     let prepared = byLayout.get(key);
     if (!prepared) {
-      prepared = new PreparedKernel(
-        op.name,
-        this.#core,
-        planFor(op, inputs, outputs, attrs),
-        outputs,
-      );
-      prepared.build(op.inPlace);
+      prepared = this.#prepare(op, inputs, outputs, attrs);
+      prepared.build(op.inPlace, attrs);
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);
     }
     return prepared;
+  }
+
+  #prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Prepared {
+    const ours =
+      this.#choice === 'all'
+        ? wgslPlan(op, inputs, outputs, attrs, { mostBuffers: this.#core.mostBuffers })
+        : null;
+    if (ours) return new PreparedWgsl(op.name, this.#core, ours);
+    const plan = planFor(op, inputs, outputs, attrs);
+    return new PreparedKernel(op.name, this.#core, plan, outputs);
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
@@ -201,12 +229,14 @@ export class GpuDevice implements Device {
   }
 
   /** Packs strided elements, or spreads packed ones. */
-  #copyKernel(from: TensorMeta, to: TensorMeta): PreparedKernel {
+  #copyKernel(from: TensorMeta, to: TensorMeta): Prepared {
     const key = layoutKey([from], [to], {}, []);
     let kernel = this.#copyKernels.get(key);
     if (!kernel) {
-      const plan = pointwisePlan(E.input(0), [from], to, {});
-      kernel = new PreparedKernel('data', this.#core, plan, [to]);
+      kernel =
+        this.#choice === 'all'
+          ? new PreparedWgsl('data', this.#core, copyPlan(from, to))
+          : new PreparedKernel('data', this.#core, pointwisePlan(E.input(0), [from], to, {}), [to]);
       if (this.#copyKernels.size >= preparedPerOp) this.#copyKernels.clear();
       this.#copyKernels.set(key, kernel);
     }

@@ -5,7 +5,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from './adapter.ts';
-import type { CommandBatch, Dispatched } from './command-batch.ts';
+import type { CommandBatch, Dispatched, Groups } from './command-batch.ts';
 import { messageOf, provideWebGpu } from './node-webgpu.ts';
 
 /** A kernel for gpu.js, as text. Equal keys are equal kernels. */
@@ -36,12 +36,16 @@ export interface KernelOperands {
   readonly scalars: readonly number[];
 }
 
-export interface CompiledKernel {
+/** A kernel whose build may be under way. */
+export interface BuildingKernel {
   readonly built: boolean;
   /** Settles when the build has ended; never rejects. */
   readonly ready: Promise<void>;
   /** Why the build failed. */
   readonly failure: Error | null;
+}
+
+export interface CompiledKernel extends BuildingKernel {
   /** Adds one run to a batch; the kernel must be built. */
   encode(batch: CommandBatch, operands: KernelOperands): void;
   destroy(): void;
@@ -123,7 +127,9 @@ export class GpuJsBackend {
       refuseSoftware(adapter.info, allowSoftware);
       const loaded = (await import('gpu.js')) as unknown as { default?: GpuJs } & GpuJs;
       const gpujs = loaded.default ?? loaded;
-      return new GpuJsBackend(gpujs, await gpujs.WebGPUContext.acquire(), takeBack);
+      askForLimits(adapter);
+      const context = await handingOver(adapter, () => gpujs.WebGPUContext.acquire());
+      return new GpuJsBackend(gpujs, context, takeBack);
     } catch (error) {
       takeBack();
       throw error;
@@ -201,9 +207,34 @@ export class GpuJsBackend {
   }
 }
 
+/** What gpu.js doesn't ask for, and kernels of ours use. */
+const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
+
+/** Makes the adapter's device one with the adapter's own limits, beside those that gpu.js asks for. */
+function askForLimits(adapter: GPUAdapter): void {
+  const request = adapter.requestDevice.bind(adapter);
+  const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));
+  const value = (given: GPUDeviceDescriptor = {}) =>
+    request({ ...given, requiredLimits: { ...given.requiredLimits, ...own } });
+  Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });
+}
+
+/** Has whoever requests an adapter during `body` get this one. */
+async function handingOver<T>(adapter: GPUAdapter, body: () => Promise<T>): Promise<T> {
+  const { gpu } = navigator;
+  const value = async () => adapter;
+  Object.defineProperty(gpu, 'requestAdapter', { value, configurable: true });
+  try {
+    return await body();
+  } finally {
+    Reflect.deleteProperty(gpu, 'requestAdapter');
+  }
+}
+
 /** A built kernel and where its uniforms are, in words. */
 interface KernelLayout {
   readonly kernel: Dispatched;
+  readonly groups: Groups;
   /** Threads per row of workgroups. */
   readonly width: number;
   readonly arrays: readonly number[];
@@ -218,9 +249,9 @@ function dispatchedOf(built: WebGpuKernel): KernelLayout {
     kernel: {
       pipeline: built.computePipeline,
       layout: built.bindGroupLayout,
-      groups: [groups[0]!, groups[1]!],
       uniformBytes: byteLength,
     },
+    groups: [groups[0]!, groups[1]!, 1],
     width: dispatchWidth,
     arrays: arrayArgs.map(({ dimsOffset }) => dimsOffset / 4),
     numbers: scalarArgs.map(({ offset, type }) => ({
@@ -267,8 +298,8 @@ class GpuJsKernel implements CompiledKernel {
   encode(batch: CommandBatch, { output, inputs, scalars }: KernelOperands): void {
     if (this.#context.isLost) throw new Error('the WebGPU device was lost');
     this.#dispatched ??= dispatchedOf(this.#kernel);
-    const { kernel, width, arrays, numbers } = this.#dispatched;
-    const at = batch.nextUniforms();
+    const { kernel, groups, width, arrays, numbers } = this.#dispatched;
+    const at = batch.nextUniforms(kernel);
     const { u32, f32, i32 } = batch;
     u32[at] = this.#threads;
     u32[at + 1] = 1;
@@ -284,7 +315,7 @@ class GpuJsKernel implements CompiledKernel {
     numbers.forEach(({ word, integer }, i) => {
       (integer ? i32 : f32)[at + word] = scalars[i]!;
     });
-    batch.dispatch(kernel, [...inputs.map((input) => input.buffer), output]);
+    batch.dispatch(kernel, [...inputs.map((input) => input.buffer), output], groups);
   }
 
   destroy(): void {

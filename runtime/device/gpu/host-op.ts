@@ -10,10 +10,10 @@ import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
 import type { GpuCore, Place, Span } from './gpu-core.ts';
-import type { PreparedKernel } from './prepared-kernel.ts';
+import type { Prepared } from './prepared-kernel.ts';
 
 /** A kernel that copies elements from one layout to another. */
-export type CopyKernel = (from: TensorMeta, to: TensorMeta) => PreparedKernel;
+export type CopyKernel = (from: TensorMeta, to: TensorMeta) => Prepared;
 
 /** One copy to the CPU. */
 interface Transfer {
@@ -167,7 +167,7 @@ const nothing: Operand = { holder: null, offset: 0 };
 
 const onCpu = (meta: TensorMeta, cpu: Device): TensorMeta => contiguousMeta(meta, cpu);
 
-function copyBetween(kernel: PreparedKernel, from: Place, to: Place): void {
+function copyBetween(kernel: Prepared, from: Place, to: Place): void {
   kernel.run((slot) => (slot.kind === 'input' ? from : to), {});
 }
 

@@ -1,6 +1,6 @@
 import { registerDevice } from '../current.ts';
 import { softwareAsked } from './adapter.ts';
-import type { GpuDevice } from './gpu-device.ts';
+import type { GpuDevice, KernelChoice } from './gpu-device.ts';
 import type { MissingKernelPolicy } from './missing-kernels.ts';
 
 export interface GpuOptions {
@@ -11,7 +11,9 @@ export interface GpuOptions {
    * a warning per op; `error` throws DeviceError.
    */
   readonly missingKernels?: MissingKernelPolicy;
-  /** Compiled kernels that are kept; the least recently used ones go first. */
+  /** `gpu.js`: its kernels alone, one per op and thread; `all`, the default, has our own where they are better. */
+  readonly kernels?: KernelChoice;
+  /** Compiled kernels of either kind that are kept; the least recently used ones go first. */
   readonly kernelCapacity?: number;
 }
 
@@ -46,11 +48,11 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
     import('./gpu-device.ts'),
   ]);
   const allowSoftware = options.allowSoftware ?? softwareAsked();
-  const device = new GpuDevice(
-    await GpuJsBackend.open({ allowSoftware }),
-    options.kernelCapacity ?? 512,
-    options.missingKernels ?? 'cpu',
-  );
+  const device = new GpuDevice(await GpuJsBackend.open({ allowSoftware }), {
+    kernelCapacity: options.kernelCapacity ?? 512,
+    missingKernels: options.missingKernels ?? 'cpu',
+    kernels: options.kernels ?? 'all',
+  });
   registerDevice(device);
   return device;
 }

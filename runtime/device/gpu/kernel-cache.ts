@@ -1,19 +1,19 @@
-import type { CompiledKernel, KernelText } from './gpujs.ts';
+import type { KernelText } from './gpujs.ts';
 
 /** Compiled kernels by their text, the least recently used one destroyed when there are too many. */
-export class KernelCache {
+export class KernelCache<Text, Kernel> {
   readonly #capacity: number;
-  readonly #compile: (text: KernelText) => CompiledKernel;
+  readonly #compile: (text: Text) => Kernel;
   /** Called when work issued earlier may still need the kernel. */
-  readonly #destroy: (kernel: CompiledKernel) => void;
+  readonly #destroy: (kernel: Kernel) => void;
   /** In the order of last use. */
-  readonly #kernels = new Map<string, CompiledKernel>();
+  readonly #kernels = new Map<string, Kernel>();
   #compiled = 0;
 
   constructor(
     capacity: number,
-    compile: (text: KernelText) => CompiledKernel,
-    destroy: (kernel: CompiledKernel) => void,
+    compile: (text: Text) => Kernel,
+    destroy: (kernel: Kernel) => void,
   ) {
     this.#capacity = capacity;
     this.#compile = compile;
@@ -29,7 +29,7 @@ export class KernelCache {
     return this.#compiled;
   }
 
-  get(key: string, text: KernelText): CompiledKernel {
+  get(key: string, text: Text): Kernel {
     let kernel = this.#kernels.get(key);
     if (kernel) this.#kernels.delete(key);
     else kernel = this.#add(text);
@@ -42,7 +42,7 @@ export class KernelCache {
     this.#kernels.clear();
   }
 
-  #add(text: KernelText): CompiledKernel {
+  #add(text: Text): Kernel {
     const kernel = this.#compile(text);
     this.#compiled++;
     if (this.#kernels.size >= this.#capacity) {

@@ -20,8 +20,19 @@ interface Variant {
   readonly text: KernelText;
 }
 
+/** An op's kernels for operands of one layout. */
+export interface Prepared {
+  /** Bytes that a launch allocates and gives back, where no operand overlaps another one. */
+  readonly scratchBytes: number;
+  /** Starts the builds, side by side: a static program's kernels are ready sooner. */
+  build(inPlace: boolean, attrs: Attrs): void;
+  bind(attrs: Attrs): Launch;
+  /** One launch on buffers that are found already. */
+  run(operands: Places, attrs: Attrs): void;
+}
+
 /** A plan on a device: sees to inputs that are the output's own buffer, and issues the stages. */
-export class PreparedKernel {
+export class PreparedKernel implements Prepared {
   readonly #op: string;
   readonly #core: GpuCore;
   readonly #plan: KernelPlan;
@@ -41,7 +52,6 @@ export class PreparedKernel {
     return this.#plan.scratch.reduce((sum, elements) => sum + alignedBytes(elements * 4), 0);
   }
 
-  /** Starts the builds, side by side: a static program's kernels are ready sooner. */
   build(inPlace: boolean): void {
     this.#plan.stages.forEach((stage, s) => {
       if (stage.threads === 0) return;
@@ -57,7 +67,6 @@ export class PreparedKernel {
     };
   }
 
-  /** One launch on buffers that are found already. */
   run(operands: Places, attrs: Attrs): void {
     this.#core.withScratch(this.#plan.scratch, (scratch) => {
       const places: Places = (slot) =>
@@ -125,13 +134,19 @@ export class PreparedKernel {
     const inputs = stage.inputs.map((slot) => places(slot).buffer);
     const aliases = inputs.flatMap((buffer, i) => (buffer === target.buffer ? [i] : []));
     const offsetOf = (of: Slot) => (of === stage.output ? target : places(of)).offset;
+    const kernel = this.#kernel(s, store, aliases);
+    const scalars = stage.scalars.map((scalar) => scalarValue(scalar, offsetOf, attrs));
+    const { nothing } = this.#core;
+    const bound = inputs.map((buffer) => (buffer === target.buffer ? nothing : buffer));
+    const writes = [target.buffer];
     this.#core.launch({
       op: this.#op,
-      kernel: this.#kernel(s, store, aliases),
-      inputs,
-      output: target.buffer,
-      scalars: stage.scalars.map((scalar) => scalarValue(scalar, offsetOf, attrs)),
-      whole: stage.threads * 4 === target.buffer.bytes,
+      kernel,
+      reads: inputs,
+      writes,
+      replaced: stage.threads * 4 === target.buffer.bytes ? writes : [],
+      encode: (batch) =>
+        kernel.encode(batch, { output: target.buffer.buffer, inputs: bound, scalars }),
     });
   }
 

@@ -1,0 +1,200 @@
+/**
+ * Scalar functions in WGSL. WebGPU leaves NaN, infinities and domain errors to the driver (log(0) is −88 on one,
+ * max(NaN, 0) is 0 on another), so every case that PyTorch defines is asked for; the formulas are those of the
+ * kernels by gpu.js (codegen/math-code.ts).
+ */
+import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr/expr.ts';
+
+/** A float32 literal, or the uniform that holds what has none. */
+export function numberText(value: number): string {
+  const rounded = Math.fround(value);
+  if (Number.isNaN(rounded)) return 'u.nan';
+  if (rounded === Infinity) return 'u.inf';
+  if (rounded === -Infinity) return '-u.inf';
+  const text = Object.is(rounded, -0) ? '-0' : String(rounded);
+  return `${/[.e]/.test(text) ? text : `${text}.0`}f`;
+}
+
+export const unaryText: { readonly [F in UnaryFn]: (x: string) => string } = {
+  neg: (x) => `(-${x})`,
+  abs: (x) => `abs(${x})`,
+  floor: (x) => `floor(${x})`,
+  ceil: (x) => `(-floor(-${x}))`,
+  trunc: (x) => `f_trunc(${x})`,
+  round: (x) => `f_round(${x})`,
+  exp: (x) => `f_exp(${x})`,
+  exp2: (x) => `f_exp2(${x})`,
+  log: (x) => `f_log(${x})`,
+  log2: (x) => `(f_log(${x}) * ${numberText(Math.LOG2E)})`,
+  sin: (x) => `f_sine(${x}, 0.0f)`,
+  cos: (x) => `f_sine(${x}, 1.0f)`,
+  sqrt: (x) => `f_sqrt(${x})`,
+  tanh: (x) => `f_tanh(${x})`,
+  toInt: (x) => `f_to_int(${x})`,
+};
+
+export const binaryText: { readonly [F in BinaryFn]: (x: string, y: string) => string } = {
+  add: (x, y) => `(${x} + ${y})`,
+  sub: (x, y) => `(${x} - ${y})`,
+  mul: (x, y) => `(${x} * ${y})`,
+  div: (x, y) => `(${x} / ${y})`,
+  max: (x, y) => `f_max(${x}, ${y})`,
+  min: (x, y) => `f_min(${x}, ${y})`,
+  pow: (x, y) => `f_pow(${x}, ${y})`,
+  rem: (x, y) => `f_rem(${x}, ${y})`,
+  quotient: (x, y) => `f_quotient(${x}, ${y})`,
+};
+
+const comparisons: { readonly [F in Exclude<CompareFn, 'ne'>]: string } = {
+  eq: '==',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+};
+
+/** 1 or 0. */
+export function compareText(fn: CompareFn, x: string, y: string): string {
+  // SwiftShader finds NaN neither equal nor unequal to anything.
+  if (fn === 'ne') return `select(1.0f, 0.0f, ${x} == ${y})`;
+  return `select(0.0f, 1.0f, ${x} ${comparisons[fn]} ${y})`;
+}
+
+/** Whole exponents up to this magnitude are products. */
+const largestProduct = 16;
+
+/** Whether x to the power is a kernel of its own. */
+export function isProduct(exponent: number): boolean {
+  return Number.isInteger(exponent) && Math.abs(exponent) <= largestProduct;
+}
+
+/** x to a whole power, by products; `name` gives an expression a name. */
+export function powerText(x: string, exponent: number, name: (text: string) => string): string {
+  if (exponent === 0) return '1.0f';
+  const power = wholePower(x, Math.abs(exponent), name);
+  return exponent < 0 ? `(1.0f / ${power})` : power;
+}
+
+function wholePower(x: string, exponent: number, name: (text: string) => string): string {
+  if (exponent === 1) return x;
+  const half = wholePower(x, exponent >> 1, name);
+  const square = name(`${half} * ${half}`);
+  return exponent & 1 ? name(`${square} * ${x}`) : square;
+}
+
+/** By name. Arguments are float32, and so are results, unless they say otherwise. */
+export const mathFunctions: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    // `x == x` may be folded to true.
+    f_is_number: '(x : f32) -> bool { return x > 0.0f || x <= 0.0f; }',
+    f_trunc: '(x : f32) -> f32 { return select(floor(x), -floor(-x), x < 0.0f); }',
+    f_round: `(x : f32) -> f32 {
+  let low = floor(x);
+  let rest = x - low;
+  let half = low * 0.5f;
+  let even = select(low + 1.0f, low, floor(half) == half);
+  let up = select(low, low + 1.0f, rest > 0.5f);
+  return select(up, even, rest == 0.5f);
+}`,
+    // Beyond the bounds float32 holds 0 and Infinity; drivers saturate at the largest finite number.
+    f_exp: `(x : f32) -> f32 {
+  let upper = select(exp(x), u.inf, x > 88.73f);
+  let lower = select(upper, 0.0f, x < -104.0f);
+  return select(x, lower, f_is_number(x));
+}`,
+    // Of the whole part and the rest apart: drivers multiply by ln 2, which rounds.
+    f_exp2: `(x : f32) -> f32 {
+  let upper = select(x, 128.0f, x > 128.0f);
+  let clamped = select(upper, -150.0f, upper < -150.0f);
+  let whole = floor(clamped);
+  let rest = clamped - whole;
+  let power = exp(rest * ${numberText(Math.LN2)}) * pow(2.0f, whole);
+  let finite = select(power, u.inf, x >= 128.0f);
+  let bounded = select(finite, 0.0f, x < -150.0f);
+  return select(x, bounded, f_is_number(x));
+}`,
+    f_log: `(x : f32) -> f32 {
+  let y = select(log(x), x, x >= u.inf);
+  let atZero = select(u.nan, -u.inf, x == 0.0f);
+  return select(atZero, y, x > 0.0f);
+}`,
+    f_sqrt: `(x : f32) -> f32 {
+  let y = select(sqrt(x), x, x >= u.inf);
+  let atZero = select(u.nan, x, x == 0.0f);
+  return select(atZero, y, x > 0.0f);
+}`,
+    // Drivers overflow beyond about 44; float32 is 1 from 9.01 on.
+    f_tanh: `(x : f32) -> f32 {
+  let upper = select(x, 15.0f, x > 15.0f);
+  let clamped = select(upper, -15.0f, upper < -15.0f);
+  return select(x, tanh(clamped), f_is_number(x));
+}`,
+    f_to_int: `(x : f32) -> f32 {
+  let upper = select(x, 2147483648.0f, x > 2147483648.0f);
+  let clamped = select(upper, -2147483648.0f, upper < -2147483648.0f);
+  return select(0.0f, f_trunc(clamped), f_is_number(x));
+}`,
+    // The larger or smaller one; NaN when either is NaN.
+    f_max: `(x : f32, y : f32) -> f32 {
+  let other = select(x + y, y, y > x);
+  return select(other, x, x >= y);
+}`,
+    f_min: `(x : f32, y : f32) -> f32 {
+  let other = select(x + y, y, y < x);
+  return select(other, x, x <= y);
+}`,
+    f_pow: `(x : f32, y : f32) -> f32 {
+  let size = abs(x);
+  let power = pow(size, y);
+  let half = y * 0.5f;
+  let signed = select(-power, power, floor(half) == half);
+  let root = select(u.nan, power, size >= u.inf);
+  let negative = select(root, signed, floor(y) == y);
+  let zero = select(0.0f, u.inf, y < 0.0f);
+  let nonPositive = select(zero, negative, x < 0.0f);
+  let result = select(nonPositive, power, x > 0.0f);
+  let known = select(y, result, f_is_number(y));
+  let checked = select(x, known, f_is_number(x));
+  let unit = select(checked, 1.0f, x == 1.0f);
+  return select(unit, 1.0f, y == 0.0f);
+}`,
+    // Whole quotient and rest of magnitudes; corrected by one step, because a driver's division may be off by one.
+    f_division: `(x : f32, y : f32) -> vec2<f32> {
+  var whole = floor(x / y);
+  var rest = x - whole * y;
+  if (rest < 0.0f) { whole = whole - 1.0f; rest = rest + y; }
+  if (rest >= y) { whole = whole + 1.0f; rest = rest - y; }
+  return vec2<f32>(whole, rest);
+}`,
+    f_rem: `(x : f32, y : f32) -> f32 {
+  let rest = f_division(abs(x), abs(y)).y;
+  let signed = select(rest, -rest, x < 0.0f);
+  let byInfinity = select(u.nan, x, abs(x) < u.inf);
+  let defined = select(signed, byInfinity, abs(y) >= u.inf);
+  return select(defined, u.nan, y == 0.0f);
+}`,
+    f_quotient: `(x : f32, y : f32) -> f32 {
+  let whole = f_division(abs(x), abs(y)).x;
+  let signed = select(whole, -whole, x * y < 0.0f);
+  return select(signed, 0.0f, y == 0.0f);
+}`,
+    // As on the CPU (wasm/sine.ts); WGSL promises only an absolute error of 2^-11.
+    f_sine: `(x : f32, shift : f32) -> f32 {
+  let turns = floor(x * ${numberText(2 / Math.PI)} + 0.5f);
+  let first = x - turns * 1.5703125f;
+  let second = first - turns * ${numberText(4.837512969970703e-4)};
+  let r = second - turns * ${numberText(7.549533620476723e-8)};
+  let z = r * r;
+  let odd = ((${numberText(-0.00019515295891)} * z + ${numberText(0.0083321608736)}) * z - ${numberText(0.16666654611)});
+  let sine = odd * z * r + r;
+  let even = ((${numberText(0.00002443315711809948)} * z - ${numberText(0.001388731625493765)}) * z + ${numberText(0.04166664568298827)});
+  let cosine = (even * z - 0.5f) * z + 1.0f;
+  let shifted = turns + shift;
+  let quarter = shifted - 4.0f * floor(shifted * 0.25f);
+  let swapped = select(sine, cosine, quarter == 1.0f);
+  let value = select(swapped, cosine, quarter == 3.0f);
+  let signed = select(value, -value, quarter > 1.5f);
+  return select(u.nan, signed, abs(x) < u.inf);
+}`,
+  }).map(([name, source]) => [name, `fn ${name}${source}`]),
+);

@@ -1,0 +1,123 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { inPrecision } from '../../../ops/expr/expr-precision.ts';
+import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
+import type { DType } from '../../../tensor/dtype.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
+import type { Slot } from '../kernel-plan.ts';
+import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
+import { indexTexts, type Walks, walksOf } from './index-text.ts';
+import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { WgslWriter } from './wgsl-writer.ts';
+
+/** A tensor and where a launch finds it. */
+export interface Located {
+  readonly slot: Slot;
+  readonly meta: TensorMeta;
+}
+
+/** Pointwise ops over one shape: one of them, or those of a fused op. */
+export interface PointwiseBody {
+  readonly body: FusedBody;
+  readonly inputs: readonly Located[];
+  readonly outputs: readonly Located[];
+  /** The name, among the attributes of the launch, of a part's number. */
+  readonly attr: (part: number, name: string) => string;
+}
+
+/** A body with the walks of its operands, whose first one has number `first` in the stage. */
+interface Segment extends PointwiseBody {
+  readonly walks: Walks;
+  readonly first: number;
+  readonly size: number;
+}
+
+/** One dispatch for all bodies, whose operands are apart: one thread per element of each. */
+export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
+  const operands: WgslOperand[] = [];
+  const segments = bodies.map((each): Segment => {
+    const { body, inputs, outputs } = each;
+    const located = [...inputs, ...outputs];
+    const strides = located.map(({ meta }) =>
+      broadcastStrides(meta.shape, meta.strides, body.shape),
+    );
+    const walks = walksOf(body.shape, strides);
+    const first = operands.length;
+    located.forEach(({ slot, meta }, i) => {
+      const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
+      const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
+      operands.push({ slot, written, walk, elements: sizeOf(meta.shape) });
+    });
+    return { ...each, walks, first, size: sizeOf(body.shape) };
+  });
+  const total = segments.reduce((sum, { size }) => sum + size, 0);
+  const exponents = bodies.flatMap(({ body, attr }) =>
+    body.parts.flatMap(({ expr }, part) => exponentsOf(expr).map((name) => attr(part, name))),
+  );
+  return {
+    operands,
+    isEmpty: total === 0,
+    chosenBy: (attrs) => exponents.map((name) => exponentClass(Number(attrs[name]))).join(),
+    write: ({ bindings, written, attrs }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written });
+      w.line(`var e = group * ${workgroupThreads}u + thread;`);
+      segments.forEach((segment, s) => {
+        const size = w.count(`n${s}`, segment.size);
+        w.line(`if (e < ${size}) {`);
+        segmentText(w, segment, s, bindings, attrs);
+        w.line('return;', '}');
+        if (s < segments.length - 1) w.line(`e = e - ${size};`);
+      });
+      return {
+        text: w.text(),
+        uniforms: w.uniforms,
+        groups: groupsOf(Math.ceil(total / workgroupThreads)),
+      };
+    },
+  };
+}
+
+function segmentText(
+  w: WgslWriter,
+  { body, inputs, attr, walks, first }: Segment,
+  number: number,
+  bindings: readonly number[],
+  attrs: Attrs,
+): void {
+  const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
+  const place = (operand: number) =>
+    `b${bindings[first + operand]!}[${w.offset(first + operand)} + ${indices[operand]!}]`;
+  const loaded = new Map<number, string>();
+  const values: string[] = [];
+  const read = (from: FusedOperand): string => {
+    if ('part' in from) return values[from.part]!;
+    let name = loaded.get(from.operand);
+    if (name === undefined) {
+      name = w.let(place(from.operand));
+      loaded.set(from.operand, name);
+    }
+    return name;
+  };
+  const dtypeOf = (from: FusedOperand): DType =>
+    'part' in from ? body.parts[from.part]!.dtype : inputs[from.operand]!.meta.dtype;
+  body.parts.forEach(({ expr: given, operands, dtype }, part) => {
+    const expr = inPrecision(given, 'single');
+    const value = exprText(w, expr, {
+      element: (index) => read(operands[index]!),
+      attr: (name) => {
+        const full = attr(part, name);
+        const field = `a${number}_${full.replaceAll(/\W/g, '_')}`;
+        return w.uniform(field, { kind: 'attr', name: full });
+      },
+      exponent: (name) => Number(attrs[attr(part, name)]),
+    });
+    values.push(storedText(w, value, expr, operands.map(dtypeOf), dtype));
+  });
+  body.writes.forEach(({ operand, part }) => {
+    w.line(`${place(operand)} = ${values[part]!};`);
+  });
+  body.results.forEach((part, i) => {
+    w.line(`${place(inputs.length + i)} = ${values[part]!};`);
+  });
+}

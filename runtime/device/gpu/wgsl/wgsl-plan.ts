@@ -1,0 +1,53 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Groups } from '../command-batch.ts';
+import type { Slot } from '../kernel-plan.ts';
+import type { WgslText } from './wgsl-text.ts';
+import type { UniformValue } from './wgsl-writer.ts';
+
+/** A tensor that a stage reads or writes, through bindings that tensors of one buffer share. */
+export interface WgslOperand {
+  readonly slot: Slot;
+  readonly written: boolean;
+  /**
+   * Operands of one buffer, one offset and one walk are at the same element in the same thread, which has read
+   * all of them before it writes; null: no such promise.
+   */
+  readonly walk: string | null;
+  /** Elements of a written operand. */
+  readonly elements: number;
+}
+
+/** What is known when a stage is issued: where its operands are bound, and the op's numbers. */
+export interface Issue {
+  /** Per operand, the number of its storage buffer. */
+  readonly bindings: readonly number[];
+  /** Per storage buffer. */
+  readonly written: readonly boolean[];
+  readonly attrs: Attrs;
+}
+
+export interface WrittenStage {
+  readonly text: WgslText;
+  readonly uniforms: readonly UniformValue[];
+  readonly groups: Groups;
+}
+
+/** One dispatch. */
+export interface WgslStage {
+  readonly operands: readonly WgslOperand[];
+  /** Nothing to do: no element is written. */
+  readonly isEmpty: boolean;
+  /** Attributes whose values are part of the text, by what the text takes of them. */
+  readonly chosenBy: (attrs: Attrs) => string;
+  write(issue: Issue): WrittenStage;
+}
+
+/** An op as dispatches of our own kernels. */
+export interface WgslPlan {
+  /** Elements of each scratch buffer. */
+  readonly scratch: readonly number[];
+  readonly stages: readonly WgslStage[];
+}
+
+/** For stages that no attribute chooses. */
+export const chosenByNothing = (): string => '';

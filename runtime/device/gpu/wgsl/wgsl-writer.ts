@@ -1,0 +1,126 @@
+import { invariant } from '../../../errors/invariant.ts';
+import { mathFunctions } from './math-functions.ts';
+import type { WgslText } from './wgsl-text.ts';
+
+/** Where a uniform's value comes from at a launch. */
+export type UniformValue =
+  | { readonly kind: 'count'; readonly value: number }
+  | { readonly kind: 'number'; readonly value: number }
+  /** The first element of the kernel's operand with this number. */
+  | { readonly kind: 'offset'; readonly operand: number }
+  | { readonly kind: 'attr'; readonly name: string };
+
+interface Uniform {
+  readonly name: string;
+  readonly value: UniformValue;
+}
+
+/** The first uniforms of every kernel: WGSL has no literals for these numbers. */
+const leading: readonly Uniform[] = [
+  { name: 'inf', value: { kind: 'number', value: Infinity } },
+  { name: 'nan', value: { kind: 'number', value: NaN } },
+];
+
+export interface WgslShape {
+  /** Threads of a workgroup. */
+  readonly threads: number;
+  readonly written: readonly boolean[];
+}
+
+/** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
+export class WgslWriter {
+  readonly #shape: WgslShape;
+  readonly #lines: string[] = [];
+  readonly #workgroup: string[] = [];
+  readonly #uniforms: Uniform[] = [...leading];
+  #names = 0;
+
+  constructor(shape: WgslShape) {
+    this.#shape = shape;
+  }
+
+  /** An expression for a uniform, which lies where the first one of its name does. */
+  uniform(name: string, value: UniformValue): string {
+    if (!this.#uniforms.some((other) => other.name === name)) this.#uniforms.push({ name, value });
+    return `u.${name}`;
+  }
+
+  count(name: string, value: number): string {
+    return this.uniform(name, { kind: 'count', value });
+  }
+
+  offset(operand: number): string {
+    return this.uniform(`o${operand}`, { kind: 'offset', operand });
+  }
+
+  /** Memory that the threads of a workgroup share. */
+  shared(name: string, type: string): void {
+    this.#workgroup.push(`var<workgroup> ${name} : ${type};`);
+  }
+
+  line(...lines: readonly string[]): void {
+    this.#lines.push(...lines);
+  }
+
+  name(): string {
+    return `t${this.#names++}`;
+  }
+
+  /** A constant that holds the expression. */
+  let(expression: string): string {
+    const name = this.name();
+    this.line(`let ${name} = ${expression};`);
+    return name;
+  }
+
+  /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
+  text(): WgslText {
+    const { threads, written } = this.#shape;
+    const body = this.#lines.map((line) => `  ${line}`).join('\n');
+    const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
+    const code = [
+      `struct Uniforms {\n${fields.join('\n')}\n}`,
+      '@group(0) @binding(0) var<uniform> u : Uniforms;',
+      ...written.map(
+        (isWritten, i) =>
+          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<f32>;`,
+      ),
+      ...this.#workgroup,
+      ...functionsIn(body),
+      `@compute @workgroup_size(${threads})`,
+      'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
+      '        @builtin(local_invocation_index) thread : u32) {',
+      '  let group = at.y * count.x + at.x;',
+      `${body}\n}`,
+    ].join('\n');
+    return { code, written, uniformBytes: this.#uniforms.length * 4 };
+  }
+
+  /** In the order of the words that hold them. */
+  get uniforms(): readonly UniformValue[] {
+    return this.#uniforms.map(({ value }) => value);
+  }
+}
+
+function typeOf({ kind }: UniformValue): string {
+  return kind === 'count' || kind === 'offset' ? 'u32' : 'f32';
+}
+
+/** The functions of ours that the text calls, and those that they call, callees first. */
+function functionsIn(text: string): string[] {
+  const found = new Map<string, string>();
+  const visit = (code: string): void => {
+    for (const [, name] of code.matchAll(/\b(f_\w+)\(/g)) {
+      if (found.has(name!)) continue;
+      const source = mathFunctions.get(name!);
+      invariant(source !== undefined, `WGSL calls ${name}, which is not there`);
+      // Marked before its callees, so that a function that named itself would end the search.
+      found.set(name!, '');
+      visit(source.slice(source.indexOf('{')));
+      found.delete(name!);
+      found.set(name!, source);
+    }
+  };
+  visit(text);
+  return [...found.values()];
+}

@@ -1,0 +1,97 @@
+/** `kernels: 'gpu.js'`: the kernels that gpu.js compiles are enough to train. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
+import { destroyGpu } from '../../../runtime/device/gpu/init.ts';
+import {
+  crossEntropy,
+  type Device,
+  deviceGuard,
+  deviceNamed,
+  init,
+  keep,
+  maxPool2d,
+  nn,
+  optim,
+  randn,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+  tidy,
+} from '../../../runtime/index.ts';
+import { toStatic } from '../../../src/to-static.ts';
+import { skipGpu, useSoftwareAdapter } from '../open-gpu.ts';
+import { expectClose } from '../parity.ts';
+
+class Mlp extends nn.Module {
+  first = new nn.Linear(6, 16);
+  second = new nn.Linear(16, 4);
+  override forward(x: Tensor): Tensor {
+    return this.second.forward(relu(this.first.forward(x)));
+  }
+}
+
+class ConvNet extends nn.Module {
+  conv = new nn.Conv2d(1, 3, 3, { padding: 1 });
+  head = new nn.Linear(3 * 4 * 4, 4);
+  override forward(x: Tensor): Tensor {
+    const features = maxPool2d(relu(this.conv.forward(x)), 2);
+    return this.head.forward(features.reshape([x.shape[0]!, 48]));
+  }
+}
+
+const models = {
+  MLP: { make: () => new Mlp(), shape: [8, 6] },
+  ConvNet: { make: () => new ConvNet(), shape: [8, 1, 8, 8] },
+} as const;
+
+async function losses(device: Device, name: keyof typeof models, capture: boolean) {
+  const { make, shape } = models[name];
+  seed(5);
+  const [x, labels, model] = deviceGuard(
+    device,
+    () => [randn(shape), tensor(new Int32Array([0, 3, 1, 2, 3, 0, 1, 2])), make()] as const,
+  );
+  const optimizer = new optim.Adam(model.parameters(), { lr: 0.02 });
+  const step = (input: Tensor, target: Tensor): Tensor => {
+    const loss = crossEntropy(model.forward(input), target);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+  const run = capture ? toStatic(step) : (a: Tensor, b: Tensor) => keep(tidy(() => step(a, b)));
+  const found: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const loss = run(x, labels);
+    found.push(await loss.item());
+    loss.dispose();
+  }
+  optimizer.dispose();
+  model.dispose();
+  x.dispose();
+  labels.dispose();
+  return found;
+}
+
+describe.skipIf(skipGpu)("gpu/gpujs-alone: init('gpu', { kernels: 'gpu.js' })", () => {
+  let device: GpuDevice;
+  beforeAll(async () => {
+    if (skipGpu) return;
+    useSoftwareAdapter();
+    device = (await init('gpu', { kernels: 'gpu.js' })) as GpuDevice;
+  });
+  afterAll(destroyGpu);
+
+  it.each(['MLP', 'ConvNet'] as const)('%s learns as on the CPU', async (name) => {
+    const expected = await losses(deviceNamed('cpu'), name, false);
+    const eager = await losses(device, name, false);
+    expectClose(eager, expected, { relative: 1e-3 });
+    expect(await losses(device, name, true)).toEqual(eager);
+    expect(eager[3]).toBeLessThan(eager[0]!);
+    expect(device.kernelStats.compiled).toBeGreaterThan(10);
+    expect(device.kernelStats.wgsl).toBe(0);
+    expect(device.computedOnCpu.size).toBe(0);
+  });
+});
