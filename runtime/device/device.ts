@@ -38,6 +38,8 @@ export interface Device {
   readonly overwritesOperands: boolean;
   /** It has kernels for fused ops, which take no scratch memory. */
   readonly fusesPointwise: boolean;
+  /** Operands and results, together, that one fused kernel may have. */
+  readonly mostFusedBuffers: number;
   /** Bytes beside all tensors for values between the stages of a staged op; 0: it runs none. */
   readonly innerBytes: number;
   /** Bytes of one element in this device's memory (a GPU may store bool as float32). */

@@ -17,6 +17,7 @@ import {
 } from '../ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
+import { runsFused } from '../program/fused/fits-device.ts';
 import { exprOf, fusedName } from '../program/fused/fused-op.ts';
 import { oneOp } from '../program/fused/staged-op.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
@@ -135,7 +136,7 @@ class GraphReader {
       .map((step) => this.#step(step));
     return {
       inputs: this.#ids(field.get('inputs')),
-      steps: this.#device.fusesPointwise ? steps : unfusedSteps(steps),
+      steps: unfusedSteps(steps, (op) => !runsFused(op, this.#device, this.#values)),
       outputs: this.#ids(field.get('outputs')),
       unusedInputs: this.#ids(field.get('unusedInputs')),
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
@@ -212,7 +213,9 @@ class GraphReader {
     if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
     // A device that fuses nothing runs the parts one by one.
     if (!this.#device.fusesPointwise) return apart(parts, results);
-    return this.#asOne(parts, results) ?? field.get('parts').fail('operators with rows in common');
+    const one = this.#asOne(parts, results);
+    if (!one && this.#device.innerBytes === 0) return apart(parts, results);
+    return one ?? field.get('parts').fail('operators with rows in common');
   }
 
   #part(field: Field): ProgramOp {

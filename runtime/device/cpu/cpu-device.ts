@@ -49,6 +49,7 @@ export class CpuDevice implements Device {
   readonly sumsInBlocks = hasSimd;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
+  readonly mostFusedBuffers = Infinity;
   readonly innerBytes = hasSimd ? innerBytes : 0;
 
   constructor(name: string) {

@@ -1,6 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
+import { type Attrs, isFused, type OpRecord } from '../../ops/core/define-op.ts';
 import { E } from '../../ops/expr/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import {
@@ -52,7 +52,8 @@ export class GpuDevice implements Device {
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
   readonly overwritesOperands = false;
-  readonly fusesPointwise = false;
+  readonly fusesPointwise: boolean;
+  readonly mostFusedBuffers: number;
   readonly innerBytes = 0;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
@@ -67,6 +68,8 @@ export class GpuDevice implements Device {
     this.#core = new GpuCore(backend, options.kernelCapacity);
     this.#missing = new MissingKernels(options.missingKernels);
     this.#choice = options.kernels;
+    this.fusesPointwise = options.kernels === 'all';
+    this.mostFusedBuffers = this.#core.mostBuffers;
   }
 
   /** Launches that the CPU computed because the GPU has no kernel, by op. */
@@ -277,6 +280,7 @@ const awaitable: Readonly<Record<string, string>> = {
 
 function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
+  if (isFused(kernel)) return [];
   return kernel.kind === 'named' && kernel.name === 'fill' ? [] : null;
 }
 

@@ -37,6 +37,7 @@ class MetaDevice implements Device {
   readonly sumsInBlocks = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
+  readonly mostFusedBuffers = Infinity;
   readonly innerBytes = innerBytes;
   #next = chunkBytes;
   #answers: Iterator<number | boolean> | null = null;

@@ -16,10 +16,15 @@ export function unfusedPlan(plan: Plan): Plan {
   return { ...plan, steps: unfusedSteps(plan.steps) };
 }
 
-export function unfusedSteps(steps: readonly Step[]): readonly Step[] {
-  return steps.flatMap((step) =>
-    step.op.parts ? unfusedSteps(partSteps(step, step.op.parts)) : [step],
-  );
+/** Steps whose ops do as one what `isApart` tells to do one by one are taken apart: by default all of them. */
+export function unfusedSteps(
+  steps: readonly Step[],
+  isApart: (op: ProgramOp) => boolean = () => true,
+): readonly Step[] {
+  return steps.flatMap((step) => {
+    const { parts } = step.op;
+    return parts && isApart(step.op) ? unfusedSteps(partSteps(step, parts), isApart) : [step];
+  });
 }
 
 function partSteps({ op, frees }: Step, parts: readonly ProgramOp[]): Step[] {

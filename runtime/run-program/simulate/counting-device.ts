@@ -42,6 +42,7 @@ class CountingDevice implements Device {
   readonly sumsInBlocks: boolean;
   readonly overwritesOperands: boolean;
   readonly fusesPointwise: boolean;
+  readonly mostFusedBuffers: number;
   readonly innerBytes: Device['innerBytes'];
   readonly real: Device;
   readonly #read = new Float64Array(1);
@@ -53,6 +54,7 @@ class CountingDevice implements Device {
     this.sumsInBlocks = real.sumsInBlocks;
     this.overwritesOperands = real.overwritesOperands;
     this.fusesPointwise = real.fusesPointwise;
+    this.mostFusedBuffers = real.mostFusedBuffers;
     this.innerBytes = real.innerBytes;
   }
 

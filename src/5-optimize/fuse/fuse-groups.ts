@@ -1,3 +1,4 @@
+import { fitsDevice } from '../../../runtime/program/fused/fits-device.ts';
 import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
@@ -80,7 +81,7 @@ class GroupWriter {
     });
   }
 
-  /** The group that one op may do, or none: without the views at its end. */
+  /** The group that one op may do, without the views at its end; several where it is too large for the device. */
   asOne(group: Group): Group[] {
     const { ops, values } = this.#program;
     const isView = (index: number) => ops[index]!.op.kernel.kind === 'view';
@@ -91,8 +92,15 @@ class GroupWriter {
     const results = this.#resultsOf(kept);
     const made = this.#showsTwice(parts, results) ? null : oneOp(parts, results, values);
     if (!made) return [];
+    if (!fitsDevice(made, values)) return this.#halves(kept);
     this.#made.set(kept, made);
     return [kept];
+  }
+
+  /** Each half may run where its own last op stands: no op of the other half is between its ops. */
+  #halves(group: Group): Group[] {
+    const middle = group.length >> 1;
+    return [group.slice(0, middle), group.slice(middle)].flatMap((half) => this.asOne(half));
   }
 
   /** Each group as one op in the place of its last one. */

@@ -42,7 +42,9 @@ export class PointwiseRules implements GroupRules<Loop> {
     if (device !== other.device || !sameShape(shape, other.shape)) return null;
     // The values that ops make are contiguous.
     const length = this.#lengthOf(shape, operands);
-    if (!mayShareLoop(sizeOf(shape), length, one.length, other.length)) return null;
+    // A GPU has no loop that a broadcast would cut: each element is a thread.
+    const isLoop = device.kind !== 'gpu';
+    if (isLoop && !mayShareLoop(sizeOf(shape), length, one.length, other.length)) return null;
     return { device, shape, length };
   }
 

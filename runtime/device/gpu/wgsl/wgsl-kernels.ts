@@ -2,9 +2,10 @@ import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
 import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output } from '../kernel-plan.ts';
+import { listPlan } from './list-kernels.ts';
 import { matmulPlan } from './matmul-kernel.ts';
-import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
+import { fusedBody, singleBody } from './pointwise-bodies.ts';
+import { pointwiseStage } from './pointwise-kernel.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
 /** Makes the dispatches of an op for operands of these metas. */
@@ -47,6 +48,10 @@ export function wgslPlan(
     const fits = inputs.length + outputs.length <= mostBuffers;
     return fits ? pointwisePlan(kernel.expr)(inputs, outputs, attrs) : null;
   }
+  if (kernel.kind === 'fused') {
+    return { scratch: [], stages: [pointwiseStage([fusedBody(kernel.body, inputs, outputs)])] };
+  }
+  if (kernel.kind === 'list') return listPlan(kernel.body, inputs, outputs, mostBuffers);
   if (kernel.kind !== 'named') return null;
   return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs) ?? null;
 }
@@ -61,20 +66,4 @@ function pointwisePlan(expr: Expr): NamedWgslPlan {
     scratch: [],
     stages: [pointwiseStage([singleBody(expr, inputs, out!)])],
   });
-}
-
-/** One op as a body of one part. */
-function singleBody(expr: Expr, inputs: readonly TensorMeta[], out: TensorMeta): PointwiseBody {
-  const operands = inputs.map((_, operand) => ({ operand }));
-  return {
-    body: {
-      shape: out.shape,
-      parts: [{ expr, operands, dtype: out.dtype }],
-      results: [0],
-      writes: [],
-    },
-    inputs: inputs.map((meta, i) => ({ slot: input(i), meta })),
-    outputs: [{ slot: output(0), meta: out }],
-    attr: (_part, name) => name,
-  };
 }

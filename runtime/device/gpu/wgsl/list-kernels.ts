@@ -1,0 +1,72 @@
+import { invariant } from '../../../errors/invariant.ts';
+import type { OpRecord } from '../../../ops/core/define-op.ts';
+import { E } from '../../../ops/expr/expr.ts';
+import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
+import type { ListBody, ListItem } from '../../../ops/list-body.ts';
+import { stageAttr } from '../../../ops/staged-body.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { input, output } from '../kernel-plan.ts';
+import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
+import type { WgslPlan } from './wgsl-plan.ts';
+
+/** A list of pointwise ops in as few dispatches as `mostBuffers` storage buffers a kernel allow. */
+export function listPlan(
+  { items }: ListBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  mostBuffers: number,
+): WgslPlan {
+  const groups: PointwiseBody[][] = [[]];
+  let bound = new Set<string>();
+  items.forEach((item, number) => {
+    const own = [
+      ...item.inputs.map((index) => `input ${index}`),
+      ...item.outputs.map((index) => `output ${index}`),
+    ];
+    const joined = new Set([...bound, ...own]);
+    const fits = joined.size <= mostBuffers;
+    if (!fits) groups.push([]);
+    bound = fits ? joined : new Set(own);
+    groups.at(-1)!.push(itemBody(item, number, inputs, outputs));
+  });
+  return { scratch: [], stages: groups.map((bodies) => pointwiseStage(bodies)) };
+}
+
+function itemBody(
+  item: ListItem,
+  number: number,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): PointwiseBody {
+  const { kernel } = item.op;
+  const read = item.inputs.map((index) => ({ slot: input(index), meta: inputs[index]! }));
+  return {
+    body: kernel.kind === 'fused' ? kernel.body : singleItem(item, inputs, outputs),
+    inputs: read,
+    outputs: item.outputs.map((index) => ({ slot: output(index), meta: outputs[index]! })),
+    attr: (part, name) => stageAttr(number, kernel.kind === 'fused' ? fusedAttr(part, name) : name),
+  };
+}
+
+/** An op that is no fused one, as a body of one part; an op in place writes its operand 0. */
+function singleItem(
+  item: ListItem,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): FusedBody {
+  const { op } = item;
+  const { shape, dtype } = op.inPlace ? inputs[item.inputs[0]!]! : outputs[item.outputs[0]!]!;
+  const operands = item.inputs.map((_, operand) => ({ operand }));
+  return {
+    shape,
+    parts: [{ expr: exprOf(op), operands, dtype }],
+    results: op.inPlace ? [] : [0],
+    writes: op.inPlace ? [{ operand: 0, part: 0 }] : [],
+  };
+}
+
+function exprOf({ name, kernel }: OpRecord) {
+  if (kernel.kind === 'pointwise') return kernel.expr;
+  invariant(kernel.kind === 'named' && kernel.name === 'copyInto', `${name} in a list`);
+  return E.input(1);
+}
