@@ -89,30 +89,45 @@ function borders(
   });
 }
 
-/** Cross-correlation: [n, in, length] → [n, out, length']; weight [out, in / groups, k], bias [out]. */
-export class Conv1d extends Module {
+/** What Conv1d and Conv2d hold: weight, bias, and what the border is filled with. */
+abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;
-  readonly options: ConvOptions<Single>;
+  readonly options: ConvOptions<K>;
   readonly paddingMode: NonNullable<PaddedOptions['paddingMode']>;
   readonly borders: readonly number[];
 
+  constructor(
+    name: string,
+    inChannels: number,
+    outChannels: number,
+    kernel: K | (ConvOptions<K> & PaddedOptions & KernelOption<K>),
+    given: ConvOptions<K> & PaddedOptions,
+    dims: number,
+  ) {
+    super();
+    const [sizes, own] = kernelAndOptions(name, kernel, given, dims);
+    const { bias = true, paddingMode = 'zeros', ...rest } = own;
+    const options: ConvOptions<K> = rest;
+    const shape = [outChannels, inChannels / (options.groups ?? 1), ...sizes] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
+    this.paddingMode = paddingMode;
+    this.borders = borders(options.padding ?? 0, sizes, sizesOf(options.dilation ?? 1, dims));
+    this.options = paddingMode === 'zeros' ? options : { ...options, padding: 0 as K };
+  }
+}
+
+/** Cross-correlation: [n, in, length] → [n, out, length']; weight [out, in / groups, k], bias [out]. */
+export class Conv1d extends PaddedConvolution<Single> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernel: Single | (Conv1dLayerOptions & KernelOption<Single>),
     options: Conv1dLayerOptions = {},
   ) {
-    super();
-    const [sizes, own] = kernelAndOptions<Single, Conv1dLayerOptions>('Conv1d', kernel, options, 1);
-    const { bias = true, paddingMode = 'zeros', ...rest } = own;
-    const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
-    this.paddingMode = paddingMode;
-    this.borders = borders(rest.padding ?? 0, sizes, sizesOf(rest.dilation ?? 1, 1));
-    this.options = paddingMode === 'zeros' ? rest : { ...rest, padding: 0 };
+    super('Conv1d', inChannels, outChannels, kernel, options, 1);
   }
 
   override forward(input: Tensor): Tensor {
@@ -123,34 +138,14 @@ export class Conv1d extends Module {
 }
 
 /** Cross-correlation: [n, in, h, w] → [n, out, h', w']; weight [out, in / groups, kh, kw], bias [out]. */
-export class Conv2d extends Module {
-  weight: Parameter;
-  bias: Parameter | null;
-  readonly options: ConvOptions;
-  readonly paddingMode: NonNullable<PaddedOptions['paddingMode']>;
-  readonly borders: readonly number[];
-
+export class Conv2d extends PaddedConvolution<number | Pair> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernel: number | Pair | (Conv2dLayerOptions & KernelOption<number | Pair>),
     options: Conv2dLayerOptions = {},
   ) {
-    super();
-    const [sizes, own] = kernelAndOptions<number | Pair, Conv2dLayerOptions>(
-      'Conv2d',
-      kernel,
-      options,
-      2,
-    );
-    const { bias = true, paddingMode = 'zeros', ...rest } = own;
-    const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
-    this.paddingMode = paddingMode;
-    this.borders = borders(rest.padding ?? 0, sizes, sizesOf(rest.dilation ?? 1, 2));
-    this.options = paddingMode === 'zeros' ? rest : { ...rest, padding: 0 };
+    super('Conv2d', inChannels, outChannels, kernel, options, 2);
   }
 
   override forward(input: Tensor): Tensor {
@@ -160,31 +155,40 @@ export class Conv2d extends Module {
   }
 }
 
-/** The opposite way through Conv1d: [n, in, length] → [n, out, length']; weight [in, out / groups, k]. */
-export class ConvTranspose1d extends Module {
+/** What ConvTranspose1d and ConvTranspose2d hold. */
+abstract class TransposedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;
-  readonly options: ConvTransposeOptions<Single>;
+  readonly options: ConvTransposeOptions<K>;
 
+  constructor(
+    name: string,
+    inChannels: number,
+    outChannels: number,
+    kernel: K | (ConvTransposeOptions<K> & LayerOptions & KernelOption<K>),
+    given: ConvTransposeOptions<K> & LayerOptions,
+    dims: number,
+  ) {
+    super();
+    const [sizes, own] = kernelAndOptions(name, kernel, given, dims);
+    const { bias = true, ...options } = own;
+    const shape = [inChannels, outChannels / (options.groups ?? 1), ...sizes] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
+    this.options = options;
+  }
+}
+
+/** The gradient of Conv1d with respect to its input: [n, in, length] → [n, out, length']; weight [in, out / groups, k]. */
+export class ConvTranspose1d extends TransposedConvolution<Single> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernel: Single | (ConvTranspose1dLayerOptions & KernelOption<Single>),
     options: ConvTranspose1dLayerOptions = {},
   ) {
-    super();
-    const [sizes, own] = kernelAndOptions<Single, ConvTranspose1dLayerOptions>(
-      'ConvTranspose1d',
-      kernel,
-      options,
-      1,
-    );
-    const { bias = true, ...rest } = own;
-    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
-    this.options = rest;
+    super('ConvTranspose1d', inChannels, outChannels, kernel, options, 1);
   }
 
   override forward(input: Tensor): Tensor {
@@ -192,31 +196,15 @@ export class ConvTranspose1d extends Module {
   }
 }
 
-/** The opposite way through Conv2d: [n, in, h, w] → [n, out, h', w']; weight [in, out / groups, kh, kw]. */
-export class ConvTranspose2d extends Module {
-  weight: Parameter;
-  bias: Parameter | null;
-  readonly options: ConvTransposeOptions;
-
+/** The gradient of Conv2d with respect to its input: [n, in, h, w] → [n, out, h', w']; weight [in, out / groups, kh, kw]. */
+export class ConvTranspose2d extends TransposedConvolution<number | Pair> {
   constructor(
     inChannels: number,
     outChannels: number,
     kernel: number | Pair | (ConvTranspose2dLayerOptions & KernelOption<number | Pair>),
     options: ConvTranspose2dLayerOptions = {},
   ) {
-    super();
-    const [sizes, own] = kernelAndOptions<number | Pair, ConvTranspose2dLayerOptions>(
-      'ConvTranspose2d',
-      kernel,
-      options,
-      2,
-    );
-    const { bias = true, ...rest } = own;
-    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
-    this.options = rest;
+    super('ConvTranspose2d', inChannels, outChannels, kernel, options, 2);
   }
 
   override forward(input: Tensor): Tensor {

@@ -156,16 +156,8 @@ function firstOf(states: readonly Tensor[], index: number): CellState {
 
 type RNNOptions = RecurrentOptions & RNNCellOptions;
 
-/** Elman's network: [steps, batch, in] → outputs of all steps, and the last hidden state. */
-export class RNN extends Recurrent<RNNCell> {
-  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    super(inputSize, hiddenSize, options);
-  }
-
-  protected override newCell(input: number, hidden: number, options: RNNOptions): RNNCell {
-    return new RNNCell(input, hidden, options);
-  }
-
+/** Cells whose only state is what they put out. */
+abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cell> {
   override forward(
     input: Tensor,
     hidden: Tensor | null = null,
@@ -178,25 +170,25 @@ export class RNN extends Recurrent<RNNCell> {
   }
 }
 
+/** Elman's network: [steps, batch, in] → outputs of all steps, and the last hidden state. */
+export class RNN extends WithHiddenState<RNNCell> {
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    super(inputSize, hiddenSize, options);
+  }
+
+  protected override newCell(input: number, hidden: number, options: RNNOptions): RNNCell {
+    return new RNNCell(input, hidden, options);
+  }
+}
+
 /** Gated recurrent units: [steps, batch, in] → outputs of all steps, and the last hidden state. */
-export class GRU extends Recurrent<GRUCell> {
+export class GRU extends WithHiddenState<GRUCell> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
     super(inputSize, hiddenSize, options);
   }
 
   protected override newCell(input: number, hidden: number, options: RecurrentOptions): GRUCell {
     return new GRUCell(input, hidden, options);
-  }
-
-  override forward(
-    input: Tensor,
-    hidden: Tensor | null = null,
-    lengths: Tensor | null = null,
-  ): [outputs: Tensor, hidden: Tensor] {
-    return tidy(() => {
-      const { outputs, states } = this.run(input, hidden && [hidden], lengths);
-      return [outputs, states[0]!];
-    });
   }
 }
 

@@ -81,38 +81,63 @@ export function fusedOp(
     results: results.map((id) => latest.get(id)!),
     writes,
   };
+  const attrs = attrsOf(parts, fusedAttr, (value) => isNumber(value) || typeof value === 'boolean');
+  return compositeOp(parts, inputs, results, { kernel: { kind: 'fused', body }, writes, attrs });
+}
+
+interface Composite {
+  readonly kernel: OpRecord['kernel'];
+  readonly writes: readonly unknown[];
+  readonly attrs: Attrs;
+  /** By default any number of operands, all of which are read. */
+  readonly operands?: OpRecord['operands'];
+}
+
+/** The op that stands for `parts`: named after them, and at the position of the first that has one. */
+export function compositeOp(
+  parts: readonly ProgramOp[],
+  inputs: readonly ValueId[],
+  results: readonly ValueId[],
+  { kernel, writes, attrs, operands }: Composite,
+): ProgramOp {
   return {
-    op: fusedRecord(body, parts, inputs, results),
+    op: {
+      name: nameOf(parts),
+      operands: operands ?? [{ name: 'operands', use: 'data' }],
+      variadic: operands === undefined,
+      infer: (metas) => inferResults(parts, inputs, results, metas),
+      kernel,
+      layout: 'any',
+      inPlace: false,
+      vjp: undefined,
+      effect: writes.length > 0,
+    },
     inputs,
     outputs: results,
-    attrs: attrsOf(parts),
+    attrs,
     recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
-    at: parts.find(({ at }) => at)?.at,
+    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
     parts,
   };
 }
 
+/** The attributes of all parts, each under the name that `nameIn` gives it. */
+export function attrsOf(
+  parts: readonly ProgramOp[],
+  nameIn: (part: number, name: string) => string,
+  isTaken: (value: AttrValue) => boolean = () => true,
+): Attrs {
+  const attrs: Record<string, AttrValue> = {};
+  parts.forEach((part, i) => {
+    for (const [name, value] of Object.entries(part.attrs)) {
+      if (isTaken(value)) attrs[nameIn(i, name)] = value;
+    }
+  });
+  return attrs;
+}
+
 /** Parts that are named; of more there is the number. */
 const namedParts = 6;
-
-function fusedRecord(
-  body: FusedBody,
-  parts: readonly ProgramOp[],
-  inputs: readonly ValueId[],
-  results: readonly ValueId[],
-): OpRecord {
-  return {
-    name: nameOf(parts),
-    operands: [{ name: 'operands', use: 'data' }],
-    variadic: true,
-    infer: (metas) => inferResults(parts, inputs, results, metas),
-    kernel: { kind: 'fused', body },
-    layout: 'any',
-    inPlace: false,
-    vjp: undefined,
-    effect: body.writes.length > 0,
-  };
-}
 
 /** Names the first ops, without the views between them. */
 export function nameOf(parts: readonly ProgramOp[]): string {
@@ -138,14 +163,4 @@ export function inferResults(
     });
   }
   return results.map((id) => known.get(id)!);
-}
-
-function attrsOf(parts: readonly ProgramOp[]): Attrs {
-  const attrs: Record<string, AttrValue> = {};
-  parts.forEach((part, i) => {
-    for (const [name, value] of Object.entries(part.attrs)) {
-      if (isNumber(value) || typeof value === 'boolean') attrs[fusedAttr(i, name)] = value;
-    }
-  });
-  return attrs;
 }

@@ -1,10 +1,9 @@
-import type { Attrs, AttrValue } from '../../ops/core/define-op.ts';
 import { textOf } from '../../ops/expr/expr-nodes.ts';
 import { isSymbolic } from '../../ops/numbers/symbolic-number.ts';
 import { stageAttr } from '../../ops/staged-body.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
-import { exprOf, inferResults, leavesOf, nameOf } from './fused-op.ts';
+import { attrsOf, compositeOp, exprOf } from './fused-op.ts';
 
 /** Whether no part touches a value that another one makes or writes: they may run in any order, or at once. */
 export function areApart(parts: readonly ProgramOp[]): boolean {
@@ -64,31 +63,7 @@ export function listOp(
   const writes = parts.flatMap((part) =>
     writtenOperands(part).map((i) => operandOf.get(part.inputs[i]!)!),
   );
-  return {
-    op: {
-      name: nameOf(parts),
-      operands: [{ name: 'operands', use: 'data' }],
-      variadic: true,
-      infer: (metas) => inferResults(parts, inputs, results, metas),
-      kernel: { kind: 'list', body: { items, areAlike: likeness.size === 1, writes } },
-      layout: 'any',
-      inPlace: false,
-      vjp: undefined,
-      effect: writes.length > 0,
-    },
-    inputs,
-    outputs: results,
-    attrs: attrsOf(parts),
-    recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
-    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
-    parts,
-  };
-}
-
-function attrsOf(parts: readonly ProgramOp[]): Attrs {
-  const attrs: Record<string, AttrValue> = {};
-  parts.forEach((part, i) => {
-    for (const [name, value] of Object.entries(part.attrs)) attrs[stageAttr(i, name)] = value;
-  });
-  return attrs;
+  const body = { items, areAlike: likeness.size === 1, writes };
+  const attrs = attrsOf(parts, stageAttr);
+  return compositeOp(parts, inputs, results, { kernel: { kind: 'list', body }, writes, attrs });
 }

@@ -1,8 +1,8 @@
-import { type Attrs, type AttrValue, operandUse } from '../../ops/core/define-op.ts';
+import { operandUse } from '../../ops/core/define-op.ts';
 import { stageAttr } from '../../ops/staged-body.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
-import { exprOf, fusedOp, inferResults, leavesOf, nameOf, shapeOf } from './fused-op.ts';
+import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
 import { areApart, listOp } from './list-op.ts';
 import { stagedBody } from './row-parts.ts';
 
@@ -50,31 +50,10 @@ export function stagedOp(
   const inputs = [...uses.keys()];
   const body = stagedBody(parts, results, inputs, values);
   if (!body) return null;
-  return {
-    op: {
-      name: nameOf(parts),
-      operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
-      variadic: false,
-      infer: (metas) => inferResults(parts, inputs, results, metas),
-      kernel: { kind: 'staged', body },
-      layout: 'any',
-      inPlace: false,
-      vjp: undefined,
-      effect: body.writes.length > 0,
-    },
-    inputs,
-    outputs: results,
-    attrs: attrsOf(parts),
-    recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
-    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
-    parts,
-  };
-}
-
-function attrsOf(parts: readonly ProgramOp[]): Attrs {
-  const attrs: Record<string, AttrValue> = {};
-  parts.forEach((part, i) => {
-    for (const [name, value] of Object.entries(part.attrs)) attrs[stageAttr(i, name)] = value;
+  return compositeOp(parts, inputs, results, {
+    kernel: { kind: 'staged', body },
+    writes: body.writes,
+    attrs: attrsOf(parts, stageAttr),
+    operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
   });
-  return attrs;
 }
