@@ -1,4 +1,4 @@
-/** A loop whose turns the host counts: followed turn by turn, or kept as one loop of the program. */
+/** A loop whose number of iterations JavaScript knows: unrolled, or kept as one loop of the program. */
 
 import { keepLoop, type Tensor, tensor, toStatic } from '../src/index.ts';
 
@@ -20,7 +20,7 @@ for (const kept of [false, true]) {
     const y = captured(x);
     y.sum().backward();
     const { forward } = captured.programs()[0]!.stages!;
-    const how = kept ? 'kept' : 'followed turn by turn';
+    const how = kept ? 'kept' : 'unrolled';
     console.log(`${turns} turns, ${how}: ${forward.ops.length} ops`);
     console.log(`  roots ${[...y.dataSync()]}, gradients ${[...x.grad!.dataSync()]}`);
   }

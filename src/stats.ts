@@ -12,7 +12,7 @@ export interface FallbackRecord {
 /** All breaks of one kind. */
 export interface BreakGroup {
   readonly reason: BreakReason;
-  /** Breaks met while running, every turn of a loop counted. */
+  /** Breaks met while running, every iteration of a loop counted. */
   readonly met: number;
   /** Different places. */
   readonly places: number;

@@ -53,7 +53,7 @@ function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }
 
-/** Of a loop, a check at the start of a turn comes after the writes of the one before. */
+/** Of a loop, a check at the start of an iteration comes after the writes of the one before. */
 function insideOf({ op, regions = [] }: ProgramOp): boolean {
   return op.name === 'while' || regions.some(({ program }) => isLate(program));
 }

@@ -39,7 +39,7 @@ export const condOp = controlOp('cond');
 /**
  * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which answers one
  * truth value, and the body, which answers the carried values; both take all operands. The tape has one
- * entry a turn.
+ * entry per iteration.
  */
 export const whileOp = controlOp('while');
 

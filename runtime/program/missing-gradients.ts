@@ -1,5 +1,5 @@
 /**
- * Gradients that are there or not, as the run decides: a branch that was not taken and a loop without turns
+ * Gradients that are there or not, as the run decides: a branch that was not taken and a loop without iterations
  * bring none. In a program that is a value without memory. Ops pass it on as eager backward passes on null:
  * what is computed from it is missing, too, and of a sum the other part is left.
  */

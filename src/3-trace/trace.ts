@@ -103,7 +103,7 @@ interface Traced {
 
 /**
  * Where decisions may become part of the graph, but none has: the graph ends at the first read instead, as it
- * does without. A loop that breaks further on is then cut at the same place in every turn.
+ * does without. A loop that breaks further on is then cut at the same place in every iteration.
  */
 function gainsNothing(
   { outcome, program }: TraceResult,

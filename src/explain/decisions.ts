@@ -74,7 +74,7 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0]!;
 }
 
-/** Also those inside its branches and turns. */
+/** Also those inside its branches and iterations. */
 function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
   const { op, at, regions = [] } = of;
   const inner = regions.flatMap(({ program }) =>
@@ -119,7 +119,7 @@ function results(of: ProgramOp): string {
   return plural(Math.max(of.outputs.length - 1, 0), 'value') + which;
 }
 
-/** Whether a branch or turn makes that result by an op of lists. */
+/** Whether a branch or iteration makes that result by an op of lists. */
 function isList({ regions = [] }: ProgramOp, place: number): boolean {
   return regions.some(({ program: { ops, outputs } }) => {
     const id = outputs[place];

@@ -20,7 +20,7 @@ export function explainLoops(planned: PlannedSubgraph): string[] {
   return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {
     const place = op.at ? ` at ${formatPosition(op.at)}` : '';
     const from = fromIterations > 0 ? `, from ${fromIterations} on` : '';
-    return `          of n turns of the loop${place}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
+    return `          of n iterations of the loop${place}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
   });
 }
 

@@ -37,12 +37,12 @@ export interface ToStaticOptions {
    */
   readonly capture?: 'break' | 'auto';
   /**
-   * With `fullGraph`: a loop whose turns the host counts is unrolled up to so many turns; one that takes more
+   * With `fullGraph`: a loop whose iterations the host counts is unrolled up to so many iterations; one that takes more
    * is kept as a loop of the program where that can be. 0 keeps all of them; all are unrolled when left out.
    */
   readonly unrollLimit?: number;
   /**
-   * How many paths are traced for one decision on values of the program, with the decisions nested in it: branches, turns
+   * How many paths are traced for one decision on values of the program, with the decisions nested in it: branches, iterations
    * of loops, and the options of what may be one of several objects. A decision that takes more ends the graph, or with
    * `fullGraph` is an error; both name the decision that multiplies. 8192 when left out.
    */
@@ -113,7 +113,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
   const unrollLimit = options.unrollLimit ?? Number.POSITIVE_INFINITY;
   if (!(unrollLimit >= 0)) {
     throw new ArgumentError({
-      what: 'toStatic: unrollLimit is no number of turns',
+      what: 'toStatic: unrollLimit is not a number of iterations',
       given: String(unrollLimit),
       expected: 'a number from 0 on',
       remedy: 'leave it out to unroll every loop that the host counts',

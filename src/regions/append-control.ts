@@ -72,7 +72,7 @@ export function appendControl(
 }
 
 /**
- * Operands and results whose memory backward reads. What a turn of a loop has kept of an operand, a later
+ * Operands and results whose memory backward reads. What an iteration of a loop has kept of an operand, a later
  * one must not write over.
  */
 function readByBackward(
@@ -91,7 +91,7 @@ function readByBackward(
     if (lost !== undefined) {
       throw changedInPlace(
         op.name,
-        `a ${formatSpec(inputs[lost]!)} tensor, written in a later turn`,
+        `a ${formatSpec(inputs[lost]!)} tensor, written in a later iteration`,
       );
     }
     for (const index of operands) read.add(inputs[index + first]!);
@@ -207,8 +207,8 @@ function differentiateCond(
 }
 
 /**
- * A carried value depends on an operand if its start does or if a turn makes it so, for which an operand
- * may have to go through several turns: repeated until nothing is added.
+ * A carried value depends on an operand if its start does or if an iteration makes it so, for which an operand
+ * may have to go through several iterations: repeated until nothing is added.
  */
 function differentiateWhile(
   inputs: readonly Tensor[],

@@ -18,7 +18,7 @@ interface ControlRecord {
   readonly undo: OpRecord;
   /** What is in both of them. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
-  /** How many operands are carried from turn to turn. */
+  /** How many operands are carried from iteration to iteration. */
   readonly carried: number;
   /** Per operand. */
   readonly targets: readonly Target[];
@@ -98,7 +98,7 @@ export class ControlNode extends GradNode {
 
   /**
    * What has come to the operands `to` so far, by the numbers that the op which undoes has for it. The last operand
-   * that one tensor is comes first: what turns capture is read after what they start with.
+   * that one tensor is comes first: what iterations capture is read after what they start with.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
     const { inside, carried, results, inputs } = this.#record;

@@ -7,7 +7,7 @@ import type { Undoing } from './presence.ts';
  */
 export function ownResults({ regions, of, to, carried }: Undoing): boolean[] {
   if (!regions) return to.map(() => false);
-  // What is carried goes through a loop without turns.
+  // What is carried goes through a loop without iterations.
   const first = carried > 0 ? 0 : 1;
   const owned = regions.map(({ joint }) => (joint ? ownGradients(joint) : []));
   // What has come before goes through where a region adds nothing.

@@ -36,12 +36,12 @@ function ofCond({ regions, of, to }: Undoing, given: readonly Presence[]): Prese
   });
 }
 
-/** After any number of turns. */
+/** After any number of iterations. */
 function ofWhile({ regions, of, to, carried }: Undoing, given: readonly Presence[]): Presence[] {
   const { joint } = regions![1]!;
   const results = spread(of, given);
   const earlier = (operand: number) => results(carried + operand);
-  // Per operand: of those that are carried the gradient of the next turn, of others the sum so far.
+  // Per operand: of those that are carried the gradient of the next iteration, of others the sum so far.
   let state: Presence[] = regions![1]!.program.inputs.map((_, i) =>
     i < carried ? results(i) : earlier(i),
   );
@@ -51,9 +51,9 @@ function ofWhile({ regions, of, to, carried }: Undoing, given: readonly Presence
       if (i < carried) return before[i]!;
       return i < 2 * carried ? either('never', earlier(i - carried)) : before[i - carried]!;
     };
-    const turn = joint ? ofRegion(joint, entering) : [];
+    const iteration = joint ? ofRegion(joint, entering) : [];
     state = before.map((presence, i) =>
-      either(presence, both(turn[i] ?? 'never', i < carried ? 'never' : presence)),
+      either(presence, both(iteration[i] ?? 'never', i < carried ? 'never' : presence)),
     );
     if (state.every((presence, i) => presence === before[i])) break;
   }

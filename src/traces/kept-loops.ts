@@ -1,6 +1,6 @@
-/** Why a loop whose turns the host could count is a loop of the program. */
+/** Why a loop whose iterations the host could count is a loop of the program. */
 export const keptBecause = {
   asked: 'keepLoop() asks for it',
   openSize: 'a dynamic size decides its number of iterations',
-  manyTurns: 'it has more iterations than unrollLimit',
+  manyIterations: 'it has more iterations than unrollLimit',
 } as const;

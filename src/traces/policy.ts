@@ -7,7 +7,7 @@ export function breakGraph(): void {}
 
 /**
  * Called in a loop of a captured function: the innermost loop around the call is kept as a loop of the
- * program, however often it turns, where it would be unrolled otherwise. Elsewhere nothing. Also in a callback
+ * program, however many iterations it makes, where it would be unrolled otherwise. Elsewhere nothing. Also in a callback
  * of an array's method.
  */
 export function keepLoop(): void {}

@@ -55,7 +55,7 @@ const functions: Readonly<Record<string, Fn>> = {
     );
     return y.add(turns);
   },
-  'whileLoop without a turn': (x) =>
+  'whileLoop without an iteration': (x) =>
     whileLoop(
       (value: Tensor) => value.sum().gt(1e6),
       (value: Tensor): [Tensor] => [value.mul(2)],

@@ -25,7 +25,7 @@ it('a step within a budget finds the same numbers in fewer bytes', async () => {
   }
 });
 
-it('a kept loop is as long for any number of turns, and finds the same', async () => {
+it('a kept loop is as long for any number of iterations, and finds the same', async () => {
   const lines = /^(\d+) turns, (.*): (\d+) ops\n {2}roots (.*), gradients/gm;
   const printed = await printedBy(() => import('../../examples/keep-loop.ts'));
   const found = [...printed.matchAll(lines)].map(([, ...parts]) => parts);

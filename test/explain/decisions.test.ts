@@ -207,7 +207,7 @@ const cases: Readonly<Record<string, Case>> = {
     // A call like any other native one, and nothing decided.
     auto: [],
   },
-  'a loop whose turns leave several shapes': {
+  'a loop whose iterations leave several shapes': {
     run: (x) => {
       let y = x;
       for (let i = 0; i < 2; i++) {

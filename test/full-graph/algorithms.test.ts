@@ -19,7 +19,7 @@ describe('whole algorithms in one program', () => {
     };
     sameAsEager(root, [() => [x(2, 9)], () => [x(100, 0.5)], () => [x(1, 1)]], {
       ...loose,
-      never: [['no turn', 'y.add(', 'the first turn is known']],
+      never: [['no iteration', 'y.add(', 'the first iteration is known']],
     });
   });
 
@@ -42,7 +42,7 @@ describe('whole algorithms in one program', () => {
     sameAsEager(
       f,
       data.map((values) => () => [tensor([...values], { shape: [1, 4] }).requiresGrad_()]),
-      { ...loose, never: [['no turn', 'layers.length', 'the first turn is known']] },
+      { ...loose, never: [['no iteration', 'layers.length', 'the first iteration is known']] },
     );
   });
 
@@ -96,9 +96,9 @@ describe('whole algorithms in one program', () => {
       {
         ...loose,
         never: [
-          ['no turn', '1e-6', 'whether there is a turn is asked in the turn'],
-          ['one turn', '1e-6', 'the first turn is known'],
-          ['second way', 'turns < 50', 'six points settle sooner'],
+          ['no iteration', '1e-6', 'the iteration itself asks whether there is one'],
+          ['one iteration', '1e-6', 'the first iteration is known'],
+          ['second branch', 'turns < 50', 'six points settle sooner'],
         ],
       },
     );
@@ -163,7 +163,7 @@ describe('whole algorithms in one program', () => {
     };
     sameAsEager(search, [() => [x(0, -1)], () => [x(-3, 0)], () => [x(0, 0)]], {
       ...loose,
-      never: [['no turn', '6)', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', '6)', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -203,9 +203,13 @@ describe('whole algorithms in one program', () => {
       {
         ...loose,
         never: [
-          ['no turn', 'steps.length < limit', 'whether there is a turn is asked in the turn'],
-          ['second way', 'steps[i]!', 'there are so many'],
-          ['second way', 'sequence.reverse()', 'no callback takes elements away'],
+          [
+            'no iteration',
+            'steps.length < limit',
+            'the iteration itself asks whether there is one',
+          ],
+          ['second branch', 'steps[i]!', 'there are so many'],
+          ['second branch', 'sequence.reverse()', 'no callback takes elements away'],
         ],
       },
     );
@@ -235,7 +239,7 @@ describe('whole algorithms in one program', () => {
         () => [tensor([[1, 2]]).requiresGrad_(), ...weights(2, 2)],
         () => [tensor([[0.1, 0.2]]).requiresGrad_(), ...weights(0.05, 0.02)],
       ],
-      { ...loose, never: [['no turn', 'h.matmul(w)', 'it has a first turn']] },
+      { ...loose, never: [['no iteration', 'h.matmul(w)', 'it has a first iteration']] },
     );
   });
 });

@@ -203,7 +203,7 @@ describe('branches of one program', () => {
     sameAsEager(f, [() => [tensor([-1, -2])], () => [tensor([-3, -2])], () => [tensor([1, 2])]]);
   });
 
-  it('constants, null and strings that both ways agree on', () => {
+  it('constants, null and strings that both branches agree on', () => {
     const f = (x: Tensor) => {
       let name = 'start';
       let y = x;

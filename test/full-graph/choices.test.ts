@@ -6,10 +6,10 @@ import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 /** Positive, negative, large. */
-const ways = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
+const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
 const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
-describe('a value that is there on one way', () => {
+describe('a value that exists in one branch', () => {
   it('undefined or null, and a tensor', () => {
     const f = (x: Tensor) => {
       let y: Tensor | undefined;
@@ -21,7 +21,7 @@ describe('a value that is there on one way', () => {
       const kinds = [typeof y === 'undefined', z === null, !y, z == null];
       return [y ? y.mul(3) : x.mul(5), (z ?? x).mul(3), z?.mul(7) ?? x, kinds, y];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('a number, compared and defaulted', () => {
@@ -30,7 +30,7 @@ describe('a value that is there on one way', () => {
       if (positive(x)) scale = x.max().itemSync();
       return [x.mul(scale ?? 2), scale === undefined, scale];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('a property, an element, an entry', () => {
@@ -59,7 +59,7 @@ describe('a value that is there on one way', () => {
         list,
       ];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('lists that grow under decisions: filter, find, pop', () => {
@@ -71,18 +71,18 @@ describe('a value that is there on one way', () => {
       for (const each of kept) sum = sum.add(each);
       return [kept.length, last ?? x, sum, all.find((each) => each.max().itemSync() > 50) ?? x];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['no turn', 'all.find(', 'whether there is a turn is asked in the turn'],
-        ['first way', 'last ?? x', 'one of them is always kept'],
+        ['no iteration', 'all.find(', 'the iteration itself asks whether there is one'],
+        ['first branch', 'last ?? x', 'one of them is always kept'],
       ],
     });
   });
 });
 
 describe('a list that grows under decisions', () => {
-  /** Every turn may add in front, behind, or take away. */
+  /** Every iteration may add in front, behind, or take away. */
   const collect = (turns: number) => (x: Tensor) => {
     const all: Tensor[] = [];
     for (let i = 0; i < turns; i++) {
@@ -135,7 +135,7 @@ describe('a value of several kinds', () => {
           return [x.neg(), mode];
       }
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('functions', () => {
@@ -148,7 +148,7 @@ describe('a value of several kinds', () => {
       }
       return g(g(x));
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('objects that keep their identity', () => {
@@ -158,7 +158,7 @@ describe('a value of several kinds', () => {
       chosen.h = x.mul(9);
       return [a.h, b.h, chosen === a, chosen];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('one object in two places stays one', () => {
@@ -175,7 +175,7 @@ describe('a value of several kinds', () => {
       b.h = b.h.add(1);
       return [a.h, a === b];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('tensors of several shapes on the way to one', () => {
@@ -183,7 +183,7 @@ describe('a value of several kinds', () => {
       const y = positive(x) ? x : x.reshape([1, 2]).expand([3, 2]);
       return y.mul(y).sum();
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('carried by a loop', () => {
@@ -196,7 +196,7 @@ describe('a value of several kinds', () => {
       }
       return best ? best.sub(x) : y;
     };
-    sameAsEager(f, [...ways, () => [x(90, 20)]], { exact: false });
+    sameAsEager(f, [...inputs, () => [x(90, 20)]], { exact: false });
   });
 
   it('numbers of an element: what is there, what is not', () => {
@@ -206,7 +206,7 @@ describe('a value of several kinds', () => {
       list[i] = x.neg();
       return [list[i + 1], list, list[i * 9 + 2] ?? x.exp()];
     };
-    sameAsEager(f, [...ways, () => [x(1, 3)]]);
+    sameAsEager(f, [...inputs, () => [x(1, 3)]]);
   });
 });
 

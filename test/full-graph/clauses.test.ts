@@ -1,12 +1,12 @@
-/** What can be converted, form by form: values, gradients and writes of each as eagerly, on every way. */
+/** What can be converted, form by form: values, gradients and writes as in eager execution, on every path. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cat, stack, type Tensor, tensor } from '../../src/index.ts';
+import type { Never } from './paths-taken.ts';
 import { sameAsEager } from './suite.ts';
-import type { Never } from './ways.ts';
 
 const leaf = (...values: number[]) => tensor(values).requiresGrad_();
-const ways = [
+const inputs = [
   () => [leaf(1.1, 2.3, -0.7)],
   () => [leaf(-1.7, 0.3, -0.9)],
   () => [leaf(3.1, -4.3, 0.2)],
@@ -19,24 +19,24 @@ const ways = [
 ];
 const sum = (x: Tensor): number => x.sum().itemSync();
 
-/** Ways that no data takes. */
+/** Paths that no data takes. */
 const never: Record<string, Never[]> = {
   'an early return in a loop in a loop': [
-    ['no turn', '3; i++', 'the first turn asks whether there is a turn'],
-    ['no turn', '2; k++', 'the first turn asks whether there is a turn'],
+    ['no iteration', '3; i++', 'the first iteration asks whether there is one'],
+    ['no iteration', '2; k++', 'the first iteration asks whether there is one'],
   ],
-  do: [['no turn', 'h.mul(0.7)', 'there is a first turn']],
+  do: [['no iteration', 'h.mul(0.7)', 'there is a first iteration']],
   'variables, fields and elements that a loop carries': [
-    ['no turn', 'state.turns < 4', 'the first turn asks whether there is a turn'],
+    ['no iteration', 'state.turns < 4', 'the first iteration asks whether there is a turn'],
   ],
   'push, pop and the length of an array; what is stacked, joined and indexed': [
-    ['no turn', 'all.length < 5', 'the first turn asks whether there is a turn'],
-    ['second way', 'all.pop()', 'the array has an element'],
-    ['second way', 'all[all.length - 1]', 'the array has an element'],
-    ['second way', 'all[0]', 'the array has an element'],
+    ['no iteration', 'all.length < 5', 'the first iteration asks whether there is one'],
+    ['second branch', 'all.pop()', 'the array has an element'],
+    ['second branch', 'all[all.length - 1]', 'the array has an element'],
+    ['second branch', 'all[0]', 'the array has an element'],
   ],
   'try and finally, left by return, break and continue': [
-    ['no turn', '3; i++', 'the first turn asks whether there is a turn'],
+    ['no iteration', '3; i++', 'the first iteration asks whether there is one'],
   ],
 };
 
@@ -267,7 +267,7 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('full-graph/clauses', () => {
   it.each(forms)('%s', (name, fn) => {
-    sameAsEager(fn, ways, { never: never[name] ?? [] });
+    sameAsEager(fn, inputs, { never: never[name] ?? [] });
   });
 
   it('console.log', () => {
@@ -282,11 +282,11 @@ describe('full-graph/clauses', () => {
       }
       return h.mul(x);
     };
-    sameAsEager(fn, [ways[0]!, ways[5]!, ways[7]!]);
+    sameAsEager(fn, [inputs[0]!, inputs[5]!, inputs[7]!]);
     const text = lines.map((line) => line.join()).join(';');
     const runs = text.split('start').map((run) => run.replace(/;$/, ''));
     runs.shift();
-    const [eagerly, asProgram] = [0, 1].map((way) => runs.filter((_, i) => i % 2 === way));
+    const [eagerly, asProgram] = [0, 1].map((mode) => runs.filter((_, i) => i % 2 === mode));
     expect(asProgram).toEqual(eagerly);
     expect(eagerly!.map((run) => run.split('sum').length - 1)).toEqual([2, 1, 0, 2, 1, 0]);
   });

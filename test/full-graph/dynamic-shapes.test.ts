@@ -20,9 +20,9 @@ import {
   toStatic,
   zeros,
 } from '../../src/index.ts';
+import type { Never } from './paths-taken.ts';
 import { constant, lengths, type Net, neverEmpty, states } from './run-shapes.ts';
 import { sameAsEager } from './suite.ts';
-import type { Never } from './ways.ts';
 
 describe('what is made of an array of any length', () => {
   it('is reduced, weighed and attended to', () => {
@@ -113,9 +113,9 @@ describe('what is made of an array of any length', () => {
       exact: false,
       never: [
         neverEmpty,
-        ['no turn', 'const each of all', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'const each of all', 'stack() of nothing throws'],
-        ['second way', 'all[0]', 'stack() of nothing throws'],
+        ['no iteration', 'const each of all', 'the iteration itself asks whether there is one'],
+        ['one iteration', 'const each of all', 'stack() of nothing throws'],
+        ['second branch', 'all[0]', 'stack() of nothing throws'],
       ],
     });
   });
@@ -147,7 +147,7 @@ describe('what is made of an array of any length', () => {
     });
   });
 
-  it('has a peak that grows with the turns by what they keep, and nothing of it stays', () => {
+  it('has a peak that grows with the iterations by what they keep, and nothing of it stays', () => {
     const f: Net = (x, wx, wh, n) => stack(states(x, wx, wh, n)).mean();
     const graph = toStatic(f, { fullGraph: true });
     const start = memory.stats('cpu').allocated;
@@ -186,7 +186,7 @@ describe('what is made of an array of any length', () => {
   });
 });
 
-describe('a tensor that is larger after every turn', () => {
+describe('a tensor that is larger after every iteration', () => {
   it('is attended to while it grows', () => {
     const f: Net = (x, _wx, _wh, n) => {
       let seen = x.narrow(0, 0, 1);
@@ -228,14 +228,14 @@ describe('a number of the program that decides a shape', () => {
 });
 
 describe('the rows of such a tensor', () => {
-  // The turn that meets the end is one, too.
+  // The iteration that meets the end is one, too.
   const rowsThereAre: Never[] = [
-    ['no turn', 'const row of', 'stack() of nothing throws'],
-    ['one turn', 'const row of', 'stack() of nothing throws'],
+    ['no iteration', 'const row of', 'stack() of nothing throws'],
+    ['one iteration', 'const row of', 'stack() of nothing throws'],
   ];
   const mapped: Never[] = [
-    ['no turn', 'rows.map', 'stack() of nothing throws'],
-    ['second way', 'rows.map', 'stack() of nothing throws'],
+    ['no iteration', 'rows.map', 'stack() of nothing throws'],
+    ['second branch', 'rows.map', 'stack() of nothing throws'],
   ];
 
   it('are an array that loops go through', () => {
@@ -277,7 +277,7 @@ describe('random numbers of such a shape', () => {
       return [sum.add(randn([n.itemSync(), 4]).sum(0)), before.mul(rand([4]))];
     };
     sameAsEager(f, lengths(2, 5, 1), {
-      never: [neverEmpty, ['no turn', '0) {', 'there is a row']],
+      never: [neverEmpty, ['no iteration', '0) {', 'there is a row']],
     });
   });
 

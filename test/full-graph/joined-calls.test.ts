@@ -91,7 +91,7 @@ describe('calls that follow one another', () => {
         .sum();
     };
     const { graph } = sameAsEager(f, lengths(5), {
-      never: [neverEmpty, ['one turn', 't < length', 'matmul() takes five rows']],
+      never: [neverEmpty, ['one iteration', 't < length', 'matmul() takes five rows']],
     });
     expect(callsOf(graph)).toEqual(['stack, mul, t, matmul']);
     expect(() => tidy(() => graph(...lengths(2)[0]!()))).toThrow(/inner dimensions/);

@@ -31,14 +31,15 @@ describe('requiresGrad_() in a branch or loop', () => {
       }
       return w;
     };
-    const bounded = 'the first point takes two turns, and a step is never as short as the bound';
+    const bounded =
+      'the first point takes two iterations, and a step is never as short as the bound';
     sameAsEager(search, [x(1, 2, 3), x(-1, 0.2, 5), x(-0.45, -0.45, -0.45)], {
       never: [
-        ['no turn', '0.01 && k < 4', bounded],
-        ['one turn', '0.01 && k < 4', bounded],
-        ['no turn', 'f(next).itemSync()', bounded],
-        ['one turn', 'f(next).itemSync()', bounded],
-        ['second way', 'step > 1e-3)', bounded],
+        ['no iteration', '0.01 && k < 4', bounded],
+        ['one iteration', '0.01 && k < 4', bounded],
+        ['no iteration', 'f(next).itemSync()', bounded],
+        ['one iteration', 'f(next).itemSync()', bounded],
+        ['second branch', 'step > 1e-3)', bounded],
       ],
     });
   });
@@ -57,7 +58,7 @@ describe('requiresGrad_() in a branch or loop', () => {
       return [w, n];
     };
     sameAsEager(attack, [x(1, 2, 3), x(-1, 0.2, 0.5), x(0, 0.1, 0), x(9, 9, 9)], {
-      never: [['no turn', 'f(w).itemSync()', 'the condition is part of a turn']],
+      never: [['no iteration', 'f(w).itemSync()', 'the condition is part of an iteration']],
     });
   });
 
@@ -142,8 +143,8 @@ describe('.grad of a tensor that paths leave', () => {
     const second = 'of the two only the first has a gradient';
     sameAsEager(fn, [given(1), given(-1)], {
       never: [
-        ['second way', 'w.grad.mul(2)', second],
-        ['first way', 'w.mul(3)', second],
+        ['second branch', 'w.grad.mul(2)', second],
+        ['first branch', 'w.mul(3)', second],
       ],
     });
   });
@@ -155,7 +156,7 @@ describe('.grad of a tensor that paths leave', () => {
       return w.grad ? w.grad.mul(2) : w;
     };
     sameAsEager(fn, [given(1), given(-1)], {
-      never: [['first way', 'w.grad.mul(2)', 'the first has a gradient']],
+      never: [['first branch', 'w.grad.mul(2)', 'the first has a gradient']],
     });
   });
 

@@ -28,7 +28,7 @@ const matrix = () => {
   return randn([3, 3]).mul(100).detach();
 };
 
-/** Sums that decide one way and the other, a few times over. */
+/** Sums that take one branch or the other, a few times over. */
 const decisions = [-20, 20, 70, 120];
 
 const argumentsFor = (decision: number, transposed: boolean): [Tensor, Tensor, Tensor] => {

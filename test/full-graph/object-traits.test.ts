@@ -5,7 +5,7 @@ import { FullGraphError, type Tensor, tensor, toStatic } from '../../src/index.t
 import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-const ways = [() => [x(1, 2)], () => [x(-3, 1)]];
+const inputs = [() => [x(1, 2)], () => [x(-3, 1)]];
 const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 describe('in a branch', () => {
@@ -26,7 +26,7 @@ describe('in a branch', () => {
       }
       return y.mul(3);
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('an object with an accessor is chosen', () => {
@@ -40,7 +40,7 @@ describe('in a branch', () => {
         : { value: x.mul(5) };
       return o.value.add(1);
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('an object is read that has had its symbols and accessors before', () => {
@@ -55,7 +55,7 @@ describe('in a branch', () => {
       if (positive(x)) return [o[key].add(1), o.value];
       return [o[key].sub(1), o.value.neg()];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('properties that only one way defines of an object from before are refused by name', () => {
@@ -79,5 +79,5 @@ it('text of objects that hold numbers of the program', () => {
     return [`${[n, 1]}`, JSON.stringify({ n, list: [n] }), String([x.shape, n])];
   };
   // What is no number of JSON is null.
-  sameAsEager(f, [...ways, () => [x(Number.NaN, 1)]]);
+  sameAsEager(f, [...inputs, () => [x(Number.NaN, 1)]]);
 });

@@ -132,7 +132,7 @@ describe('one program', () => {
     ];
     sameAsEager(f, [make(1), make(-1), make(10)], {
       exact: false,
-      never: [['no turn', '2 && y.sum()', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', '2 && y.sum()', 'the iteration itself asks whether there is one']],
     });
   });
 

@@ -1,4 +1,4 @@
-/** Random numbers in branches and loops: the stream of eager execution on every way. */
+/** Random numbers in branches and loops: the stream of eager execution on every path. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -18,7 +18,7 @@ import { sameAsEager } from './suite.ts';
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 
 describe('random numbers in a branch', () => {
-  it('on one way only, and behind it', () => {
+  it('in one branch only, and after it', () => {
     const f = (x: Tensor) => {
       let y = x.mul(2);
       if (x.sum().itemSync() > 0) y = y.add(randn([3]));
@@ -27,7 +27,7 @@ describe('random numbers in a branch', () => {
     sameAsEager(f, [() => [x(1, 2, 3)], () => [x(-1, -2, -3)]]);
   });
 
-  it('another number of them on each way', () => {
+  it('a different number of them in each branch', () => {
     const f = (x: Tensor) => {
       const first = rand([1]);
       const y = x.sum().itemSync() > 0 ? x.mul(rand([3])) : x.mul(randn([3, 3])).sum(0);
@@ -38,7 +38,7 @@ describe('random numbers in a branch', () => {
 });
 
 describe('random numbers in a loop', () => {
-  it('dropout in every turn: the gradient uses the same masks', () => {
+  it('dropout in every iteration: the gradient uses the same masks', () => {
     const f = (x: Tensor) => {
       let h = x;
       let n = 0;
@@ -56,7 +56,7 @@ describe('random numbers in a loop', () => {
     ]);
   });
 
-  it('in one branch of a turn, with a break', () => {
+  it('in one branch of an iteration, with a break', () => {
     const f = (x: Tensor, most: Tensor) => {
       let h = x;
       for (;;) {
@@ -77,7 +77,7 @@ describe('random numbers in a loop', () => {
         [7, -7, 0.4],
       ].map(([a, b, most]) => () => [x(a!, b!), tensor([most!])]),
       {
-        never: [['no turn', 'rand([])', 'the first turn is known']],
+        never: [['no iteration', 'rand([])', 'the first iteration is known']],
       },
     );
   });
@@ -97,7 +97,7 @@ describe('random numbers in a loop', () => {
       return [h, rand([1])];
     };
     sameAsEager(f, [() => [x(1, 2)], () => [x(200, 1)], () => [x(-2, 0)]], {
-      never: [['no turn', '3 && h.sum()', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', '3 && h.sum()', 'the iteration itself asks whether there is one']],
     });
   });
 

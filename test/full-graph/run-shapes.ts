@@ -1,7 +1,7 @@
 /** A recurrent network whose number of states only the run knows, and its data. */
 
 import { full, type StaticFunction, type Tensor, tensor, zeros } from '../../src/index.ts';
-import type { Never } from './ways.ts';
+import type { Never } from './paths-taken.ts';
 
 export type Given = [x: Tensor, wx: Tensor, wh: Tensor, n: Tensor, v: Tensor];
 
@@ -12,7 +12,7 @@ const matrix = (rows: number, columns: number, from = 1) => {
   return tensor(data).requiresGrad_() as Tensor;
 };
 
-/** A sequence of 6 rows, weights of the turns, how many rows count, and weights for afterwards. */
+/** A sequence of 6 rows, weights of the iterations, how many rows count, and weights for afterwards. */
 export const lengths = (...all: number[]) =>
   all.map((n) => (): Given => {
     return [matrix(6, 3), matrix(3, 4, 2), matrix(4, 4, 3), tensor([n]), matrix(4, 4, 5)];
@@ -40,7 +40,7 @@ export function states(x: Tensor, wx: Tensor, wh: Tensor, n: Tensor): Tensor[] {
 }
 
 /** What a stack() of its states never takes. */
-export const neverEmpty: Never = ['no turn', 't < length', 'stack() of nothing throws'];
+export const neverEmpty: Never = ['no iteration', 't < length', 'stack() of nothing throws'];
 
 export type Net = (...given: Given) => unknown;
 

@@ -10,7 +10,7 @@ import {
   toStatic,
 } from '../../src/index.ts';
 import { close, type Fn, outcome, release, tensorsIn } from './outcome.ts';
-import { type Never, WaysTaken } from './ways.ts';
+import { type Never, PathsTaken } from './paths-taken.ts';
 
 export interface Checked {
   readonly graph: StaticFunction<Fn>;
@@ -20,7 +20,7 @@ interface Expected {
   /** Equal to the last bit. */
   readonly exact?: boolean;
   readonly translations?: number;
-  /** Ways of branches and loops that no data takes; all others are taken by what `inputs` makes. */
+  /** Paths of branches and loops that no data takes; all others are taken by what `inputs` makes. */
   readonly never?: readonly Never[];
   /** Run with `capture: 'auto'` and with graph breaks, too: so many subgraphs the first takes beside the second. */
   readonly auto?: 'fewer' | 'as many';
@@ -34,7 +34,7 @@ export function sameAsEager(
 ): Checked {
   const graph = toStatic(fn, { fullGraph: true });
   const before = memory.stats('cpu').allocated;
-  const ways = new WaysTaken();
+  const taken = new PathsTaken();
   // The first call traces; the second takes the entry.
   for (let round = 0; round < 2; round++) {
     for (const make of inputs) {
@@ -44,7 +44,7 @@ export function sameAsEager(
       const expected = outcome(fn, eager);
       const found = outcome(graph, full);
       expectPredicted(graph);
-      ways.note(graph.programs());
+      taken.note(graph.programs());
       expect(found.thrown).toEqual(expected.thrown);
       if (exact) expect(found).toEqual(expected);
       else close(found, expected);
@@ -52,8 +52,8 @@ export function sameAsEager(
     }
   }
   expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
-  if (never.length > 0) tryOthers(graph, inputs, ways);
-  ways.expectAll(never);
+  if (never.length > 0) tryOthers(graph, inputs, taken);
+  taken.expectAll(never);
   if (auto) {
     const chosen = graphsOf(fn, inputs, exact, { capture: 'auto' });
     const broken = graphsOf(fn, inputs, exact, { fullGraph: false });
@@ -83,11 +83,11 @@ function graphsOf(
   return captured.stats().graphs;
 }
 
-/** Data like the given, smaller and larger: where a way is stated to be taken never, that doesn't, either. */
+/** Data like the given, smaller and larger: where a path is stated never to be taken, that doesn't, either. */
 function tryOthers(
   graph: StaticFunction<Fn>,
   inputs: readonly (() => unknown[])[],
-  ways: WaysTaken,
+  taken: PathsTaken,
 ): void {
   for (const make of inputs) {
     for (const factor of [0.5, 2, 8]) {
@@ -96,7 +96,7 @@ function tryOthers(
       for (const each of given) {
         if (each.dtype.startsWith('float')) noGrad(() => each.mul_(factor));
       }
-      if (!outcome(graph, args).thrown) ways.note(graph.programs());
+      if (!outcome(graph, args).thrown) taken.note(graph.programs());
       release([args, given]);
     }
   }

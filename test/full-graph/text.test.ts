@@ -5,7 +5,7 @@ import { type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values);
-const ways = [() => [x(1, 2.5)], () => [x(-3, 1)], () => [x(0.1, 0)], () => [x(1e9, 7)]];
+const inputs = [() => [x(1, 2.5)], () => [x(-3, 1)], () => [x(0.1, 0)], () => [x(1e9, 7)]];
 const missing = (text: string): string | undefined => text;
 const sum = (x: Tensor) => x.sum().itemSync();
 
@@ -35,7 +35,7 @@ describe('text of a number of the program as a result', () => {
         String(`${n}`),
       ];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('of methods of text, whose own length nobody asks for', () => {
@@ -53,7 +53,7 @@ describe('text of a number of the program as a result', () => {
         new RangeError(`n is ${n}`).message,
       ];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('of branches and loops', () => {
@@ -70,8 +70,8 @@ describe('text of a number of the program as a result', () => {
       const twice = sum(x) > 0 ? [label, label] : [label, last];
       return { label, last, same, y, twice };
     };
-    sameAsEager(f, ways, {
-      never: [['no turn', 'sum(y) < 20', 'whether there is a turn is asked in the turn']],
+    sameAsEager(f, inputs, {
+      never: [['no iteration', 'sum(y) < 20', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -83,7 +83,7 @@ describe('text of a number of the program as a result', () => {
       note(`max ${x.max().itemSync()}`);
       return log;
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 });
 
@@ -143,7 +143,7 @@ it('in the message of an error that a check throws, or that is caught', () => {
       return (error as Error).message;
     }
   };
-  sameAsEager(f, ways);
+  sameAsEager(f, inputs);
 });
 
 describe('text that is asked inside the program', () => {

@@ -8,7 +8,7 @@ const x = (...values: number[]) => tensor(values);
 const both = [() => [x(0, 0), x(1, 2)], () => [x(5, 5), x(-1, -2)]];
 
 describe('writes in a branch', () => {
-  it('happen on their way only', () => {
+  it('happen in their branch only', () => {
     sameAsEager((buffer: Tensor, y: Tensor) => {
       if (y.sum().itemSync() > 0) buffer.add_(y);
       return y.mul(2);
@@ -38,7 +38,7 @@ describe('writes in a branch', () => {
     }, both);
   });
 
-  it('on both ways, in branches inside one another', () => {
+  it('on both branches, in branches inside one another', () => {
     sameAsEager(
       (buffer: Tensor, y: Tensor) => {
         const s = y.sum().itemSync();
@@ -64,7 +64,7 @@ describe('writes in a branch', () => {
 });
 
 describe('writes in a loop', () => {
-  it('happen once a turn', () => {
+  it('happen once per iteration', () => {
     const count = (buffer: Tensor, y: Tensor) => {
       let turns = 0;
       while (buffer.sum().itemSync() < 10 && turns < 5) {
@@ -76,7 +76,9 @@ describe('writes in a loop', () => {
     sameAsEager(
       count,
       [...both, () => [x(20, 0), x(1, 1)], () => [x(9, 0), x(1, 1)], () => [x(0, 0), x(0.5, 0.5)]],
-      { never: [['no turn', 'buffer.sum()', 'whether there is a turn is asked in the turn']] },
+      {
+        never: [['no iteration', 'buffer.sum()', 'the iteration itself asks whether there is one']],
+      },
     );
   });
 
@@ -127,8 +129,8 @@ describe('writes in a loop', () => {
       [...both, () => [x(20, 20), x(1, 1)]],
       {
         never: [
-          ['no turn', 'buffer.sum()', 'whether there is a turn is asked in the turn'],
-          ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
+          ['no iteration', 'buffer.sum()', 'the iteration itself asks whether there is one'],
+          ['no iteration', 'y.sum()', 'the iteration itself asks whether there is one'],
         ],
       },
     );
@@ -155,7 +157,7 @@ describe('writes in a loop', () => {
           return h;
         }),
       [make(1), make(0), make(10)],
-      { never: [['no turn', 'h.abs()', 'whether there is a turn is asked in the turn']] },
+      { never: [['no iteration', 'h.abs()', 'the iteration itself asks whether there is one']] },
     );
   });
 });

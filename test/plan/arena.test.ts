@@ -19,7 +19,7 @@ function expectDisjoint(ranges: readonly LiveRange[], { offsets, bytes }: Layout
   });
 }
 
-/** Lives as in training: values of forward until their turn in backward, and short ones in between. */
+/** Lives as in training: values of forward until backward reads them, and short ones in between. */
 function trainingRanges(seed: number, layers: number): LiveRange[] {
   const below = randomInts(seed);
   const size = () => 64 * (1 + below(200));

@@ -51,41 +51,44 @@ describe('while', () => {
     expect(bytes()).toBe(before);
   });
 
-  it.each([0, 1, 5])('repeats its body %i times, with gradients through every turn', (turns) => {
-    tidy(() => {
-      const [x, w] = [tensor([0.5, 0.25]).requiresGrad_(), tensor([1.5, 0.7]).requiresGrad_()];
-      const n = tensor([turns]);
-      const { subgraph } = compile([x, w, n], ({ control }, x, w, n) => {
-        const i = n!.mul(0);
-        const [, end] = control(
-          whileOp,
-          [],
-          [i, x!],
-          [(i) => [i!.lt(n!)], (i, h) => [i!.add(1), h!.mul(w!).tanh()]],
-        );
-        return [end!];
+  it.each([0, 1, 5])(
+    'repeats its body %i times, with gradients through every iteration',
+    (turns) => {
+      tidy(() => {
+        const [x, w] = [tensor([0.5, 0.25]).requiresGrad_(), tensor([1.5, 0.7]).requiresGrad_()];
+        const n = tensor([turns]);
+        const { subgraph } = compile([x, w, n], ({ control }, x, w, n) => {
+          const i = n!.mul(0);
+          const [, end] = control(
+            whileOp,
+            [],
+            [i, x!],
+            [(i) => [i!.lt(n!)], (i, h) => [i!.add(1), h!.mul(w!).tanh()]],
+          );
+          return [end!];
+        });
+        let h: Tensor = x;
+        for (let i = 0; i < turns; i++) h = h.mul(w).tanh();
+        h.sum().backward();
+        const expected = [values(h), values(x.grad), values(w.grad)];
+        for (const t of [x, w]) {
+          t.grad?.dispose();
+          t.grad = null;
+        }
+        const [result] = subgraph.run([x, w, n]);
+        result!.sum().backward();
+        const found = [values(result!), values(x.grad), values(w.grad)];
+        expect(found.map(({ length }) => length)).toEqual(expected.map(({ length }) => length));
+        for (const [i, each] of found.entries()) {
+          for (const [k, value] of each.entries()) expect(value).toBeCloseTo(expected[i]![k]!, 6);
+        }
+        for (const t of [x, w]) t.grad?.dispose();
+        result!.dispose();
       });
-      let h: Tensor = x;
-      for (let i = 0; i < turns; i++) h = h.mul(w).tanh();
-      h.sum().backward();
-      const expected = [values(h), values(x.grad), values(w.grad)];
-      for (const t of [x, w]) {
-        t.grad?.dispose();
-        t.grad = null;
-      }
-      const [result] = subgraph.run([x, w, n]);
-      result!.sum().backward();
-      const found = [values(result!), values(x.grad), values(w.grad)];
-      expect(found.map(({ length }) => length)).toEqual(expected.map(({ length }) => length));
-      for (const [i, each] of found.entries()) {
-        for (const [k, value] of each.entries()) expect(value).toBeCloseTo(expected[i]![k]!, 6);
-      }
-      for (const t of [x, w]) t.grad?.dispose();
-      result!.dispose();
-    });
-  });
+    },
+  );
 
-  it('takes memory that grows with the turns only by what backward reads', () => {
+  it('takes memory that grows with the iterations only by what backward reads', () => {
     const peaks = [10, 20, 40].map((turns) =>
       [false, true].map((recorded) =>
         tidy(() => {
@@ -109,7 +112,7 @@ describe('while', () => {
     );
     expect(peaks[1]![0]).toBe(peaks[0]![0]);
     expect(peaks[2]![0]).toBe(peaks[0]![0]);
-    // tanh saves its result: 64 floats a turn.
+    // tanh saves its result: 64 floats an iteration.
     expect(peaks[1]![1]! - peaks[0]![1]!).toBe(10 * 256);
     expect(peaks[2]![1]! - peaks[1]![1]!).toBe(20 * 256);
   });

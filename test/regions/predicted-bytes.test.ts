@@ -24,7 +24,7 @@ const n = 64;
 
 type Fn = (x: Tensor, w: Tensor, turns: Tensor) => Tensor;
 
-/** One call: `turns` is what the function reads, `reads` what that comes to on meta. */
+/** One call: `iterations` is what the function reads, `reads` what that comes to on meta. */
 interface Call {
   readonly turns: number;
   readonly reads: readonly boolean[];
@@ -169,7 +169,7 @@ describe('the prediction of a program', () => {
     expect(predicted.lowerBoundBytes).toBeGreaterThan(predicted.peakBytes / 2);
   });
 
-  it('with a loop that keeps nothing holds for any number of turns', () => {
+  it('with a loop that keeps nothing holds for any number of iterations', () => {
     const graph = toStatic(repeated, { fullGraph: true });
     for (const turns of [3, 4, 50]) {
       const { forward, planned } = follow(graph, loop(turns), 'cpu', false);
@@ -178,13 +178,13 @@ describe('the prediction of a program', () => {
     }
   });
 
-  it.each(devices)('with a loop that keeps values grows with every turn, on %s', (device) => {
+  it.each(devices)('with a loop that keeps values grows with every iteration, on %s', (device) => {
     const graph = toStatic(repeated, { fullGraph: true });
     const { planned } = follow(graph, loop(1), device, true);
     const [growth, ...others] = loopGrowths(planned);
     expect(others).toEqual([]);
     const { baseBytes, bytesPerIteration, fromIterations } = growth!;
-    // mul keeps what it is given, tanh its result, which is what the next turn is given.
+    // mul keeps what it is given, tanh its result, which is what the next iteration is given.
     expect(bytesPerIteration).toBe(bytesOf(n));
     expect(fromIterations).toBeLessThanOrEqual(1);
     const kept: number[] = [];
@@ -192,7 +192,7 @@ describe('the prediction of a program', () => {
       const { forward, backwardPeak } = follow(graph, loop(turns), device, true);
       expect(forward.peakBytes).toBe(baseBytes + turns * bytesPerIteration);
       kept.push(forward.savedBytes);
-      // What backward takes beside what is kept doesn't depend on the number of turns.
+      // What backward takes beside what is kept doesn't depend on the number of iterations.
       expect(backwardPeak).toBe(follow(graph, loop(2), device, true).backwardPeak);
     }
     expect(kept.map((bytes) => bytes - kept[0]!)).toEqual([0, 1, 9, 39].map((i) => i * bytesOf(n)));
@@ -201,7 +201,7 @@ describe('the prediction of a program', () => {
   it('is printed with how it grows', () => {
     const graph = toStatic(repeated, { fullGraph: true });
     follow(graph, loop(5), 'cpu', true);
-    expect(graph.explain()).toMatch(/of n turns of the loop at .*: \d+ \+ n \* 256 bytes/);
+    expect(graph.explain()).toMatch(/of n iterations of the loop at .*: \d+ \+ n \* 256 bytes/);
     const [, measured, planned] = /(\d+) bytes measured, (\d+) planned/.exec(graph.explain())!;
     expect(measured).toBe(planned);
   });
@@ -257,7 +257,7 @@ describe('the peak of a loop as a person writes it', () => {
   };
 
   it.each(devices)(
-    'is the same for any number of turns where nothing is saved, on %s',
+    'is the same for any number of iterations where nothing is saved, on %s',
     (device) => {
       for (const peakOf of [peakOfWhile, peakOfRows]) {
         const peaks = [3, 4, 12, 48].map((turns) => peakOf(turns, false, device));
@@ -266,7 +266,7 @@ describe('the peak of a loop as a person writes it', () => {
     },
   );
 
-  it.each(devices)('and else grows by what backward reads of a turn, on %s', (device) => {
+  it.each(devices)('and else grows by what backward reads of an iteration, on %s', (device) => {
     for (const peakOf of [peakOfWhile, peakOfRows]) {
       const peaks = [3, 4, 12, 48].map((turns) => peakOf(turns, true, device));
       const grown = peaks.map((peak) => (peak - peaks[0]!) / bytesOf(n));

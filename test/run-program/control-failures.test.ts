@@ -20,7 +20,7 @@ import { bytesNow, data } from './memory-counter.ts';
 
 const n = 64;
 
-/** Three turns, each with a branch; what backward needs of each is on a tape. */
+/** Three iterations, each with a branch; what backward needs of each is on a tape. */
 const deciding = (x: Tensor, w: Tensor, turns: Tensor): Tensor => {
   let h = x.mul(w);
   for (let i = 0; i < turns.itemSync(); i++) {
@@ -154,7 +154,7 @@ describe('a program with branches and loops', () => {
     for (const each of [x, w, turns]) each.dispose();
   });
 
-  it('whose op refuses its values in a later turn leaves the bytes as before', () => {
+  it('whose op refuses its values in a later iteration leaves the bytes as before', () => {
     const table = data([2, n]);
     const rows = toStatic(
       (x: Tensor, table: Tensor, turns: Tensor) => {
@@ -182,7 +182,7 @@ describe('a program with branches and loops', () => {
     for (const each of [x, table, few, many]) each.dispose();
   });
 
-  it('runs twice before its backwards, with different numbers of turns', () => {
+  it('runs twice before its backwards, with different numbers of iterations', () => {
     const { fn, x, w, turns, expected } = setup();
     const one = tensor(1);
     const alone = fn(x, w, one);

@@ -198,7 +198,7 @@ describe('run-program/native calls between subgraphs', () => {
     const fn = toStatic((x: Tensor) => {
       let y = x.mul(2);
       for (let i = 0; i < 3; i++) {
-        // The break is inside the loop's turn: what follows it may run natively.
+        // The break is inside the loop's iteration: what follows it may run natively.
         breakGraph();
         const [large] = y.topk(n);
         y = large.tanh();

@@ -3,7 +3,7 @@ const mostDecisions = 1 << 16;
 
 /**
  * What control ops decided in one run, in the order in which they began: 0 or 1 for the branch that was
- * taken, and the number of turns. From it the bytes of that run follow.
+ * taken, and the number of iterations. From it the bytes of that run follow.
  */
 export class Decisions {
   readonly list: number[] = [];

@@ -11,7 +11,7 @@ import { sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
- * Runs the body until the condition is false. The carried values move from turn to turn: in a turn only
+ * Runs the body until the condition is false. The carried values move from iteration to iteration: in an iteration only
  * its scope holds them, so that each dies at its last use there. So do their starts, if they die with the op.
  */
 export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Action {
@@ -57,7 +57,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
       test.giveBack(scope);
     }
   };
-  const turn = (
+  const iteration = (
     carried: readonly Slot[],
     slots: readonly Slot[],
     scalars: Float64Array,
@@ -80,10 +80,11 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     slots[tape]!.put(record, 0);
     const carried = results.map((_, i) => takeFrom(slots[op.inputs[i]!]!, moves[i]!));
     const place = decided.current?.note(0) ?? -1;
-    let turns = 0;
+    let iterations = 0;
     try {
-      for (; holds(carried, slots, scalars); turns++) turn(carried, slots, scalars, record);
-      decided.current?.fill(place, turns);
+      for (; holds(carried, slots, scalars); iterations++)
+        iteration(carried, slots, scalars, record);
+      decided.current?.fill(place, iterations);
     } catch (error) {
       for (const slot of carried) slot.release();
       throw error;
@@ -95,8 +96,8 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
 }
 
 /**
- * Walks the tape back: the gradients of the carried values go from turn to turn, the others are summed. Where
- * no turn brings one it is missing.
+ * Walks the tape back: the gradients of the carried values go from iteration to iteration, the others are summed. Where
+ * no iteration brings one it is missing.
  */
 export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
@@ -124,8 +125,8 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
       earlier.forEach((place, k) => {
         if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moves[place]!);
       });
-      for (let turn = record.length - 1; backward && turn >= 0; turn--) {
-        const { scope } = retains ? record.at(turn) : record.pop();
+      for (let iteration = record.length - 1; backward && iteration >= 0; iteration--) {
+        const { scope } = retains ? record.at(iteration) : record.pop();
         const after = gradients;
         const before = after.map(() => new Slot());
         gradients = before;
@@ -135,8 +136,8 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
             (result) => {
               if (result < carried) return after[result]!;
               const operand = result - carried;
-              // What a turn starts with has parts of other turns only where it is what the loop starts with.
-              const place = operand < carried && turn > 0 ? -1 : to.indexOf(operand);
+              // Other iterations contribute to the gradient of an iteration's operand only where it is the loop's operand.
+              const place = operand < carried && iteration > 0 ? -1 : to.indexOf(operand);
               return place < 0 ? null : sums[place]!.slot;
             },
             (operand, gradient) => {

@@ -65,7 +65,7 @@ function limited(
   const x = asNumber(t, number);
   const tensor = t.runApi(() => noGrad(() => within(x, what, length)));
   const made = { kind: 'scalar', type: 'number', tensor } as const;
-  // It is a value of the branch or turn that it is asked in.
+  // It is a value of the branch or iteration that it is asked in.
   t.journal.note(() => known.delete(key));
   known.set(key, made);
   return made;

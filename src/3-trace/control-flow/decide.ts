@@ -18,7 +18,7 @@ import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
 import { isProtected, traceCond } from './trace-cond.ts';
 
-/** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
+/** More decisions than this inside one another: a loop is followed iteration by iteration and doesn't end. */
 const maxNesting = 64;
 
 /** `x.itemSync()` where decisions belong to the program; undefined elsewhere, and for other reads. */
@@ -136,7 +136,7 @@ function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   if (t.control.depth < maxNesting) return;
   const { unrolledBecause: why } = t.control.plans;
   if (!why) throw new GraphBreak('unbounded-loop', `${maxNesting} decisions inside one another`);
-  const followed = `followed turn by turn, the loop is not left in ${maxNesting} turns`;
+  const followed = `followed iteration by iteration, the loop is not left in ${maxNesting} iterations`;
   throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }
 

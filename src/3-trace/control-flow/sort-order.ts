@@ -38,7 +38,7 @@ import { constantTensor, scalarBinary } from './numbers/scalars.ts';
 /** Longer arrays are sorted by loops of the program where they can be lists: it is as long for any length. */
 const mostRanked = 16;
 
-/** Whether an array of the length is rather a list; in a loop of the program its length may change with every turn. */
+/** Whether an array of the length is rather a list; in a loop of the program its length may change with every iteration. */
 export function isRatherList({ control }: Tracer, length: number): boolean {
   return control.listsGrow && (control.isInLoop || length > mostRanked);
 }

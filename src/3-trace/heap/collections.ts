@@ -53,7 +53,7 @@ function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   return t.effects.collection(value)?.content ?? collection;
 }
 
-/** As `taken`, to be changed: in a branch or turn all paths are to have it from before that begins. */
+/** As `taken`, to be changed: in a branch or iteration all paths are to have it from before that begins. */
 function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
   const content = taken(t, collection);
   if (content.kind === 'newCollection' || !t.isInRegion) return content;

@@ -31,7 +31,7 @@ interface Path {
 }
 
 export interface ControlLimits {
-  /** Loops of the host that take more turns are to be loops of the program. */
+  /** Loops of the host that take more iterations are to be loops of the program. */
   readonly unrollLimit?: number;
   /** No more paths are traced for one decision. */
   readonly pathLimit?: number;
@@ -58,8 +58,8 @@ export class GraphControl {
   /** Set by an instruction with which the top frame returns. */
   returning: Variable | null = null;
 
-  /** Turns that loops of the host have taken since they were entered. */
-  readonly #turns = new WeakMap<TraceFrame, Map<Pc, number>>();
+  /** Iterations that unrolled loops have made since they were entered. */
+  readonly #iterations = new WeakMap<TraceFrame, Map<Pc, number>>();
   readonly #unrollLimit: number;
 
   constructor(
@@ -83,13 +83,13 @@ export class GraphControl {
     else this.mergedInto.set(tensor, [at]);
   }
 
-  /** The frame is at the header. With more turns than are unrolled it is to be a loop of the program. */
-  countTurn(frame: TraceFrame, loop: Loop, isFirst: boolean): void {
-    const turns = this.#turns.get(frame) ?? new Map<Pc, number>();
-    const count = isFirst ? 0 : (turns.get(loop.header) ?? 0) + 1;
-    this.#turns.set(frame, turns.set(loop.header, count));
+  /** The frame is at the header. With more iterations than are unrolled it is to be a loop of the program. */
+  countIteration(frame: TraceFrame, loop: Loop, isFirst: boolean): void {
+    const iterations = this.#iterations.get(frame) ?? new Map<Pc, number>();
+    const count = isFirst ? 0 : (iterations.get(loop.header) ?? 0) + 1;
+    this.#iterations.set(frame, iterations.set(loop.header, count));
     if (count <= this.#unrollLimit) return;
-    const why = `${keptBecause.manyTurns} (${this.#unrollLimit})`;
+    const why = `${keptBecause.manyIterations} (${this.#unrollLimit})`;
     this.plans.keep(frame.closure.code, loop, why);
   }
 

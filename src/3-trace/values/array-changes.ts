@@ -33,7 +33,7 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
 }
 
-/** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
+/** In a branch or iteration, of an array that is a list there, as an earlier trace has found out. */
 function growsHere(
   t: Tracer,
   array: ArrayVariable,

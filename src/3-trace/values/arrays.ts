@@ -177,7 +177,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 }
 
 /**
- * All that the array from outside will hold, to be read and changed instead of it. In a branch or turn it is taken
+ * All that the array from outside will hold, to be read and changed instead of it. In a branch or iteration it is taken
  * before that begins: then all paths have it.
  */
 export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {

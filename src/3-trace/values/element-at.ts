@@ -57,7 +57,7 @@ export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): Un
   const options = Array.from({ length: count }, (_, i) => known(i));
   const choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
   const counts = indices.get(index) ?? new Map<number, UnionVariable>();
-  // It is a value of the branch or turn that it is asked in.
+  // It is a value of the branch or iteration that it is asked in.
   t.journal.note(() => counts.delete(count));
   indices.set(index, counts.set(count, choice));
   return choice;

@@ -65,7 +65,7 @@ export function answerTo(
   throw new UnionMet(() => {
     const choice = chosenBy(t, which(), answers, 'an element of an array');
     const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
-    // It is a value of the branch or turn that it is asked in.
+    // It is a value of the branch or iteration that it is asked in.
     t.journal.note(() => asked.delete(key));
     questions.set(length, asked.set(key, choice));
     return choice;

@@ -56,7 +56,7 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
   return array.grown.length;
 }
 
-/** What each list gets of the element. An array that turns out to need a wider form becomes a list anew. */
+/** What each list gets of the element. An array that needs a wider form after all becomes a list again. */
 function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
   const { form } = array.grown;
   const other = formOf(t, item);

@@ -25,7 +25,7 @@ import {
 import { ignored } from './ignored.ts';
 
 interface Case {
-  /** Another way to get there is told from the first. */
+  /** A second path to the same value is told from the first. */
   readonly name?: string;
   // biome-ignore lint/suspicious/noExplicitAny: any function that a user may write.
   readonly run: (x: Tensor, given: any) => unknown;
@@ -160,7 +160,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       says: /requiresGrad_\(\) in a branch or loop/,
     },
     {
-      name: 'a tensor that one way disposes of',
+      name: 'a tensor that one branch disposes of',
       run: (x) => {
         const y = x.mul(2);
         if (sum(x) > 0) y.dispose();
@@ -216,13 +216,13 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   },
   'unbounded-loop': [
     {
-      name: 'a value of another shape after every turn',
+      name: 'a value of another shape after every iteration',
       run: (x) => {
         let y = x;
         while (sum(y) < 50) y = stack([y, y]);
         return y;
       },
-      says: /with every turn of a loop y is a f32\[2\] tensor, a f32\[2,2\] tensor, a f32\[2,2,2\] tensor and so on/,
+      says: /with every iteration of a loop y is a f32\[2\] tensor, a f32\[2,2\] tensor, a f32\[2,2,2\] tensor and so on/,
     },
   ],
   'too-many-paths': {

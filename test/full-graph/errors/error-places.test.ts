@@ -74,7 +74,7 @@ function failureOf(body: () => unknown): Error {
   throw new Error('nothing was thrown');
 }
 
-it('of an op that a way refuses, once the way is taken', () => {
+it('of an op that a branch rejects, once the branch is taken', () => {
   const f = toStatic((x: Tensor) => {
     if (x.sum().itemSync() > 5) return x.matmul(tensor([[1, 2, 3]]));
     return x;

@@ -10,8 +10,8 @@ import {
   tidy,
   toStatic,
 } from '../../../src/index.ts';
+import type { Never } from '../paths-taken.ts';
 import { sameAsEager } from '../suite.ts';
-import type { Never } from '../ways.ts';
 
 interface Failure extends Error {
   readonly record?: FullGraphError['record'];
@@ -103,11 +103,11 @@ describe('checks of the user', () => {
       return y!.add(1);
     };
     sameAsEager(f, [() => [tensor([1, 2])], () => [tensor([-1, -2])]], {
-      never: [['second way', 'x.sum().itemSync() > 0', 'it throws']],
+      never: [['second branch', 'x.sum().itemSync() > 0', 'it throws']],
     });
   });
 
-  it('a variable that only a turn of the loop makes (86)', () => {
+  it('a variable that only an iteration of the loop makes (86)', () => {
     const f = (x: Tensor) => {
       let last: Tensor | undefined;
       let y = x;
@@ -123,11 +123,11 @@ describe('checks of the user', () => {
       [30, 1],
     ];
     const inputs = starts.map((each) => () => [tensor(each)]);
-    const never: Never[] = [['no turn', 'y.sum()', 'it throws']];
+    const never: Never[] = [['no iteration', 'y.sum()', 'it throws']];
     sameAsEager(f, inputs, { exact: false, never });
   });
 
-  it('a variable of a turn that is read before it is made (86)', () => {
+  it('a variable of an iteration that is read before it is made (86)', () => {
     const f = (x: Tensor) => {
       let y = x;
       while (y.sum().itemSync() < 20) {
@@ -138,8 +138,8 @@ describe('checks of the user', () => {
       return y;
     };
     const never: Never[] = [
-      ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
-      ['many turns', 'y.sum()', 'it throws'],
+      ['no iteration', 'y.sum()', 'the iteration itself asks whether there is one'],
+      ['many iterations', 'y.sum()', 'it throws'],
     ];
     sameAsEager(f, [() => [tensor([30, 1])], () => [tensor([1, 2])]], { never });
   });
@@ -194,7 +194,7 @@ describe('console.log in a program', () => {
 });
 
 describe("capture: 'auto'", () => {
-  it('keeps decisions in the graph where both ways come together, and breaks elsewhere', () => {
+  it('keeps decisions in the graph where both branches merge, and breaks elsewhere', () => {
     const f = (x: Tensor) => {
       let y = x;
       if (x.sum().itemSync() > 0) y = y.mul(2);

@@ -56,7 +56,7 @@ it('a check that fails after a write leaves what eager execution leaves', () => 
   sameAsEager(f, [make(1), make(5), make(2)]);
 });
 
-it('so does one in a turn of a loop, in a view of what is written', () => {
+it('so does one in an iteration of a loop, in a view of what is written', () => {
   const f = (buffer: Tensor, y: Tensor) => {
     const row = buffer.select(0, 1);
     let turns = 0;

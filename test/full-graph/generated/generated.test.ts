@@ -4,7 +4,13 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { type Check, inOrder, problem, shrunk, type Way } from '../../generated/control/compare.ts';
+import {
+  type Check,
+  inOrder,
+  type Mode,
+  problem,
+  shrunk,
+} from '../../generated/control/compare.ts';
 import { functionText, programFrom } from '../../generated/control/programs.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
@@ -17,13 +23,13 @@ const orderedEvery = 10;
 /** The same with breaks, which compile many programs. */
 const brokenEvery = 10;
 
-function waysOf(seed: number): Way[] {
-  const more: Way[] = seed % brokenEvery === 0 ? ['auto'] : [];
-  return ['one program', ...more, ...(seed % brokenEvery === 5 ? (['breaks'] as Way[]) : [])];
+function modesOf(seed: number): Mode[] {
+  const more: Mode[] = seed % brokenEvery === 0 ? ['auto'] : [];
+  return ['one program', ...more, ...(seed % brokenEvery === 5 ? (['breaks'] as Mode[]) : [])];
 }
 
 /** Seeds that have differed once, and how they were captured. */
-const found: [number, Way][] = [
+const found: [number, Mode][] = [
   [100140, 'auto'],
   [100225, 'one program'],
   [100241, 'one program'],
@@ -36,14 +42,14 @@ describe('functions from seeds do as programs what they do', () => {
     const seen = { wrong: 0, refused: 0, rounded: 0 };
     for (let seed = from; seed < from + perTest; seed++) {
       const nodes = programFrom(seed);
-      for (const way of waysOf(seed)) {
-        const options = seed % orderedEvery === 0 && way === 'one program' ? {} : inOrder;
-        const check: Check = (each) => problem(each, way, options);
+      for (const mode of modesOf(seed)) {
+        const options = seed % orderedEvery === 0 && mode === 'one program' ? {} : inOrder;
+        const check: Check = (each) => problem(each, mode, options);
         const found = check(nodes);
         if (found) seen[found.kind]++;
         if (found?.kind !== 'wrong') continue;
         const least = shrunk(nodes, check);
-        expect.fail(`seed ${seed}, ${way}: ${check(least)?.text}\n${functionText(least)}`);
+        expect.fail(`seed ${seed}, ${mode}: ${check(least)?.text}\n${functionText(least)}`);
       }
     }
     // They are few, and said to be: in the catalogue of errors, and of sums that are rounded otherwise.
@@ -51,7 +57,7 @@ describe('functions from seeds do as programs what they do', () => {
     expect(seen.rounded).toBeLessThan(perTest / 10);
   });
 
-  it.each(found)('from %i, %s', (seed, way) => {
-    expect(problem(programFrom(seed), way, inOrder)?.text).toBeUndefined();
+  it.each(found)('from %i, %s', (seed, mode) => {
+    expect(problem(programFrom(seed), mode, inOrder)?.text).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { type Check, shrunk, type Way } from '../../generated/control/compare.ts';
+import { type Check, type Mode, shrunk } from '../../generated/control/compare.ts';
 import { mergeProblem } from '../../generated/control/compare-merges.ts';
 import { functionText, type Kind, programFrom } from '../../generated/control/merge-programs.ts';
 
@@ -14,7 +14,7 @@ const start = Number(process.env.TOSTATIC_TEST_SEED ?? 0);
 const perTest = 20;
 
 /** Most as one program, which is where merges are. */
-const modesOf = (seed: number): readonly Way[] =>
+const modesOf = (seed: number): readonly Mode[] =>
   seed % 5 === 0 ? ['one program', 'auto', 'breaks'] : ['one program'];
 
 describe('merged tensors are what they are eagerly', () => {

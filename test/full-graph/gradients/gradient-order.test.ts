@@ -46,7 +46,7 @@ const cases: [string, Fn][] = [
     },
   ],
   [
-    'turns, one part in each',
+    'iterations, one part in each',
     (x, y, n) => {
       let h = y.mul(0.3);
       for (let i = 0; i < n.itemSync(); i++) h = h.add(y.mul(0.01)).mul(x).tanh();
@@ -54,7 +54,7 @@ const cases: [string, Fn][] = [
     },
   ],
   [
-    'turns, many parts in each',
+    'iterations, many parts in each',
     (x, y, n) => {
       let h = y.mul(0.3);
       for (let i = 0; i < n.itemSync(); i++) h = h.mul(0.1).add(thrice(x, y)).tanh();

@@ -1,4 +1,4 @@
-/** `backward()` inside a program: what was not read on the way taken keeps its `.grad`, and no optimizer moves it. */
+/** `backward()` inside a program: a tensor that the taken path did not read keeps its `.grad`, and no optimizer moves it. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -72,7 +72,7 @@ describe.each(Object.entries(optimizers))('%s', (_, make) => {
   }
 
   it.each([{ fullGraph: true }, { capture: 'auto' }] as const)(
-    'skips parameters that the way taken has not read: %j',
+    'skips parameters that the taken path has not read: %j',
     (options) => {
       const before = allocated();
       expect(train(options)).toEqual(train(null));

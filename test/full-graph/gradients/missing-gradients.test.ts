@@ -1,4 +1,4 @@
-/** What was not read on the way that a run took has no gradient, as eagerly. */
+/** A tensor that the taken branch did not read has no gradient, as in eager execution. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,16 +22,16 @@ const functions: Record<string, Fn> = {
     else y = y.add(v);
     return y;
   },
-  'a loop without turns': (x, w, v, n) => {
+  'a loop without iterations': (x, w, v, n) => {
     let y = x;
     for (let i = 0; i < n.itemSync(); i++) y = y.mul(w).add(v.sin());
     return y;
   },
-  'a value made before that only one way reads': (x, w, v, n) => {
+  'a value made before that only one branch reads': (x, w, v, n) => {
     const z = w.exp().mul(v);
     return n.itemSync() > 1 ? x.mul(z) : x.neg();
   },
-  'what ways and the outside read': (x, w, v, n) => {
+  'what branches and the caller read': (x, w, v, n) => {
     let y = x.mul(v);
     if (n.itemSync() > 0) y = y.mul(w).add(w.tanh());
     if (n.itemSync() > 1) y = y.add(w.mul(v));
@@ -46,7 +46,7 @@ const functions: Record<string, Fn> = {
     }
     return y;
   },
-  'a carried value that a turn replaces': (x, w, v, n) => {
+  'a carried value that an iteration replaces': (x, w, v, n) => {
     let y = x.mul(3);
     for (let i = 0; i < n.itemSync(); i++) y = w.mul(v).add(i);
     return y;

@@ -44,7 +44,9 @@ describe('a training loop that ends when the loss is low', () => {
     ['AdamW', (w) => new optim.AdamW([w], { lr: 0.1 })],
   ])('%s', (_, make) => {
     sameAsEager(untilLow, setups(make, limits), {
-      never: [['no turn', 'limit.itemSync()', 'whether there is a turn is asked in the turn']],
+      never: [
+        ['no iteration', 'limit.itemSync()', 'the iteration itself asks whether there is one'],
+      ],
     });
   });
 
@@ -56,11 +58,13 @@ describe('a training loop that ends when the loss is low', () => {
       return [opt, w, data(), truth(), tensor(limit)];
     };
     sameAsEager(untilLow, [make(0.1), make(10)], {
-      never: [['no turn', 'limit.itemSync()', 'whether there is a turn is asked in the turn']],
+      never: [
+        ['no iteration', 'limit.itemSync()', 'the iteration itself asks whether there is one'],
+      ],
     });
   });
 
-  it('a loop that may have no turn leaves gradients as they were', () => {
+  it('a loop that may have no iteration leaves gradients as they were', () => {
     const f = (opt: Optimizer, w: Tensor, x: Tensor, y: Tensor) => {
       let loss = lossOf(w, x, y);
       let turns = 0;
@@ -142,7 +146,7 @@ describe('parts of a step under a condition', () => {
       return [steps, turns];
     };
     sameAsEager(f, step(sgd), {
-      never: [['no turn', '0.3 && turns', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', '0.3 && turns', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -158,7 +162,7 @@ describe('parts of a step under a condition', () => {
   });
 });
 
-it('takes as much memory in forty turns as in two', () => {
+it('takes as much memory in forty iterations as in two', () => {
   const train = (opt: Optimizer, w: Tensor, x: Tensor, y: Tensor, most: Tensor) => {
     let turns = 0;
     let value = Number.POSITIVE_INFINITY;

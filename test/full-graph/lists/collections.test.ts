@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import type { Never } from '../paths-taken.ts';
 import { sameAsEager } from '../suite.ts';
-import type { Never } from '../ways.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 
@@ -14,7 +14,7 @@ interface World {
   readonly fields: Record<string, unknown>;
 }
 
-/** No turn of the loops below, one, some; one way of the branches and the other. */
+/** No iteration of the loops below, one, some; one branch and the other. */
 const inputs = [
   [40, 50],
   [8, 9],
@@ -38,7 +38,7 @@ const member = { name: 'a member' };
 const world = (f: (x: Tensor, world: World) => unknown, never: readonly Never[] = []) =>
   sameAsEager(f, inputs, { never });
 
-const asked = 'whether there is a turn is asked in the turn';
+const asked = 'the iteration itself asks whether there is one';
 
 describe('a Map from outside', () => {
   it('counts in a loop, and keeps the last tensor', () => {
@@ -53,7 +53,7 @@ describe('a Map from outside', () => {
         }
         return [y, kept.get('last') ?? x];
       },
-      [['no turn', 'y.sum()', asked]],
+      [['no iteration', 'y.sum()', asked]],
     );
   });
 
@@ -78,7 +78,7 @@ describe('a Map from outside', () => {
     });
   });
 
-  it('has its keys in the order of the way that was taken', () => {
+  it('has its keys in the order of the path that was taken', () => {
     world((x, { counts }) => {
       if (x.sum().itemSync() > 10) {
         counts.delete('a');
@@ -91,7 +91,7 @@ describe('a Map from outside', () => {
     });
   });
 
-  it('moves what was read to its end, turn by turn', () => {
+  it('moves what was read to its end, iteration by iteration', () => {
     world(
       (x, { counts }) => {
         let y = x;
@@ -103,11 +103,11 @@ describe('a Map from outside', () => {
         }
         return y;
       },
-      [['no turn', 'y.sum()', asked]],
+      [['no iteration', 'y.sum()', asked]],
     );
   });
 
-  it('holds structures, and other things on other ways', () => {
+  it('holds structures, and other things on other paths', () => {
     world((x, { counts }) => {
       const found = counts as Map<string, unknown>;
       if (x.sum().itemSync() > 10) found.set('at', { sum: x.mul(2), n: 1 });
@@ -220,11 +220,11 @@ describe('keys of an object from outside', () => {
         }
         return y;
       },
-      [['no turn', 'y.sum()', asked]],
+      [['no iteration', 'y.sum()', asked]],
     );
   });
 
-  it('come in the order of the way that was taken', () => {
+  it('come in the order of the path that was taken', () => {
     world((x, { fields }) => {
       if (x.sum().itemSync() > 10) {
         fields.p = x.mul(2);
@@ -240,19 +240,19 @@ describe('keys of an object from outside', () => {
     });
   });
 
-  it('that no way gives it are not there', () => {
+  it('that no path adds are not there', () => {
     world(
       (x, { fields }) => {
         if (x.sum().itemSync() > 1e6) fields.z = 1;
         return x;
       },
-      [['first way', 'x.sum()', 'no sum is so large']],
+      [['first branch', 'x.sum()', 'no sum is so large']],
     );
   });
 });
 
 describe('what is made inside', () => {
-  it('has its keys in the order of the way that was taken', () => {
+  it('has its keys in the order of the path that was taken', () => {
     world((x) => {
       const map = new Map<string, unknown>([['a', x]]);
       const object: Record<string, unknown> = { a: 1, b: 2 };
@@ -267,7 +267,7 @@ describe('what is made inside', () => {
     });
   });
 
-  it('counts in a loop, by keys that come on the way', () => {
+  it('counts in a loop, by keys that are added meanwhile', () => {
     world(
       (x) => {
         const counts = new Map<string, number>();
@@ -279,7 +279,7 @@ describe('what is made inside', () => {
         }
         return [counts, counts.size];
       },
-      [['no turn', 'y.sum()', asked]],
+      [['no iteration', 'y.sum()', asked]],
     );
   });
 

@@ -5,8 +5,8 @@ import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../../src/in
 import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** No turn, one, some, many. */
-const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
+/** No iteration, one, some, many. */
+const inputs = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
 
 describe('push and pop', () => {
   it('push in a branch, stack and concat after it (90)', () => {
@@ -22,7 +22,7 @@ describe('push and pop', () => {
       else all.push(x.mul(4));
       return { rows: stack(all), mean: cat(all).mean(), last: all.pop()!.sum(), all };
     };
-    sameAsEager(g, ways, { exact: false });
+    sameAsEager(g, inputs, { exact: false });
     const graph = toStatic(f, { fullGraph: true });
     // Results of two shapes are no program.
     expect(() => tidy(() => graph(tensor([5, 9])))).toThrow(/f32\[3,2\].* and a f32\[4,2\]/s);
@@ -39,7 +39,7 @@ describe('push and pop', () => {
       }
       return { rows: stack([x, ...sums]), flat: cat([x, ...sums]), sums };
     };
-    const counted = ways.flatMap((make) => [0, 1, 3].map((n) => () => [...make(), tensor([n])]));
+    const counted = inputs.flatMap((make) => [0, 1, 3].map((n) => () => [...make(), tensor([n])]));
     sameAsEager(f, counted, { exact: false });
   });
 
@@ -51,7 +51,7 @@ describe('push and pop', () => {
       else total = total.sub(all.pop()!).sub(all.pop()!);
       return [total, all.length, all];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, inputs, { exact: false });
   });
 
   it('pop in for and in while (90)', () => {
@@ -74,8 +74,8 @@ describe('push and pop', () => {
       {
         exact: false,
         never: [
-          ['no turn', 'all.length > 0', 'whether there is a turn is asked in the turn'],
-          ['second way', 'all.pop()!', 'there are so many'],
+          ['no iteration', 'all.length > 0', 'the iteration itself asks whether there is one'],
+          ['second branch', 'all.pop()!', 'there are so many'],
         ],
       },
     );
@@ -93,7 +93,7 @@ describe('an array that grows in a loop of the program', () => {
       }
       return all;
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('has a length, which is a number of the program', () => {
@@ -106,8 +106,8 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [all.length, all.length > 2 ? y.mul(3) : y, x.mul(all.length)];
     };
-    sameAsEager(f, ways, {
-      never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']],
+    sameAsEager(f, inputs, {
+      never: [['no iteration', 'y.sum()', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -123,7 +123,7 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [sums, large];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('is read at host indices, from its end and at numbers of the program', () => {
@@ -137,15 +137,15 @@ describe('an array that grows in a loop of the program', () => {
       const i = x.argmax().itemSync();
       return [all[0]!.mul(3), all.at(-1)!.mul(4), all[1] ?? x, (all[i] ?? x).add(1)];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       never: [
-        ['second way', 'all[0]!', 'it holds x'],
-        ['second way', 'all.at(-1)!', 'it holds x'],
+        ['second branch', 'all[0]!', 'it holds x'],
+        ['second branch', 'all.at(-1)!', 'it holds x'],
       ],
     });
   });
 
-  it('under a decision in the turn, and in an inner loop', () => {
+  it('under a decision in the iteration, and in an inner loop', () => {
     const f = (x: Tensor) => {
       const all: Tensor[] = [];
       let [y, n] = [x, 0];
@@ -161,7 +161,7 @@ describe('an array that grows in a loop of the program', () => {
       }
       return { all, n };
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('is iterated, with keys, and left early', () => {
@@ -181,11 +181,15 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [sum, weighed];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['no turn', 'const each of all', 'whether there is a turn is asked in the turn'],
-        ['no turn', 'const [i, each] of all', 'whether there is a turn is asked in the turn'],
+        ['no iteration', 'const each of all', 'the iteration itself asks whether there is one'],
+        [
+          'no iteration',
+          'const [i, each] of all',
+          'the iteration itself asks whether there is one',
+        ],
       ],
     });
   });
@@ -202,11 +206,11 @@ describe('an array that grows in a loop of the program', () => {
       for (let i = all.length - 1; i >= 0; i--) sum = sum.mul(0.5).add(all[i]!);
       return sum;
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['no turn', '0; i--', 'it holds x'],
-        ['second way', 'all[i]!', 'there are so many'],
+        ['no iteration', '0; i--', 'it holds x'],
+        ['second branch', 'all[i]!', 'there are so many'],
       ],
     });
   });
@@ -225,13 +229,17 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [done, turns, stack, stack.pop()];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['no turn', 'stack.length > 0', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'stack.length > 0', 'the turn that finds the end is one, and it holds x'],
-        ['second way', 'stack.pop()!', 'there are so many'],
-        ['first way', 'stack.pop()]', 'the loop has emptied it'],
+        ['no iteration', 'stack.length > 0', 'the iteration itself asks whether there is one'],
+        [
+          'one iteration',
+          'stack.length > 0',
+          'the iteration that finds the end is one, and it holds x',
+        ],
+        ['second branch', 'stack.pop()!', 'there are so many'],
+        ['first branch', 'stack.pop()]', 'the loop has emptied it'],
       ],
     });
   });
@@ -251,20 +259,20 @@ describe('an array that grows in a loop of the program', () => {
       all.push(y);
       return [all, first];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['first way', 'all[all.length] = ', 'the index is its length'],
-        ['second way', 'all[0]!', 'it holds x'],
-        ['second way', 'all[1] = ', 'it holds two'],
-        ['second way', 'all.at(-1)!', 'it holds x'],
-        ['second way', 'all[all.length - 1] = ', 'it holds x'],
-        ['second way', 'all[1]!', 'it holds two'],
+        ['first branch', 'all[all.length] = ', 'the index is its length'],
+        ['second branch', 'all[0]!', 'it holds x'],
+        ['second branch', 'all[1] = ', 'it holds two'],
+        ['second branch', 'all.at(-1)!', 'it holds x'],
+        ['second branch', 'all[all.length - 1] = ', 'it holds x'],
+        ['second branch', 'all[1]!', 'it holds two'],
       ],
     });
   });
 
-  it('is a copy made anew in every turn', () => {
+  it('is a copy made anew in every iteration', () => {
     const f = (x: Tensor) => {
       let all: Tensor[] = [];
       let y = x;
@@ -275,7 +283,7 @@ describe('an array that grows in a loop of the program', () => {
       const more = [x, ...all, y];
       return [all, more, more.length];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('is a field, an argument and a variable of a closure', () => {
@@ -292,7 +300,7 @@ describe('an array that grows in a loop of the program', () => {
       }
       return state;
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('goes through callbacks', () => {
@@ -311,17 +319,17 @@ describe('an array that grows in a loop of the program', () => {
       const large = all.filter((each) => each.sum().itemSync() > 50);
       return [sum, total, large, all.some((each) => each.sum().itemSync() > 60)];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
       never: [
-        ['second way', 'all.forEach(', 'no callback takes elements away'],
-        ['second way', 'all.reduce(', 'no callback takes elements away'],
-        ['no turn', 'all.some(', 'whether there is a turn is asked in the turn'],
+        ['second branch', 'all.forEach(', 'no callback takes elements away'],
+        ['second branch', 'all.reduce(', 'no callback takes elements away'],
+        ['no iteration', 'all.some(', 'the iteration itself asks whether there is one'],
       ],
     });
   });
 
-  it('born in every turn of a loop', () => {
+  it('born in every iteration of a loop', () => {
     const f = (x: Tensor) => {
       let y = x;
       let total = x.mul(0);
@@ -337,13 +345,15 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [total, y];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       exact: false,
-      never: [['no turn', 'const part of parts', 'whether there is a turn is asked in the turn']],
+      never: [
+        ['no iteration', 'const part of parts', 'the iteration itself asks whether there is one'],
+      ],
     });
   });
 
-  it('on one way of a branch', () => {
+  it('in one branch', () => {
     const f = (x: Tensor) => {
       const all = [x];
       let y = x;
@@ -355,7 +365,7 @@ describe('an array that grows in a loop of the program', () => {
       } else all.push(x.mul(-1));
       return [all.length, all];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 });
 
@@ -371,7 +381,7 @@ describe('what is made of such an array', () => {
       const rows = stack(all);
       return { rows, again: rows, columns: stack(all, 1), flat: cat([x, ...all]), all };
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, inputs, { exact: false });
   });
 
   it('of an empty one the error of eager execution', () => {
@@ -384,7 +394,9 @@ describe('what is made of such an array', () => {
       }
       return stack(all);
     };
-    sameAsEager(f, ways.slice(1), { never: [['no turn', 'y.sum()', 'stack() of nothing throws']] });
+    sameAsEager(f, inputs.slice(1), {
+      never: [['no iteration', 'y.sum()', 'stack() of nothing throws']],
+    });
     const graph = toStatic(f, { fullGraph: true });
     expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
   });

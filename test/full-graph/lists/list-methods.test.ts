@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import type { Never } from '../paths-taken.ts';
 import { sameAsEager } from '../suite.ts';
-import type { Never } from '../ways.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** No turn, one, two (twice), three, four. */
+/** No iteration, one, two (twice), three, four. */
 const starts = [
   [60, 70],
   [30, 40],
@@ -15,7 +15,7 @@ const starts = [
   [5, 2],
   [14, 15],
 ];
-const ways = starts.map((start) => () => [x(...start)]);
+const inputs = starts.map((start) => () => [x(...start)]);
 
 /** Doubles of `x` until they are large. */
 const doubles = (x: Tensor): Tensor[] => {
@@ -40,40 +40,40 @@ const sums = (x: Tensor): number[] => {
 };
 
 const gone = 'no callback takes elements away';
-const asked = 'whether there is a turn is asked in the turn';
+const asked = 'the iteration itself asks whether there is one';
 const never: Readonly<Record<string, readonly Never[]>> = {
   slice: [
-    ['second way', 'doubles(x).slice(0, 2)', gone],
-    ['second way', 'doubles(x).slice(-2, -1)', gone],
-    ['many turns', 'doubles(x).slice(-2, -1)', 'it has one element'],
+    ['second branch', 'doubles(x).slice(0, 2)', gone],
+    ['second branch', 'doubles(x).slice(-2, -1)', gone],
+    ['many iterations', 'doubles(x).slice(-2, -1)', 'it has one element'],
   ],
-  reverse: [['second way', 'doubles(x).reverse()', gone]],
-  toReversed: [['second way', 'sums(x).toReversed()', gone]],
-  unshift: [['no turn', 'all.unshift(', 'two are given']],
-  splice: [['no turn', 'all.splice(', asked]],
+  reverse: [['second branch', 'doubles(x).reverse()', gone]],
+  toReversed: [['second branch', 'sums(x).toReversed()', gone]],
+  unshift: [['no iteration', 'all.unshift(', 'two are given']],
+  splice: [['no iteration', 'all.splice(', asked]],
   'indexOf and includes': [
-    ['no turn', 'sums(x).indexOf(56)', asked],
-    ['no turn', 'sums(x).includes(140)', asked],
-    ['no turn', 'sums(x).indexOf(1)', asked],
+    ['no iteration', 'sums(x).indexOf(56)', asked],
+    ['no iteration', 'sums(x).includes(140)', asked],
+    ['no iteration', 'sums(x).indexOf(1)', asked],
   ],
   sort: [
-    ['second way', 'b % 100', gone],
-    ['second way', 'a % 100', gone],
+    ['second branch', 'b % 100', gone],
+    ['second branch', 'a % 100', gone],
   ],
   toSorted: [
-    ['second way', 'Math.sin(a)', gone],
-    ['second way', 'Math.sin(b)', gone],
+    ['second branch', 'Math.sin(a)', gone],
+    ['second branch', 'Math.sin(b)', gone],
   ],
-  'sort of objects': [['second way', 'doubles(x).map(', gone]],
+  'sort of objects': [['second branch', 'doubles(x).map(', gone]],
   'map with an index, flatMap, findLast and every': [
-    ['second way', 'all.map(', gone],
-    ['second way', 'all.flatMap(', gone],
-    ['no turn', 'all.findLast(', asked],
-    ['no turn', 'all.findIndex(', asked],
-    ['no turn', 'all.every(', asked],
+    ['second branch', 'all.map(', gone],
+    ['second branch', 'all.flatMap(', gone],
+    ['no iteration', 'all.findLast(', asked],
+    ['no iteration', 'all.findIndex(', asked],
+    ['no iteration', 'all.every(', asked],
   ],
-  'Array.from': [['no turn', 'Array.from(', asked]],
-  destructuring: [['no turn', '...rest]', asked]],
+  'Array.from': [['no iteration', 'Array.from(', asked]],
+  destructuring: [['no iteration', '...rest]', asked]],
 };
 
 describe('methods of a grown array', () => {
@@ -143,7 +143,7 @@ describe('methods of a grown array', () => {
       },
     ],
   ])('%s', (name, f) => {
-    sameAsEager(f, ways, { exact: false, never: never[name] ?? [] });
+    sameAsEager(f, inputs, { exact: false, never: never[name] ?? [] });
   });
 });
 

@@ -5,7 +5,7 @@ import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../../src/in
 import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-const ways = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
+const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
 const loose = { exact: false };
 
 describe('lists that grow', () => {
@@ -21,9 +21,9 @@ describe('lists that grow', () => {
       }
       return [all.length, all.length > 0 ? stack(all).sum(0) : y, all.at(-1) ?? x];
     };
-    sameAsEager(f, [...ways, () => [x(200, 1)]], {
+    sameAsEager(f, [...inputs, () => [x(200, 1)]], {
       ...loose,
-      never: [['no turn', '4 && y.sum()', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', '4 && y.sum()', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -37,7 +37,7 @@ describe('lists that grow', () => {
       }
       return [cat(all).mean(), all.length, all];
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, inputs, loose);
   });
 });
 
@@ -48,7 +48,7 @@ describe('rows at a number of the program', () => {
       const y = x.mul(2);
       return [y.select(0, i), y.narrow(0, i, 1), y.select(0, i - 2), y.select(0, 1 - i)];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('in a loop that counts', () => {
@@ -61,9 +61,11 @@ describe('rows at a number of the program', () => {
       }
       return [sum, i];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
-      never: [['no turn', 'sum.itemSync() < 10', 'whether there is a turn is asked in the turn']],
+      never: [
+        ['no iteration', 'sum.itemSync() < 10', 'the iteration itself asks whether there is one'],
+      ],
     });
   });
 

@@ -11,7 +11,7 @@ const starts = [
   [5, 9],
   [0.5, 0.25],
 ];
-/** The tensor and an array of two numbers; no turn, one, some, many. */
+/** The tensor and an array of two numbers; no iteration, one, some, many. */
 const numbers = starts.map((start) => () => [x(...start), [1, 2]]);
 const tensors = starts.map((start) => () => {
   const y = x(...start);
@@ -31,7 +31,7 @@ describe('an array from outside', () => {
     sameAsEager(f, numbers);
   });
 
-  it('gets elements on a way of a branch', () => {
+  it('gets elements in one branch', () => {
     const f = (x: Tensor, sums: number[]) => {
       if (x.sum().itemSync() > 20) sums.push(x.max().itemSync());
       else sums.push(1, 2);
@@ -111,9 +111,9 @@ describe('an array from outside', () => {
     sameAsEager(f, [...numbers, () => [x(-500, 0), [1, 2]]], {
       exact: false,
       never: [
-        ['no turn', 'work.length > 0', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'work.length > 0', 'what is given holds numbers'],
-        ['second way', 'work.pop()!', 'there are so many'],
+        ['no iteration', 'work.length > 0', 'the iteration itself asks whether there is one'],
+        ['one iteration', 'work.length > 0', 'what is given holds numbers'],
+        ['second branch', 'work.pop()!', 'there are so many'],
       ],
     });
   });
@@ -144,9 +144,9 @@ describe('an array from outside', () => {
     sameAsEager(f, tensors, {
       exact: false,
       never: [
-        ['second way', 'all[0]!', 'two are given'],
-        ['second way', 'all[0] = ', 'two are given'],
-        ['second way', 'all.at(-1)!', 'two are given'],
+        ['second branch', 'all[0]!', 'two are given'],
+        ['second branch', 'all[0] = ', 'two are given'],
+        ['second branch', 'all.at(-1)!', 'two are given'],
       ],
     });
     const graph = toStatic(f, { fullGraph: true });
@@ -173,15 +173,15 @@ describe('an array from outside', () => {
       [...starts.slice(0, 3), [28, 29]].map((start) => () => [x(...start), [1, 2]]),
       {
         never: [
-          ['no turn', 'const each of sums', 'whether there is a turn is asked in the turn'],
-          ['one turn', 'const each of sums', 'two are given'],
-          ['no turn', 'sums.map(', 'two are given'],
-          ['one turn', 'sums.map(', 'two are given'],
-          ['second way', 'sums.map(', 'no callback takes elements away'],
-          ['no turn', 'sums.indexOf(', 'whether there is a turn is asked in the turn'],
-          ['one turn', 'sums.indexOf(', 'two are given'],
-          ['second way', 'sums.at(-1)', 'two are given'],
-          ['second way', 'sums[0]', 'two are given'],
+          ['no iteration', 'const each of sums', 'the iteration itself asks whether there is one'],
+          ['one iteration', 'const each of sums', 'two are given'],
+          ['no iteration', 'sums.map(', 'two are given'],
+          ['one iteration', 'sums.map(', 'two are given'],
+          ['second branch', 'sums.map(', 'no callback takes elements away'],
+          ['no iteration', 'sums.indexOf(', 'the iteration itself asks whether there is one'],
+          ['one iteration', 'sums.indexOf(', 'two are given'],
+          ['second branch', 'sums.at(-1)', 'two are given'],
+          ['second branch', 'sums[0]', 'two are given'],
         ],
       },
     );
@@ -281,14 +281,14 @@ describe('an object from outside', () => {
       [...starts, [10, 20]].map((start) => () => [x(...start), { total: 0, turns: 0, last: null }]),
       {
         never: [
-          ['one turn', 'state.total < 40', 'it starts at 0'],
-          ['no turn', 'state.total < 40', 'whether there is a turn is asked in the turn'],
+          ['one iteration', 'state.total < 40', 'it starts at 0'],
+          ['no iteration', 'state.total < 40', 'the iteration itself asks whether there is one'],
         ],
       },
     );
   });
 
-  it('gets a key on a way of a branch', () => {
+  it('gets a key in one branch', () => {
     const f = (x: Tensor, found: { largest?: number }) => {
       if (x.sum().itemSync() > 20) found.largest = x.max().itemSync();
       return x;

@@ -5,8 +5,8 @@ import { stack, type Tensor, tensor, tidy, toStatic } from '../../../src/index.t
 import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** No turn, one, some, many. */
-const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
+/** No iteration, one, some, many. */
+const inputs = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
 const loose = { exact: false };
 
 describe('a list of structures', () => {
@@ -20,7 +20,7 @@ describe('a list of structures', () => {
       }
       return all;
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('holds arrays, and structures in them', () => {
@@ -33,7 +33,7 @@ describe('a list of structures', () => {
       }
       return { all, count: all.length };
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('is read at indices, iterated and popped, with gradients', () => {
@@ -52,27 +52,31 @@ describe('a list of structures', () => {
       const last = all.pop()!;
       return [total, first, second, last.h.mul(last.weight), all.length, all.at(-1)?.h];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
       never: [
-        ['no turn', 'const { h, weight } of all', 'whether there is a turn is asked in the turn'],
         [
-          'one turn',
+          'no iteration',
           'const { h, weight } of all',
-          'the turn that finds the end is one, and it holds x',
+          'the iteration itself asks whether there is one',
         ],
         [
-          'no turn',
-          'const [i, each] of all.entries()',
-          'whether there is a turn is asked in the turn',
+          'one iteration',
+          'const { h, weight } of all',
+          'the iteration that finds the end is one, and it holds x',
         ],
         [
-          'one turn',
+          'no iteration',
           'const [i, each] of all.entries()',
-          'the turn that finds the end is one, and it holds x',
+          'the iteration itself asks whether there is one',
         ],
-        ['second way', 'all[0]!.h', 'it holds x'],
-        ['second way', 'all.pop()!', 'it holds x'],
+        [
+          'one iteration',
+          'const [i, each] of all.entries()',
+          'the iteration that finds the end is one, and it holds x',
+        ],
+        ['second branch', 'all[0]!.h', 'it holds x'],
+        ['second branch', 'all.pop()!', 'it holds x'],
       ],
     });
   });
@@ -92,12 +96,16 @@ describe('a list of structures', () => {
       }
       return [done, deepest, work];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
       never: [
-        ['no turn', 'work.length > 0', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'work.length > 0', 'the turn that finds the end is one, and it holds x'],
-        ['second way', 'work.pop()!', 'there are so many'],
+        ['no iteration', 'work.length > 0', 'the iteration itself asks whether there is one'],
+        [
+          'one iteration',
+          'work.length > 0',
+          'the iteration that finds the end is one, and it holds x',
+        ],
+        ['second branch', 'work.pop()!', 'there are so many'],
       ],
     });
   });
@@ -114,19 +122,19 @@ describe('a list of structures', () => {
       }
       return all;
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       never: [
-        ['first way', 'all[all.length] = ', 'the index is its length'],
-        ['second way', 'all[0]!, n', 'it holds x'],
-        ['second way', '...all[0]!', 'it holds x'],
-        ['second way', 'all[0] = ', 'it holds x'],
-        ['second way', 'all.at(-1)!', 'it holds x'],
-        ['second way', 'all[all.length - 1] = ', 'it holds x'],
+        ['first branch', 'all[all.length] = ', 'the index is its length'],
+        ['second branch', 'all[0]!, n', 'it holds x'],
+        ['second branch', '...all[0]!', 'it holds x'],
+        ['second branch', 'all[0] = ', 'it holds x'],
+        ['second branch', 'all.at(-1)!', 'it holds x'],
+        ['second branch', 'all[all.length - 1] = ', 'it holds x'],
       ],
     });
   });
 
-  it('is made anew in every turn', () => {
+  it('is made anew in every iteration', () => {
     const f = (x: Tensor) => {
       let all: { h: Tensor }[] = [];
       let h = x;
@@ -136,7 +144,7 @@ describe('a list of structures', () => {
       }
       return [...all, { h: x }];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
   });
 
   it('goes through callbacks', () => {
@@ -153,13 +161,13 @@ describe('a list of structures', () => {
       const sum = all.reduce((so, { h }) => so.add(h), x);
       return { states, large, found: found?.h ?? x, sum, any: all.some(({ score }) => score > 60) };
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
       never: [
-        ['second way', 'all.map(', 'no callback takes elements away'],
-        ['no turn', 'all.find(', 'whether there is a turn is asked in the turn'],
-        ['second way', 'all.reduce(', 'no callback takes elements away'],
-        ['no turn', 'all.some(', 'whether there is a turn is asked in the turn'],
+        ['second branch', 'all.map(', 'no callback takes elements away'],
+        ['no iteration', 'all.find(', 'the iteration itself asks whether there is one'],
+        ['second branch', 'all.reduce(', 'no callback takes elements away'],
+        ['no iteration', 'all.some(', 'the iteration itself asks whether there is one'],
       ],
     });
   });
@@ -174,11 +182,11 @@ describe('a list of structures', () => {
       }
       return stack(all.map(({ h }) => h));
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
       never: [
-        ['no turn', 'all.map(', 'it holds x'],
-        ['second way', 'all.map(', 'no callback takes elements away'],
+        ['no iteration', 'all.map(', 'it holds x'],
+        ['second branch', 'all.map(', 'no callback takes elements away'],
       ],
     });
   });
@@ -204,7 +212,7 @@ describe('a list of structures', () => {
       }
       return [all, all.at(-1)?.better ?? 0];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, inputs);
     const graph = toStatic(f, { fullGraph: true });
     const [beams] = tidy(() => graph(tensor([1, 2]))) as [Beam[], number];
     expect(beams[0]).toBeInstanceOf(Beam);
@@ -212,7 +220,7 @@ describe('a list of structures', () => {
 });
 
 describe('a list of lists', () => {
-  it('of numbers, which grow with every turn', () => {
+  it('of numbers, which grow with every iteration', () => {
     const f = (x: Tensor) => {
       const paths: number[][] = [];
       let path: number[] = [];
@@ -224,12 +232,12 @@ describe('a list of lists', () => {
       }
       return { paths, lengths: paths.map((each) => each.length), last: paths.at(-1)?.at(-1) ?? 0 };
     };
-    sameAsEager(f, ways, {
-      never: [['second way', 'paths.map(', 'no callback takes elements away']],
+    sameAsEager(f, inputs, {
+      never: [['second branch', 'paths.map(', 'no callback takes elements away']],
     });
   });
 
-  it('of paths that branch: each turn makes two of every one', () => {
+  it('of paths that branch: each iteration makes two of every one', () => {
     const f = (x: Tensor) => {
       let paths = [{ tokens: [0], h: x }];
       let n = 0;
@@ -253,14 +261,14 @@ describe('a list of lists', () => {
       {
         never: [
           [
-            'no turn',
+            'no iteration',
             'const { tokens, h } of paths',
-            'whether there is a turn is asked in the turn',
+            'the iteration itself asks whether there is one',
           ],
-          ['one turn', 'const { tokens, h } of paths', 'there is a path'],
-          ['no turn', 'next.slice(0, 3)', 'there are two'],
-          ['one turn', 'next.slice(0, 3)', 'there are two'],
-          ['second way', 'next.slice(0, 3)', 'no callback takes elements away'],
+          ['one iteration', 'const { tokens, h } of paths', 'there is a path'],
+          ['no iteration', 'next.slice(0, 3)', 'there are two'],
+          ['one iteration', 'next.slice(0, 3)', 'there are two'],
+          ['second branch', 'next.slice(0, 3)', 'no callback takes elements away'],
         ],
       },
     );
@@ -280,18 +288,18 @@ describe('a list of lists', () => {
       }
       return [total, paths];
     };
-    sameAsEager(f, ways, {
+    sameAsEager(f, inputs, {
       ...loose,
       never: [
-        ['second way', 'paths.at(-1)!', 'there is a path'],
+        ['second branch', 'paths.at(-1)!', 'there is a path'],
         [
-          'no turn',
+          'no iteration',
           'const { states, score } of paths',
-          'whether there is a turn is asked in the turn',
+          'the iteration itself asks whether there is one',
         ],
-        ['one turn', 'const { states, score } of paths', 'there is a path'],
-        ['no turn', 'const state of states', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'const state of states', 'every path holds x'],
+        ['one iteration', 'const { states, score } of paths', 'there is a path'],
+        ['no iteration', 'const state of states', 'the iteration itself asks whether there is one'],
+        ['one iteration', 'const state of states', 'every path holds x'],
       ],
     });
   });

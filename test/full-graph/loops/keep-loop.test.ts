@@ -1,16 +1,16 @@
-/** Loops whose turns the host counts are kept one by one: `keepLoop()`. */
+/** Loops whose iterations the host counts are kept one by one: `keepLoop()`. */
 
 import { describe, expect, it } from 'vitest';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { keepLoop, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import type { Never } from '../paths-taken.ts';
 import { type Checked, sameAsEager } from '../suite.ts';
-import type { Never } from '../ways.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** The host counts the turns. */
+/** The host counts the iterations. */
 const known = (text: string): Never[] => [
-  ['no turn', text, 'the host counts more'],
-  ['one turn', text, 'the host counts more'],
+  ['no iteration', text, 'the host counts more'],
+  ['one iteration', text, 'the host counts more'],
 ];
 const opsOf = ({ graph }: Checked) => graph.programs()[0]!.stages!.forward.ops.length;
 /** Those inside of regions, too. */
@@ -46,7 +46,7 @@ describe('keepLoop()', () => {
     );
   });
 
-  it('of zero, one and many turns, of while and for...of, in a callee and in a callback', () => {
+  it('of zero, one and many iterations, of while and for...of, in a callee and in a callback', () => {
     const scale = (y: Tensor, n: number) => {
       let z = y;
       let left = n;

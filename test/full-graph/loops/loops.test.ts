@@ -11,7 +11,7 @@ const x = (...values: number[]) => tensor(values).requiresGrad_();
 const loose = { exact: false };
 
 describe('loops of one program', () => {
-  it('while on a value of the program, zero to many turns (84)', () => {
+  it('while on a value of the program, zero to many iterations (84)', () => {
     const f = (x: Tensor) => {
       let y = x;
       while (y.sum().itemSync() < 100) y = y.mul(2);
@@ -32,7 +32,7 @@ describe('loops of one program', () => {
     };
     sameAsEager(f, [() => [x(1, 2), 4], () => [x(6, 2), 4], () => [x(200, 2), 4]], {
       ...loose,
-      never: [['no turn', 'n < limit', 'whether there is a turn is asked in the turn']],
+      never: [['no iteration', 'n < limit', 'the iteration itself asks whether there is one']],
     });
   });
 
@@ -46,7 +46,7 @@ describe('loops of one program', () => {
     };
     sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)]], {
       ...loose,
-      never: [['no turn', 'y.mul(2)', 'it has a first turn']],
+      never: [['no iteration', 'y.mul(2)', 'it has a first iteration']],
     });
   });
 
@@ -64,7 +64,7 @@ describe('loops of one program', () => {
     };
     sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)], () => [x(-1, 0)], () => [x(-100, -100)]], {
       ...loose,
-      never: [['no turn', 'by > 0', 'the first turn is known']],
+      never: [['no iteration', 'by > 0', 'the first iteration is known']],
     });
   });
 
@@ -161,7 +161,10 @@ describe('loops of one program', () => {
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
-      { ...loose, never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']] },
+      {
+        ...loose,
+        never: [['no iteration', 'y.sum()', 'the iteration itself asks whether there is one']],
+      },
     );
   });
 
@@ -195,7 +198,10 @@ describe('loops of one program', () => {
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
-      { ...loose, never: [['no turn', 'x.abs()', 'whether there is a turn is asked in the turn']] },
+      {
+        ...loose,
+        never: [['no iteration', 'x.abs()', 'the iteration itself asks whether there is one']],
+      },
     );
   });
 
@@ -232,8 +238,8 @@ describe('loops of one program', () => {
       {
         ...loose,
         never: [
-          ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
-          ['no turn', '3) {', 'whether there is a turn is asked in the turn'],
+          ['no iteration', 'y.sum()', 'the iteration itself asks whether there is one'],
+          ['no iteration', '3) {', 'the iteration itself asks whether there is one'],
         ],
       },
     );
@@ -250,7 +256,7 @@ describe('loops of one program', () => {
     };
     sameAsEager(f, [() => [x(1, 2)], () => [x(0.1, 0.2)], () => [x(40, 2)]], {
       ...loose,
-      never: [['no turn', '5; i++', 'the first turn is known']],
+      never: [['no iteration', '5; i++', 'the first iteration is known']],
     });
   });
 
@@ -275,7 +281,10 @@ describe('loops of one program', () => {
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
-      { ...loose, never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']] },
+      {
+        ...loose,
+        never: [['no iteration', 'y.sum()', 'the iteration itself asks whether there is one']],
+      },
     );
   });
 
@@ -319,8 +328,8 @@ describe('loops of one program', () => {
     sameAsEager(f, [() => [x(1, 2)], () => [x(100, 2)]], {
       ...loose,
       never: [
-        ['no turn', 'ok)', 'whether there is a turn is asked in the turn'],
-        ['one turn', 'ok)', 'the first turn is known'],
+        ['no iteration', 'ok)', 'the iteration itself asks whether there is one'],
+        ['one iteration', 'ok)', 'the first iteration is known'],
       ],
     });
   });

@@ -51,7 +51,7 @@ it('a list that is sorted in them', () => {
   expect(two - one).toBeLessThan(one);
 });
 
-it('a beam search whose beams are sorted and cut to the best, turn by turn', () => {
+it('a beam search whose beams are sorted and cut to the best, iteration by iteration', () => {
   interface Beam {
     readonly score: number;
     readonly y: Tensor;

@@ -1,4 +1,4 @@
-/** What loops keep for backward: turn by turn, only what backward reads, and freed as backward walks back. */
+/** What loops keep for backward: iteration by iteration, only what backward reads, and freed as backward walks back. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -40,7 +40,7 @@ interface Measured {
   /** Bytes that forward leaves, and its peak, above those before. */
   readonly kept: number;
   readonly peak: number;
-  /** During backward, bytes below those at its start whenever a turn's gradient has been handed on. */
+  /** During backward, bytes below those at its start whenever an iteration's gradient has been handed on. */
   readonly freed: readonly number[];
 }
 
@@ -68,12 +68,12 @@ function measure(loop: StaticFunction<Loop>, turns: number): Measured {
   });
 }
 
-/** How a figure grows from one number of turns to the next, once there are turns before and behind. */
+/** How a figure grows from one number of iterations to the next, once there are iterations before and behind. */
 const steps = (loop: StaticFunction<Loop>, figure: 'kept' | 'peak') =>
   [4, 5, 6, 9].map((turns) => measure(loop, turns)[figure] - measure(loop, turns - 1)[figure]);
 
 describe('full-graph/tape', () => {
-  it('backward frees what a turn has saved when it has walked past the turn', () => {
+  it('backward frees what an iteration has saved when it has walked past the iteration', () => {
     const { freed } = measure(
       loopOf((h, w) => h.mul(w).tanh()),
       6,
@@ -82,7 +82,7 @@ describe('full-graph/tape', () => {
   });
 
   it.each<[string, Turn, number]>([
-    ['its result, which the next turn reads', (h, w) => h.mul(w).tanh(), 1],
+    ['its result, which the next iteration reads', (h, w) => h.mul(w).tanh(), 1],
     ['two values that backward reads', (h, w) => h.sin().mul(w).exp(), 2],
     ['nothing but shapes', (h) => h.sub(h.mean(0, { keepDim: true })), 0],
     ['nothing', (h, w) => h.add(w).mul(0.5), 0],
@@ -91,7 +91,7 @@ describe('full-graph/tape', () => {
       (h, w) => (w.sum().itemSync() > 1e9 ? h.exp() : h.add(w)),
       0,
     ],
-  ])('a turn keeps %s', (_, turn, values) => {
+  ])('an iteration keeps %s', (_, turn, values) => {
     const loop = loopOf(turn);
     const growth = [4, 5, 6, 9].map(() => values * bytes);
     expect(steps(loop, 'kept')).toEqual(growth);
@@ -110,7 +110,7 @@ function peakWithout(loop: StaticFunction<Loop>, turns: number): number {
   });
 }
 
-/** Loops of all forms, and how many values a turn keeps for backward. */
+/** Loops of all forms, and how many values an iteration keeps for backward. */
 const forms: [string, Loop, number][] = [
   [
     'for',
@@ -184,7 +184,7 @@ const forms: [string, Loop, number][] = [
     1,
   ],
   [
-    'a number of turns that the host knows',
+    'a number of iterations that the host knows',
     (x, w, n) => {
       let h = x;
       for (let i = 0; i < 100; i++) {
@@ -199,13 +199,13 @@ const forms: [string, Loop, number][] = [
 ];
 
 describe('full-graph/tape, of every form of loop', () => {
-  it.each(forms)('%s: the same peak for any number of turns, without gradients', (_, fn) => {
+  it.each(forms)('%s: the same peak for any number of iterations, without gradients', (_, fn) => {
     const loop = toStatic(fn, { fullGraph: true });
     const [first, ...others] = [4, 5, 9, 17].map((turns) => peakWithout(loop, turns));
     expect(others).toEqual([first, first, first]);
   });
 
-  it.each(forms)('%s: exactly what backward needs more with each turn', (_, fn, values) => {
+  it.each(forms)('%s: exactly what backward needs more with each iteration', (_, fn, values) => {
     const loop = toStatic(fn, { fullGraph: true });
     expect(steps(loop, 'kept')).toEqual(Array(4).fill(values * bytes));
     expect(steps(loop, 'peak')).toEqual(Array(4).fill(values * bytes));

@@ -1,4 +1,4 @@
-/** Loops whose turns the host counts: unrolled, or kept as loops on request. */
+/** Loops whose iterations the host counts: unrolled, or kept as loops on request. */
 
 import { describe, expect, it } from 'vitest';
 import { stack, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
@@ -31,7 +31,7 @@ function opsOf(turns: number, unrollLimit: number): number {
 }
 
 describe('unrollLimit', () => {
-  it('keeps a loop with more turns: the program is as long for any number of them', () => {
+  it('keeps a loop with more iterations: the program is as long for any number of them', () => {
     expect(opsOf(40, 8)).toBe(opsOf(9, 8));
     expect(opsOf(8, 8)).toBeGreaterThan(opsOf(9, 8));
   });
@@ -40,7 +40,7 @@ describe('unrollLimit', () => {
     expect(opsOf(2, 0)).toBe(opsOf(50, 0));
   });
 
-  it('is a number of turns', () => {
+  it('is a number of iterations', () => {
     expect(() => toStatic(() => 1, { fullGraph: true, unrollLimit: -1 })).toThrow(/unrollLimit/);
   });
 });

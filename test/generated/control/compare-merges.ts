@@ -4,7 +4,7 @@ import {
   type ToStaticOptions,
   toStatic,
 } from '../../../src/index.ts';
-import { inOrder, mispredicted, type Problem, type Way, ways } from './compare.ts';
+import { inOrder, type Mode, mispredicted, modes, type Problem } from './compare.ts';
 import { allocated, functionOf, type Given, inputs, outcome, scope } from './merge-outcomes.ts';
 import type { Kind } from './merge-programs.ts';
 import type { Node } from './tree.ts';
@@ -27,15 +27,20 @@ const sizedCalls: readonly Call[] = [
   { input: 1, size: 3 },
 ];
 
-/** What is wrong with the function captured in this mode; null: nothing. */
+/** What is wrong with the function captured this way; null: nothing. */
 export function mergeProblem(
   nodes: readonly Node[],
-  way: Way,
+  mode: Mode,
   kind: Kind = 'plain',
   options: ToStaticOptions = {},
 ): Problem | null {
   const eager = functionOf(nodes, kind);
-  const graph = toStatic(functionOf(nodes, kind), { ...inOrder, ...ways[way], ...options, scope });
+  const graph = toStatic(functionOf(nodes, kind), {
+    ...inOrder,
+    ...modes[mode],
+    ...options,
+    scope,
+  });
   const calls = kind === 'sized' ? sizedCalls : usualCalls;
   const givenTo = ({ input, size }: Call): Given => ({ numbers: inputs[input]!, size, kind });
   const expected = calls.map((call) => outcome(eager, givenTo(call)));
@@ -53,7 +58,7 @@ export function mergeProblem(
     if (!isClose(gradients, found.gradients)) return wrong(text);
     rounded = { kind: 'rounded', text };
   }
-  const text = way === 'one program' ? mispredicted(graph) : null;
+  const text = mode === 'one program' ? mispredicted(graph) : null;
   if (text) return wrong(text);
   const leaked = allocated() - before;
   return leaked === 0 ? rounded : wrong(`${leaked} bytes are left`);

@@ -12,14 +12,14 @@ const inputs = [
 /** Orders take most of the time to plan, and are tested where they are made. */
 export const inOrder = { memory: { order: false, slices: false } } as const;
 
-/** The ways in which a function is captured. */
-export const ways = {
+/** How a function is captured. */
+export const modes = {
   'one program': { fullGraph: true },
   auto: { capture: 'auto', strict: true },
   breaks: { strict: true },
 } as const;
 
-export type Way = keyof typeof ways;
+export type Mode = keyof typeof modes;
 
 /**
  * `refused`: said by name, that the function can't be one program. `rounded`: a gradient differs in its last
@@ -32,10 +32,10 @@ export interface Problem {
 
 export type Check = (nodes: readonly Node[]) => Problem | null;
 
-/** What is wrong with the function captured in this way; null: nothing. */
-export function problem(nodes: readonly Node[], way: Way, options: object): Problem | null {
+/** What is wrong with the function captured in this mode; null: nothing. */
+export function problem(nodes: readonly Node[], mode: Mode, options: object): Problem | null {
   const eager = functionOf(nodes);
-  const graph = toStatic(functionOf(nodes), { ...options, ...ways[way], scope });
+  const graph = toStatic(functionOf(nodes), { ...options, ...modes[mode], scope });
   const expected = inputs.map((values) => outcome(eager, values));
   const before = allocated();
   const wrong = (text: string): Problem => ({ kind: 'wrong', text });
@@ -52,7 +52,7 @@ export function problem(nodes: readonly Node[], way: Way, options: object): Prob
     if (error instanceof FullGraphError) return { kind: 'refused', text: error.message };
     return wrong(String((error as Error).stack));
   }
-  if (way === 'one program') {
+  if (mode === 'one program') {
     const text = severalPrograms(graph) ?? mispredicted(graph);
     if (text) return wrong(text);
   }

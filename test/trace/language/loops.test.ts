@@ -50,7 +50,7 @@ describe('a loop', () => {
         }
         return [h, first, rest, last.mul(2), Array.from(x.mul(3))];
       },
-      // The second size is another number of turns.
+      // The second size is another number of iterations.
       args: (call) => [values([call < 2 ? 3 : 2, 4]), weights([4], 1)],
     }));
     expect(seen.breaks).toBe(0);
@@ -117,7 +117,7 @@ describe('a loop', () => {
     });
   });
 
-  it('makes a temporary that is used after it (43), and may run no turn at all (44)', () => {
+  it('makes a temporary that is used after it (43), and may run no iteration at all (44)', () => {
     expectSameAsEager(
       () => ({
         fn: (list: Tensor[]) => {
@@ -135,7 +135,7 @@ describe('a loop', () => {
     );
   });
 
-  it('with a break in each turn needs no fallback (45)', () => {
+  it('with a break in each iteration needs no fallback (45)', () => {
     const { stats } = expectSameAsEager(
       () => {
         const log: number[] = [];
@@ -274,7 +274,7 @@ describe('a loop', () => {
     }));
   });
 
-  it('with a closure per turn over its own variable', () => {
+  it('with a closure per iteration over its own variable', () => {
     expectSameAsEager(() => {
       const log: unknown[] = [];
       const push = log.push.bind(log);

@@ -5,7 +5,7 @@ import { absent, type Variable } from '../../variables/variable.ts';
 import { bornAt, expectForm, Grows } from './growable-array.ts';
 import { joinAll } from './list-tree-spec.ts';
 
-/** An array whose length a turn changes is to be a list before the loop. */
+/** An array whose length an iteration changes is to be a list before the loop. */
 export function expectLength(
   t: Tracer,
   { array, part, form }: Location,

@@ -35,7 +35,7 @@ import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
-/** What goes from turn to turn: a location, and its value at the start and after a turn as one structure. */
+/** What goes from iteration to iteration: a location, and its value at the start and after an iteration as one structure. */
 export interface Carried {
   readonly location: Location;
   readonly unified: Unified;
@@ -44,13 +44,13 @@ export interface Carried {
 /** A location that takes another form more often than this never settles. */
 const maxChanges = 12;
 
-/** A tensor that has had more shapes than this is taken to have another one after every turn. */
+/** A tensor that has had more shapes than this is taken to have another one after every iteration. */
 const maxShapes = 4;
 
 /** The result of a return inside the loop is carried as a location of its own. */
 const returnKey = 'return';
 
-/** Left at its head only, by one decision before which nothing changes; or with flags that say where a turn ended. */
+/** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
 export type Form = 'headed' | 'flagged';
 
 /** What following the body has found so far. */
@@ -60,7 +60,7 @@ export interface Found {
   readonly carried: Map<string, Carried>;
   /** How often each of them took another form. */
   readonly changes: Map<string, number>;
-  /** Known by their identity: more than one location holds them, before a turn or after it. */
+  /** Known by their identity: more than one location holds them, before an iteration or after it. */
   readonly held: Set<Variable>;
   /** Leaves that require gradients after an iteration, if not before it. */
   readonly recorded: Set<string>;
@@ -91,7 +91,7 @@ export class LoopFixpoint {
   readonly #path: TracedBranch;
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
-  /** Per carried location, start and end of this turn. */
+  /** Per carried location, start and end of this iteration. */
   readonly #turned = new Map<string, Unified>();
   readonly #recorded: Set<string>;
   readonly #fractional: Set<string>;
@@ -239,11 +239,11 @@ export class LoopFixpoint {
     const isOld = (variable: Variable) => held.has(variable);
     const { state, end } = this.#path;
     const frame = this.#frame;
-    // A location that a turn leaves as it was is carried as well, once it is.
+    // A location that an iteration leaves as it was is carried as well, once it is.
     const given = new Set(this.#path.region.given);
     const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
     let added = false;
-    // At the start of a turn, and at its end.
+    // At the start of an iteration, and at its end.
     const positions = (location: Location) => () => {
       const ours = isFrameworkFile(frame.closure.code.source.file);
       const at = ours ? this.#t.position() : end.at;
@@ -318,14 +318,14 @@ export class LoopFixpoint {
     return added;
   }
 
-  /** A value that turns into something else again and again does so with every turn. */
+  /** A value that has changed its class several times is taken to change it in every iteration. */
   #countChange({ key, name }: Location, values: Values): void {
     const count = (this.#changes.get(key) ?? 0) + 1;
     this.#changes.set(key, count);
     this.#openShapes(count, values);
     if (count <= maxChanges) return;
     const kinds = describeSome(this.#t, values);
-    throw new GraphBreak('unbounded-loop', `with every turn of a loop ${name} is ${kinds}`);
+    throw new GraphBreak('unbounded-loop', `with every iteration of a loop ${name} is ${kinds}`);
   }
 
   /** Tensors of more than a few shapes are of a shape that only the run knows. */
@@ -337,7 +337,7 @@ export class LoopFixpoint {
     if (commonSizes(this.#t, options)) plans.openShapes();
   }
 
-  /** The first turn finds another kind of value than those after it: it is followed by itself. */
+  /** The first iteration finds another kind of value than those after it: it is followed by itself. */
   #peel(): void {
     const { plans } = this.#t.control;
     const { code } = this.#frame.closure;
@@ -429,7 +429,7 @@ export class LoopFixpoint {
     return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
   }
 
-  /** Whether there is another turn, and where the body went. */
+  /** Whether there is another iteration, and where the body went. */
   #flags(end: PathEnd): Tensor[] {
     const t = this.#t;
     const { header } = this.#loop;
@@ -457,7 +457,7 @@ function isAlike(a: Leaf, b: Leaf): boolean {
   return sameSpec(columnOf(a).spec, columnOf(b).spec);
 }
 
-/** An order that is the same in every turn is no operand. */
+/** An order that is the same in every iteration is no operand. */
 function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
   if (!a || a.leaves.length + b.leaves.length > 0) return true;
   return isSame(t, a.build([]), b.build([]));
@@ -468,7 +468,7 @@ function mayBeSame(a: Unified, b: Unified): boolean {
   return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }
 
-/** Operands of the same kinds, dtypes and shapes, and as many options: the last turn's are among them. */
+/** Operands of the same kinds, dtypes and shapes, and as many options: the last iteration's are among them. */
 function sameLeaves(a: Unified, b: Unified): boolean {
   if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
   return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));

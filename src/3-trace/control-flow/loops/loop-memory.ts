@@ -21,13 +21,13 @@ interface KnownOperand {
   readonly kind: Leaf['kind'];
   /** Of its value at the start; null: nobody reads that. */
   readonly class: string | null;
-  /** After a turn. */
+  /** After an iteration. */
   readonly last: LeafVariable | null;
 }
 
 /** One loop, reached by one chain of calls. */
 export class KnownLoop {
-  /** Flags say where a turn ends. */
+  /** Flags say where an iteration ends. */
   form: Form = 'headed';
   /** By the key of the location, in which objects have the number that they are reached with. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();

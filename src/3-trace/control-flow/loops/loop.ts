@@ -28,7 +28,7 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
   if (!loop || t.control.isActive(frame, loop)) return undefined;
   const plan = t.control.plans.of(code, loop);
   const isFirst = frame.last === null || !loop.body.has(frame.last);
-  if (limitsUnrolling && plan === undefined) t.control.countTurn(frame, loop, isFirst);
+  if (limitsUnrolling && plan === undefined) t.control.countIteration(frame, loop, isFirst);
   if (plan === 'while' && t.control.isInLoop && iteratesKnown(t, frame, loop)) return undefined;
   return plan === 'while' || (plan === 'peeled' && !isFirst) ? loop : undefined;
 }
@@ -47,8 +47,8 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
 }
 
 /**
- * As a loop of the program; where that can't be, because the host counts its turns for instance, it is
- * followed turn by turn, and decisions that leave it are branches.
+ * As a loop of the program; where that can't be, because the host counts its iterations for instance, it is
+ * followed iteration by iteration, and decisions that leave it are branches.
  */
 export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   t.control.expectFewPaths(frame);
@@ -60,17 +60,17 @@ export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathE
   }
 }
 
-/** More attempts than this to find what a loop carries mean that every turn adds something. */
+/** More attempts than this to find what a loop carries mean that every iteration adds something. */
 const maxAttempts = 32;
 
 /**
- * Turns a loop whose end only the run can tell into one `while`. What it carries is found by following
- * the body: locations that a turn leaves with another value become operands, until following it once more
+ * Converts a loop with a data-dependent end to one `while`. What it carries is found by following
+ * the body: locations that an iteration leaves with another value become operands, until following it once more
  * adds none. Afterwards the trace stands behind the loop.
  *
  * A loop that is left at its head only, by one decision before which nothing changes, is that condition
  * and a body. Of any other loop the body ends at the header or at one of the locations behind the loop, and
- * flags that it carries say whether there is another turn, and where it ended.
+ * flags that it carries say whether there is another iteration, and where it ended.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   const known = knownLoop(t, loop.header);
@@ -85,7 +85,7 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoo
     if (!end) known.form = 'flagged';
     return end;
   } catch (error) {
-    // Whatever the form, the next turn would add to it.
+    // Whatever the form, the next iteration would add to it.
     if (error instanceof GraphBreak && error.reason !== 'unbounded-loop') return null;
     throw error;
   }
@@ -118,7 +118,7 @@ function attemptAs(
   const isLive = (location: Location) => isRead(frame, [loop.header], location);
   const expected = operandsKnown(t, known, made, before, isLive);
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
-    // What only one location holds can be another object after a turn: nobody sees the difference.
+    // What only one location holds can be another object after an iteration: nobody sees the difference.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
     const found = {
@@ -131,13 +131,13 @@ function attemptAs(
       fractional: new Set<string>(),
     };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const turn = new LoopFixpoint(t, frame, loop, form, found);
-      if (!turn.fits) return null;
-      if (!turn.specialized) continue;
+      const iteration = new LoopFixpoint(t, frame, loop, form, found);
+      if (!iteration.fits) return null;
+      if (!iteration.specialized) continue;
       rememberOperands(t, known, made, carried);
-      return turn.append();
+      return iteration.append();
     }
-    throw new GraphBreak('unbounded-loop', 'a loop carries more with every turn');
+    throw new GraphBreak('unbounded-loop', 'a loop carries more with every iteration');
   };
   if (expected.size === 0) return settle(expected);
   try {

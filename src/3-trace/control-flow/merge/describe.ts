@@ -24,7 +24,7 @@ export function describePaths(t: Tracer, paths: Values): string {
   return [...new Set(texts)].join(' and ');
 }
 
-/** The first few kinds, of values that take another one with every turn. */
+/** The first few kinds, of values that take another one with every iteration. */
 export function describeSome(t: Tracer, paths: Values): string {
   const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
   const [first, second, third] = new Set(all.map((each) => describe(t, each)));

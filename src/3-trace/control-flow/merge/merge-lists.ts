@@ -46,7 +46,7 @@ export function listForm(
   return form;
 }
 
-/** Null: something else is among them. After a turn it may be a choice: the next attempt finds a list. */
+/** Null: something else is among them. After an iteration it may be a choice: the next attempt finds a list. */
 function arraysIn(
   present: readonly Variable[],
   grows: boolean,

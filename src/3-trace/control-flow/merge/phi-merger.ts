@@ -190,7 +190,7 @@ export class PhiMerger {
     return build;
   }
 
-  /** Where shapes differ from turn to turn: what is known of those of several paths. */
+  /** Where shapes differ from iteration to iteration: what is known of those of several paths. */
   #differingSizes(present: readonly Variable[]): UnbackedTensor['sizes'] | null {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;

@@ -58,7 +58,7 @@ export class RelativeStream implements RandomSource {
     this.#moveTo(positions.get(state)!);
   }
 
-  /** How many numbers were drawn: what branches and turns may leave different. */
+  /** How many numbers were drawn: what branches and iterations may leave different. */
   get position(): Variable {
     const { base, drawn } = this.#at;
     if (!base) return known(drawn);

@@ -8,7 +8,7 @@ import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import type { AllocationSite } from '../../variables/growable-list.ts';
 
-/** What is known of a loop whose end depends on values of the program. `peeled`: one after its first turn. */
+/** What is known of a loop whose end depends on values of the program. `peeled`: one after its first iteration. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
 
 /** `ranked`: each pair is compared once. `inserted`: comparisons come as natively. */
@@ -20,12 +20,12 @@ export class LoopPlans {
   readonly #breaks = new Map<Code, Set<Pc>>();
   readonly #growing = new Map<Code, Set<Pc>>();
   readonly #growingOutside = new Set<string>();
-  /** Loops that are followed turn by turn, and why. */
+  /** Loops that are followed iteration by iteration, and why. */
   readonly unrolled: LoopDecision[] = [];
   /** Loops of the host that are loops of the program, and why. */
   readonly kept: LoopDecision[] = [];
 
-  /** Why the last loop that could not be one is followed turn by turn. */
+  /** Why the last loop that could not be one is followed iteration by iteration. */
   unrolledBecause: GraphBreak | null = null;
 
   readonly #byIdentity = new Set<string>();
@@ -82,13 +82,13 @@ export class LoopPlans {
     return this.choose(code, loop, 'while');
   }
 
-  /** The host counts its turns, and yet it is to be a loop of the program: the function is traced again. */
+  /** The host counts its iterations, and yet it is to be a loop of the program: the function is traced again. */
   keep(code: Code, loop: Loop, why: string): never {
     this.kept.push({ at: positionOf(code, loop), why });
     return this.choose(code, loop, 'while');
   }
 
-  /** It can't be a loop of the program: the function is traced again, and follows it turn by turn. */
+  /** It can't be a loop of the program: the function is traced again, and follows it iteration by iteration. */
   unroll(code: Code, loop: Loop, why: GraphBreak): never {
     this.unrolled.push({ at: positionOf(code, loop), why: why.detail });
     this.unrolledBecause = why;
@@ -97,7 +97,7 @@ export class LoopPlans {
 
   /** Why what is followed with lists is no program: it is followed without them. Null: not yet. */
   withoutLists: BreakRecord | null = null;
-  /** Tensors whose shape differs from turn to turn are of a shape that only the run knows. */
+  /** Tensors whose shape differs from iteration to iteration are of a shape that only the run knows. */
   shapesDiffer = false;
 
   /** The function is traced again, with shapes that only the run knows. */

@@ -69,7 +69,7 @@ export const controlHandlers: Handlers<
   iteratorNext: (t, frame, { dst, iterator, done }) => {
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
-      // Its position differs from turn to turn: stepped natively, so that no entry depends on it.
+      // Its position differs from iteration to iteration: stepped natively, so that no entry depends on it.
       const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
       throw new GraphBreak(reason, 'a loop that began before the last break goes on');
     }

@@ -38,7 +38,7 @@ export class FunctionBuilder {
 
   /**
    * A vector constant, put into a local when the function starts: V8 builds one anew wherever it
-   * stands, in every turn of a loop.
+   * stands, in every iteration of a loop.
    */
   constant(value: Code): Code {
     const key = value.join();

@@ -197,7 +197,7 @@ describe('options', () => {
     const captured = toStatic(evaluates);
     expect([...captured(values([2])).dataSync()]).toEqual([...evaluates(values([2])).dataSync()]);
     const [record] = captured.stats().fallbacks;
-    expect(record!.why).toMatch(/evaluates is not captured: .*eval.*ways-to-capture\.test\.ts:\d+/);
+    expect(record!.why).toMatch(/evaluates is not captured: .*eval.*capture-modes\.test\.ts:\d+/);
     expect(captured.explain()).toContain('runs as ordinary JavaScript');
     expect(captured.stats().graphs).toBe(0);
   });
