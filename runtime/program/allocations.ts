@@ -1,4 +1,4 @@
-import { isGradientSum, missingOperands, valuesThatMayMiss } from './missing-gradients.ts';
+import { isGradientSum, optionalGradientsOf, optionalOperands } from './optional-gradients.ts';
 import type { Step } from './plan.ts';
 import type { ValueId, ValueTable } from './program.ts';
 import { bytesOf } from './value-bytes.ts';
@@ -25,7 +25,7 @@ interface Owned extends Allocation {
 export function allocationsOf(steps: readonly Step[], values: ValueTable): readonly Allocation[] {
   const all: Owned[] = [];
   const memoryOf = new Map<ValueId, Owned>();
-  const mayMiss = valuesThatMayMiss(steps.map(({ op }) => op));
+  const optional = optionalGradientsOf(steps.map(({ op }) => op));
   steps.forEach(({ op, reuses, frees }, step) => {
     const { kernel } = op.op;
     op.outputs.forEach((id, output) => {
@@ -41,7 +41,7 @@ export function allocationsOf(steps: readonly Step[], values: ValueTable): reado
       memoryOf.set(id, memory);
     });
     // The sum of a gradient that is missing is the other one, not a copy of it.
-    const passesOn = isGradientSum(op.op) && missingOperands(op, mayMiss).length > 0;
+    const passesOn = isGradientSum(op.op) && optionalOperands(op, optional).length > 0;
     if (passesOn || kernel.kind === 'control') {
       for (const id of [...op.inputs, ...op.outputs]) {
         const memory = memoryOf.get(id);

@@ -19,7 +19,7 @@ import { hasEffect, placedDraw } from './control-ops.ts';
 import { FreedNodes, type OutsideNodes } from './freed-nodes.ts';
 import { isListSum, listAdd } from './list-ops.ts';
 import { sharedBy } from './memory-groups.ts';
-import { mayMissResults } from './missing-gradients.ts';
+import { hasOptionalResults } from './optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { RecordedWriteInPlace } from './recorded-write.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
@@ -49,7 +49,7 @@ export class ProgramBuilder implements Interceptor {
   /** Leaves that were made in the program. */
   readonly #ownLeaves = new Set<ValueId>();
   /** Gradients that are there or not, as the run decides. */
-  readonly #mayMiss = new Set<ValueId>();
+  readonly #optional = new Set<ValueId>();
   /** Results of control ops: their memory may be that of an operand or of another result. */
   readonly #handedThrough = new Set<ValueId>();
   readonly #onForeign: (tensor: Tensor) => Tensor;
@@ -120,8 +120,8 @@ export class ProgramBuilder implements Interceptor {
   }
 
   /** Whether the tensor is a gradient that may be missing when the program runs. */
-  mayMiss(tensor: Tensor): boolean {
-    return this.#mayMiss.size > 0 && this.#mayMiss.has(this.valueOf(tensor));
+  isOptional(tensor: Tensor): boolean {
+    return this.#optional.size > 0 && this.#optional.has(this.valueOf(tensor));
   }
 
   /** Whether the tensor is a result of a control op that may be one of its operands, or another result. */
@@ -135,10 +135,10 @@ export class ProgramBuilder implements Interceptor {
   }
 
   /** Said of a gradient that enters the program, or that a control op answers. */
-  noteMissing(tensor: Tensor, mayMiss: boolean): void {
+  noteOptional(tensor: Tensor, isOptional: boolean): void {
     const id = this.valueOf(tensor);
-    if (mayMiss) this.#mayMiss.add(id);
-    else this.#mayMiss.delete(id);
+    if (isOptional) this.#optional.add(id);
+    else this.#optional.delete(id);
   }
 
   /** Gradients that come to it are its own, and the program has made it. */
@@ -310,7 +310,7 @@ export class ProgramBuilder implements Interceptor {
   rollback(to: Checkpoint): void {
     this.#memory.rollback(to.values as ValueId, to.writes);
     this.#values.length = to.values;
-    for (const ids of [this.#mayMiss, this.#handedThrough]) {
+    for (const ids of [this.#optional, this.#handedThrough]) {
       for (const id of ids) if (id >= to.values) ids.delete(id);
     }
     this.#ops.length = to.ops;
@@ -336,8 +336,8 @@ export class ProgramBuilder implements Interceptor {
     more: Pick<ProgramOp, 'regions' | 'before' | 'call'> = {},
   ): void {
     const { at, checkpointed: checkpoint } = this;
-    if (mayMissResults({ op, inputs }, this.#mayMiss)) {
-      for (const id of outputs) this.#mayMiss.add(id);
+    if (hasOptionalResults({ op, inputs }, this.#optional)) {
+      for (const id of outputs) this.#optional.add(id);
     }
     const call = checkpoint === undefined ? {} : { checkpoint };
     const backward = this.differentiates ? ({ backward: true } as const) : {};

@@ -4,7 +4,7 @@ import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import type { DType } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';
 import { listOps } from './list-ops.ts';
-import { fillMissing, isThere } from './missing-gradients.ts';
+import { fillMissing, isThere } from './optional-gradients.ts';
 import type { Region } from './program.ts';
 
 /**

@@ -9,7 +9,7 @@ import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
 import type { Backend } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
-import { valuesThatMayMiss } from '../program/missing-gradients.ts';
+import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
@@ -23,7 +23,7 @@ import {
 import { changingAttrs } from './changing-attrs.ts';
 import { compileControl } from './control/compile-control.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
-import { unlessMissing } from './missing.ts';
+import { skipIfMissing } from './optional-operands.ts';
 import type { Action, BindPlan } from './scope/action.ts';
 import { identityOfView } from './scope/identity.ts';
 import type { Scope, Slot } from './scope/scope.ts';
@@ -68,7 +68,7 @@ export class Executable {
     this.plan = plan;
     this.#values = values;
     const ops = plan.steps.map(({ op }) => op);
-    const mayMiss = valuesThatMayMiss(ops, gradients);
+    const optional = optionalGradientsOf(ops, gradients);
     const devices = new Set(
       plan.steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)),
     );
@@ -77,7 +77,7 @@ export class Executable {
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
     this.#memory = memory;
-    const binding = { values, mayMiss, backend, counter };
+    const binding = { values, optional, backend, counter };
     const bound = plan.steps.map((step, i) => {
       const results = { memory, blocks: late?.blockOf.get(i) };
       return counter
@@ -159,16 +159,16 @@ interface ResultMemory {
 
 interface Binding {
   readonly values: ValueTable;
-  readonly mayMiss: ReadonlySet<ValueId>;
+  readonly optional: ReadonlySet<ValueId>;
   readonly backend: Backend | null;
   readonly counter: StepCounter | null;
 }
 
 function compileStep(step: Step, results: ResultMemory, binding: Binding): StepActions {
-  const { values, mayMiss } = binding;
+  const { values, optional } = binding;
   const { op, at } = step.op;
   const { action, computable } = compileOp(step, results, binding);
-  const unlessLeftOut = unlessMissing(step, values, mayMiss, action);
+  const unlessLeftOut = skipIfMissing(step, values, optional, action);
   const run = watched(step, values, unlessLeftOut);
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
@@ -202,9 +202,9 @@ function compileCountedStep(
   binding: Binding,
   counter: StepCounter,
 ): StepActions {
-  const { values, mayMiss } = binding;
+  const { values, optional } = binding;
   const { action } = compileOp(step, results, binding);
-  const run = unlessMissing(step, values, mayMiss, counter.control(step, values, action));
+  const run = skipIfMissing(step, values, optional, counter.control(step, values, action));
   const { frees } = step;
   const counted: Action = (slots, scalars) => {
     counter.step();

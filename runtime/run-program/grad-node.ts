@@ -8,7 +8,7 @@ import {
 } from '../autograd/node.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import type { AutogradError } from '../errors/errors.ts';
-import { valuesThatMayMiss } from '../program/missing-gradients.ts';
+import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
@@ -273,10 +273,10 @@ export class RunProgramNode extends GradNode {
   #executable(plan: Plan, whole = plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;
-    const mayMiss = whole === plan ? [] : valuesThatMayMiss(whole.steps.map(({ op }) => op));
+    const optional = whole === plan ? [] : optionalGradientsOf(whole.steps.map(({ op }) => op));
     const { values, planned } = this.subgraph;
     const { backend = null } = planned;
-    const executable = new Executable(plan, values, [...mayMiss], { backend });
+    const executable = new Executable(plan, values, [...optional], { backend });
     executables.set(plan, executable);
     return executable;
   }

@@ -47,7 +47,7 @@ export function differentiate(
       if (!flows || !differentiable[i]) return null;
       const gradient = builder.input(contiguousMeta(output, output.device));
       // What follows a region may ask for some of its results alone.
-      if (region) builder.noteMissing(gradient, true);
+      if (region) builder.noteOptional(gradient, true);
       return gradient;
     });
     // In the order in which eager backward adds them: what follows the region comes before what is in it.
@@ -55,7 +55,7 @@ export function differentiate(
       const leaf = tensors[id]!;
       if (!goesOn || !leaf.requiresGrad || mayBeList(leaf)) return null;
       const sum = builder.input(contiguousMeta(leaf, leaf.device));
-      builder.noteMissing(sum, true);
+      builder.noteOptional(sum, true);
       return sum;
     });
     const found = new Map<Tensor, ValueId>();

@@ -1,6 +1,6 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { isGradientSum } from '../../runtime/program/missing-gradients.ts';
+import { isGradientSum } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 

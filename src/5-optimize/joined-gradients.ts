@@ -1,6 +1,6 @@
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { hasChangingAttrs } from '../../runtime/ops/core/symbolic-attrs.ts';
-import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
+import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /** A part of a gradient along one dimension: all other elements are 0. */
@@ -25,7 +25,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
   const reads = new Map<ValueId, number>();
   for (const { inputs } of ops) for (const id of inputs) reads.set(id, (reads.get(id) ?? 0) + 1);
   for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
-  const mayMiss = valuesThatMayMiss(ops);
+  const optional = optionalGradientsOf(ops);
   const known = new Map<ValueId, Parts>();
   /** Sums that are joined, by their op; larger ones replace those in them. */
   const sums = new Map<number, Parts>();
@@ -34,7 +34,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
   ops.forEach(({ op, inputs, outputs, attrs }, index) => {
     if (index < firstLate) return;
     const [result] = outputs;
-    const isThere = op.name === 'narrowGrad' && !mayMiss.has(result!);
+    const isThere = op.name === 'narrowGrad' && !optional.has(result!);
     // A place that each run computes may be any.
     if (isThere && !hasChangingAttrs(attrs)) {
       const [dim, start] = [attrs.dim as number, attrs.start as number];

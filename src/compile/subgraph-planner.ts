@@ -1,6 +1,6 @@
 import { copiedInputs } from '../../runtime/program/checks.ts';
 import { keyOf } from '../../runtime/program/dynamic-call.ts';
-import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
+import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { BackwardPart, PlannedSubgraph, SavedValues } from '../../runtime/program/plan.ts';
 import type {
   JointProgram,
@@ -57,7 +57,7 @@ export interface Ownership {
   /** True when left out. */
   readonly gradients?: boolean;
   /** Gradients may be missing when the backward runs. */
-  readonly mayMiss?: boolean;
+  readonly optionalGradients?: boolean;
 }
 
 /** How a program is planned in its order. */
@@ -148,7 +148,7 @@ export class SubgraphPlanner {
   *training(
     traced: Program,
     joint: JointProgram,
-    { inputs, donated, gradients = true, mayMiss = false }: Ownership,
+    { inputs, donated, gradients = true, optionalGradients = false }: Ownership,
   ): Steps<SubgraphStages> {
     const parts = split(joint);
     const values: TensorMeta[] = [...joint.program.values];
@@ -174,7 +174,7 @@ export class SubgraphPlanner {
       { keep: [], ...after },
       {
         sums: joint.sums.flat(),
-        missing: mayMiss ? backward.inputs : [],
+        missing: optionalGradients ? backward.inputs : [],
         gradients: backward.inputs.length > 1 ? backward.inputs : [],
         available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
       },
@@ -209,7 +209,7 @@ export class SubgraphPlanner {
   ): Steps<Planned> {
     const memory = { ...this.#memory, order };
     const context = { stage: 'ordered', memory, gradOutputs: 0, gradients, available } as const;
-    const fixed = () => new Set([...sums, ...valuesThatMayMiss(program.ops, missing)]);
+    const fixed = () => new Set([...sums, ...optionalGradientsOf(program.ops, missing)]);
     return yield* planProgram(program, {
       ...options,
       isFirst: this.#compilation.isFirst,
@@ -251,7 +251,8 @@ export class SubgraphPlanner {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>
       recorded && joint
-        ? finish(this.training(program, eliminateDeadBackward(joint), { mayMiss: true })).planned
+        ? finish(this.training(program, eliminateDeadBackward(joint), { optionalGradients: true }))
+            .planned
         : finish(this.inference(program)).planned;
     return {
       call,
@@ -278,7 +279,7 @@ export class SubgraphPlanner {
   ): PlannedSubgraph {
     const existing = this.#recorded.get(region);
     if (existing) return existing;
-    const owned = { inputs, gradients: isBody, mayMiss: true };
+    const owned = { inputs, gradients: isBody, optionalGradients: true };
     const steps = this.training(region.program, eliminateDeadBackward(joint), owned);
     const { planned } = finish(steps);
     this.#recorded.set(region, planned);

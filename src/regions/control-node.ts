@@ -9,8 +9,8 @@ import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';
-import { type Presence, presenceOf } from './presence.ts';
 
 interface ControlRecord {
   /** The op that is undone, and the op that does it. */
@@ -68,17 +68,17 @@ export class ControlNode extends GradNode {
     const ofResults = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
     const asked = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
     const regions = inside.regions ?? null;
-    const presenceIn = (all: readonly Tensor[]): Presence[] =>
-      all.map((each) => (builder.mayMiss(each) ? 'maybe' : 'always'));
+    const presenceIn = (all: readonly Tensor[]): Existence[] =>
+      all.map((each) => (builder.isOptional(each) ? 'maybe' : 'always'));
     const ofOwn = ofResults.map((i) => gradOutputs[i]!);
     const bare = { regions, of: ofResults, to: asked, carried };
-    const own = presenceOf(bare, presenceIn(ofOwn));
+    const own = optionalGradientsIn(bare, presenceIn(ofOwn));
     const to = asked.filter((_, k) => own[k] !== 'never');
     const earlier = this.#takeSums(to, takeSum);
     const given = [...ofOwn, ...earlier.values()];
     const of = [...ofResults, ...earlier.keys()];
     const undoing = { regions, of, to, carried };
-    const presence = presenceOf(undoing, presenceIn(given));
+    const existence = optionalGradientsIn(undoing, presenceIn(given));
     const gradients = builder.control(
       undo,
       [tape, ...given.map(contiguous)],
@@ -90,7 +90,7 @@ export class ControlNode extends GradNode {
     const isOwn = ownResults(undoing);
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
-      builder.noteMissing(gradients[k]!, presence[k] === 'maybe');
+      builder.noteOptional(gradients[k]!, existence[k] === 'maybe');
       if (isOwn[k]) builder.noteOwn(gradients[k]!);
     });
     return results;

@@ -2,7 +2,7 @@ import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { GradNode } from '../../runtime/autograd/node.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
-import { fillMissing } from '../../runtime/program/missing-gradients.ts';
+import { fillMissing } from '../../runtime/program/optional-gradients.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
@@ -17,10 +17,10 @@ export function fillGradients(
 ): void {
   if (node instanceof ControlNode) return;
   const given = gradients.filter((gradient) => gradient !== null && gradient !== undefined);
-  if (given.length < 2 || !given.some((each) => builder.mayMiss(each))) return;
-  const isSafe = given.some((each) => !builder.mayMiss(each));
+  if (given.length < 2 || !given.some((each) => builder.isOptional(each))) return;
+  const isSafe = given.some((each) => !builder.isOptional(each));
   gradients.forEach((gradient, i) => {
-    if (!gradient || !builder.mayMiss(gradient)) return;
+    if (!gradient || !builder.isOptional(gradient)) return;
     const others = isSafe ? [] : given.filter((each) => each !== gradient);
     gradients[i] = noGrad(() => bind1(fillMissing, [gradient, ...others]));
   });

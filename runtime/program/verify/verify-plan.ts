@@ -1,7 +1,7 @@
 import { formatSpec, isContiguousMeta, sameSpec } from '../../tensor/meta.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
-import { FollowedPlan } from './follow-plan.ts';
+import { SimulatedPlan } from './simulate-plan.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
@@ -14,7 +14,7 @@ import { failureAt } from './verify-failure.ts';
  */
 export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
-  const alive = new FollowedPlan(planned, `${where}, forward`).run(
+  const alive = new SimulatedPlan(planned, `${where}, forward`).run(
     forward,
     forward.inputs,
     new Map(),
@@ -65,7 +65,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
-    const left = new FollowedPlan(planned, `${where}, backward`).run(each, entering, kept);
+    const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)
       fail(`the gradient %${lost}, which is not there`, 'a value of the program');

@@ -10,7 +10,7 @@ import { compileDimension } from './dimension.ts';
 import { compileDraw } from './draw.ts';
 import { compileHostNumber } from './host-number.ts';
 import { compileList } from './list.ts';
-import { compileMissing } from './missing.ts';
+import { compileOptionalGradient } from './optional-gradient.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
@@ -47,7 +47,7 @@ export function compileControl(
     case 'dimension':
       return compileDimension(step, values);
     case 'missing':
-      return compileMissing(step, values);
+      return compileOptionalGradient(step, values);
     default:
       return assertNever(form, 'control op');
   }

@@ -16,7 +16,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
 import { resolved } from '../variables/unions.ts';
 import type { TensorVariable } from '../variables/variable.ts';
-import { gradientVariable } from './missing.ts';
+import { gradientVariable } from './optional-gradient.ts';
 
 interface Accumulation {
   /** The first value that this backward has made. */

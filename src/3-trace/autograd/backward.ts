@@ -14,7 +14,7 @@ import { resolved, specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { gradientVariable } from './missing.ts';
+import { gradientVariable } from './optional-gradient.ts';
 import { isSet, seedOf, seedValue } from './options.ts';
 import { follow, watched, watchUndone } from './undo.ts';
 

@@ -22,7 +22,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { siteOf } from './hooks.ts';
-import { expectThere } from './missing.ts';
+import { expectThere } from './optional-gradient.ts';
 
 /** `ctx.saveForBackward` inside a trace; only the tracer performs it. */
 export function saveForBackward(): void {

@@ -9,7 +9,7 @@ import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { gradientVariable, neededGradient } from './missing.ts';
+import { gradientVariable, neededGradient } from './optional-gradient.ts';
 import { isSet, seedOf, seedValue } from './options.ts';
 import { follow, watched, watchUndone } from './undo.ts';
 

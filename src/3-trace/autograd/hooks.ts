@@ -22,7 +22,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { expectThere } from './missing.ts';
+import { expectThere } from './optional-gradient.ts';
 
 /** `remove` of the handle of a hook that was registered inside; only the tracer performs it. */
 export function removeHook(): void {

@@ -1,6 +1,6 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { callBackwardOp } from '../../../runtime/program/control-ops.ts';
-import { isGradientSum } from '../../../runtime/program/missing-gradients.ts';
+import { isGradientSum } from '../../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { WiredGroup } from './joined-ops.ts';
 

@@ -1,11 +1,11 @@
-import { isThere } from '../../program/missing-gradients.ts';
+import { isThere } from '../../program/optional-gradients.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import { Filled } from './gradients.ts';
 
-/** Ops that look at whether a gradient is there. */
-export function compileMissing({ op }: Step, values: ValueTable): Action {
+/** Compiles `isThere` and `fillMissing`. */
+export function compileOptionalGradient({ op }: Step, values: ValueTable): Action {
   const [gradient, ...others] = op.inputs;
   const [result] = op.outputs;
   const meta = values[result!]!;

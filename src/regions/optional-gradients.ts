@@ -1,17 +1,17 @@
 import { operandUse } from '../../runtime/ops/core/define-op.ts';
-import { fillMissing, isGradientSum, isThere } from '../../runtime/program/missing-gradients.ts';
+import { fillMissing, isGradientSum, isThere } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
 
-/** Whether a gradient is there when the program runs. */
-export type Presence = 'always' | 'maybe' | 'never';
+/** Whether a gradient exists when the program runs. */
+export type Existence = 'always' | 'maybe' | 'never';
 
 /** A backward op of a control op: its attrs, and its regions with their joint programs. */
-export interface Undoing {
+export interface BackwardOp {
   /** Null: a call, whose programs come with the shapes of a run. */
   readonly regions: readonly Region[] | null;
   /**
-   * Numbers of what is given, as in the op that undoes: gradients of results, and sums that go on; and of the
-   * operands whose gradients are asked for.
+   * Numbers of the gradients that are given, as in the op: of its results, and sums so far; and of the operands
+   * whose gradients are requested.
    */
   readonly of: readonly number[];
   readonly to: readonly number[];
@@ -19,14 +19,14 @@ export interface Undoing {
   readonly carried: number;
 }
 
-/** Of the gradients that the op answers, by those that it is given. */
-export function presenceOf(undoing: Undoing, given: readonly Presence[]): Presence[] {
+/** Which of the gradients that the op returns exist, from those that it is given. */
+export function optionalGradientsIn(undoing: BackwardOp, given: readonly Existence[]): Existence[] {
   if (!undoing.regions) return undoing.to.map(() => 'maybe');
   return undoing.carried > 0 ? ofWhile(undoing, given) : ofCond(undoing, given);
 }
 
-/** As the region that runs says; the condition is operand 0. */
-function ofCond({ regions, of, to }: Undoing, given: readonly Presence[]): Presence[] {
+/** Depends on the region that runs; the condition is operand 0. */
+function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): Existence[] {
   const results = spread(of, given);
   const first = regions![0]!.program.outputs.length;
   const found = regions!.map(({ joint }) => (joint ? ofRegion(joint, results) : []));
@@ -37,12 +37,15 @@ function ofCond({ regions, of, to }: Undoing, given: readonly Presence[]): Prese
 }
 
 /** After any number of iterations. */
-function ofWhile({ regions, of, to, carried }: Undoing, given: readonly Presence[]): Presence[] {
+function ofWhile(
+  { regions, of, to, carried }: BackwardOp,
+  given: readonly Existence[],
+): Existence[] {
   const { joint } = regions![1]!;
   const results = spread(of, given);
   const earlier = (operand: number) => results(carried + operand);
-  // Per operand: of those that are carried the gradient of the next iteration, of others the sum so far.
-  let state: Presence[] = regions![1]!.program.inputs.map((_, i) =>
+  // Per operand: the gradient of the next iteration if it is carried, else the sum so far.
+  let state: Existence[] = regions![1]!.program.inputs.map((_, i) =>
     i < carried ? results(i) : earlier(i),
   );
   for (;;) {
@@ -52,36 +55,36 @@ function ofWhile({ regions, of, to, carried }: Undoing, given: readonly Presence
       return i < 2 * carried ? either('never', earlier(i - carried)) : before[i - carried]!;
     };
     const iteration = joint ? ofRegion(joint, entering) : [];
-    state = before.map((presence, i) =>
-      either(presence, both(iteration[i] ?? 'never', i < carried ? 'never' : presence)),
+    state = before.map((existence, i) =>
+      either(existence, both(iteration[i] ?? 'never', i < carried ? 'never' : existence)),
     );
-    if (state.every((presence, i) => presence === before[i])) break;
+    if (state.every((existence, i) => existence === before[i])) break;
   }
   return to.map((operand) => both(state[operand] ?? 'never', earlier(operand)));
 }
 
-function spread(of: readonly number[], given: readonly Presence[]) {
+function spread(of: readonly number[], given: readonly Existence[]) {
   const known = new Map(of.map((result, i) => [result, given[i]!]));
-  return (result: number): Presence => known.get(result) ?? 'never';
+  return (result: number): Existence => known.get(result) ?? 'never';
 }
 
-/** Of a sum of both. */
-function both(a: Presence, b: Presence): Presence {
+/** The sum of both. */
+function both(a: Existence, b: Existence): Existence {
   if (a === 'always' || b === 'always') return 'always';
   return a === 'maybe' || b === 'maybe' ? 'maybe' : 'never';
 }
 
-/** On the one way or the other. */
-function either(a: Presence, b: Presence): Presence {
+/** One branch or the other. */
+function either(a: Existence, b: Existence): Existence {
   return a === b ? a : 'maybe';
 }
 
-/** Per operand, and leaf, of a region. */
+/** For each operand and leaf of a region. */
 function ofRegion(
   { program, forwardOps, gradOutputs, gradInputs }: JointProgram,
-  given: (result: number) => Presence,
-): Presence[] {
-  const known = new Map<ValueId, Presence>();
+  given: (result: number) => Existence,
+): Existence[] {
+  const known = new Map<ValueId, Existence>();
   gradOutputs.forEach((id, i) => {
     if (id !== null) known.set(id, given(i));
   });
@@ -94,27 +97,27 @@ function ofRegion(
   return gradInputs.map((id) => (id === null ? 'never' : (known.get(id) ?? 'always')));
 }
 
-function ofResults(given: ProgramOp, known: ReadonlyMap<ValueId, Presence>): readonly Presence[] {
+function ofResults(given: ProgramOp, known: ReadonlyMap<ValueId, Existence>): readonly Existence[] {
   const { op, inputs, outputs, attrs, regions } = given;
-  const presence = (id: ValueId) => known.get(id) ?? 'always';
+  const existence = (id: ValueId) => known.get(id) ?? 'always';
   if (op.kernel.kind === 'control' && op.name.endsWith('Backward')) {
-    const undoing = { ...(attrs as unknown as Undoing), regions: regions ?? null };
-    return presenceOf(undoing, inputs.slice(1).map(presence));
+    const undoing = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
+    return optionalGradientsIn(undoing, inputs.slice(1).map(existence));
   }
-  const result = ofResult(given, presence);
+  const result = ofResult(given, existence);
   return outputs.map(() => result);
 }
 
-function ofResult({ op, inputs }: ProgramOp, presence: (id: ValueId) => Presence): Presence {
+function ofResult({ op, inputs }: ProgramOp, existence: (id: ValueId) => Existence): Existence {
   if (op === isThere || (op === fillMissing && inputs.length === 1)) return 'always';
   if (isGradientSum(op) || op === fillMissing) {
-    const parts = inputs.map(presence);
+    const parts = inputs.map(existence);
     if (parts.includes('always')) return 'always';
     return parts.includes('maybe') ? 'maybe' : 'never';
   }
-  const operands = inputs.filter((_, i) => operandUse(op, i) === 'data').map(presence);
+  const operands = inputs.filter((_, i) => operandUse(op, i) === 'data').map(existence);
   if (operands.includes('never')) return 'never';
   if (operands.includes('maybe')) return 'maybe';
-  // An element of a list may be one that nobody has read.
+  // An element of a list may have no reader.
   return op.name === 'listGradientAt' || op.name === 'listTake' ? 'maybe' : 'always';
 }

@@ -1,7 +1,7 @@
 /**
- * Gradients that are there or not, as the run decides: a branch that was not taken and a loop without iterations
- * bring none. In a program that is a value without memory. Ops pass it on as eager backward passes on null:
- * what is computed from it is missing, too, and of a sum the other part is left.
+ * Optional gradients: whether one exists is data-dependent. A branch that was not taken and a loop without iterations
+ * produce none. In a program a missing gradient is a value without memory. Ops treat it as eager backward treats
+ * null: a result computed from it is missing too, and a sum is its other term.
  */
 
 import { type OpRecord, operandUse } from '../ops/core/define-op.ts';
@@ -29,7 +29,7 @@ export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!],
 /** (gradient) → whether it is there. */
 export const isThere = missingOp('isThere', () => [{ dtype: 'bool', shape: [] }], false);
 
-/** Their gradient is missing where nobody has read the element, or the region that ran brings none. */
+/** Their gradient is missing where no op has read the element, or where the region that ran produces none. */
 const sources: ReadonlySet<string> = new Set([
   'condBackward',
   'whileBackward',
@@ -38,53 +38,53 @@ const sources: ReadonlySet<string> = new Set([
   'listTake',
 ]);
 
-/** There as soon as one operand is. */
+/** Exists if one operand does. */
 export function isGradientSum({ name }: OpRecord): boolean {
   return name === 'add' || name === 'listAdd';
 }
 
-const lookers: ReadonlySet<string> = new Set([
+const handlers: ReadonlySet<string> = new Set([
   'condBackward',
   'whileBackward',
   'callBackward',
   'listAdd',
 ]);
 
-/** What looks at its operands itself; any other op is left out where one is missing. */
-export function takesMissing(op: OpRecord): boolean {
-  return op === fillMissing || op === isThere || lookers.has(op.name);
+/** Whether the op handles missing operands itself; any other op is skipped if one is missing. */
+export function acceptsMissing(op: OpRecord): boolean {
+  return op === fillMissing || op === isThere || handlers.has(op.name);
 }
 
 /** Operands whose data the op reads and that may be missing. */
-export function missingOperands(
+export function optionalOperands(
   { op, inputs }: Pick<ProgramOp, 'op' | 'inputs'>,
-  mayMiss: ReadonlySet<ValueId>,
+  optional: ReadonlySet<ValueId>,
 ): ValueId[] {
-  if (mayMiss.size === 0) return [];
-  return inputs.filter((id, i) => mayMiss.has(id) && operandUse(op, i) === 'data');
+  if (optional.size === 0) return [];
+  return inputs.filter((id, i) => optional.has(id) && operandUse(op, i) === 'data');
 }
 
-/** Whether what an op makes may be missing. */
-export function mayMissResults(
+/** Whether the results of an op may be missing. */
+export function hasOptionalResults(
   given: Pick<ProgramOp, 'op' | 'inputs'>,
-  mayMiss: ReadonlySet<ValueId>,
+  optional: ReadonlySet<ValueId>,
 ): boolean {
   const { op, inputs } = given;
   if (sources.has(op.name)) return true;
-  if (mayMiss.size === 0 || op === isThere) return false;
+  if (optional.size === 0 || op === isThere) return false;
   if (op === fillMissing && inputs.length === 1) return false;
-  if (isGradientSum(op) || op === fillMissing) return inputs.every((id) => mayMiss.has(id));
-  return missingOperands(given, mayMiss).length > 0;
+  if (isGradientSum(op) || op === fillMissing) return inputs.every((id) => optional.has(id));
+  return optionalOperands(given, optional).length > 0;
 }
 
 /** The values of a program that may be missing when it runs; `given`: of what enters it. */
-export function valuesThatMayMiss(
+export function optionalGradientsOf(
   ops: Iterable<ProgramOp>,
   given: Iterable<ValueId> = [],
 ): ReadonlySet<ValueId> {
-  const mayMiss = new Set(given);
+  const optional = new Set(given);
   for (const op of ops) {
-    if (mayMissResults(op, mayMiss)) for (const id of op.outputs) mayMiss.add(id);
+    if (hasOptionalResults(op, optional)) for (const id of op.outputs) optional.add(id);
   }
-  return mayMiss;
+  return optional;
 }

@@ -31,7 +31,7 @@ class Alive extends Map<ValueId, Living> {
 }
 
 /** The steps of a plan as the executor would run them, with the values' metas instead of data. */
-export class FollowedPlan {
+export class SimulatedPlan {
   readonly #planned: PlannedSubgraph;
   readonly #where: string;
   readonly #alive = new Alive();

@@ -3,7 +3,7 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
-import { fillMissing, isThere } from '../../../runtime/program/missing-gradients.ts';
+import { fillMissing, isThere } from '../../../runtime/program/optional-gradients.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { chosenBy } from '../control-flow/merge/union.ts';
@@ -15,7 +15,7 @@ const why = 'a gradient that exists on some paths only';
 
 /** What the code sees of a gradient: a tensor, or a choice between null and one. */
 export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
-  if (!mayMiss(t, gradient)) return t.result(gradient);
+  if (!isOptional(t, gradient)) return t.result(gradient);
   if (t.control.policy !== 'always') throw new GraphBreak('branch-gradient', why);
   const [there, value] = look(t, gradient);
   const index = t.runApi<Tensor>(() => noGrad(() => cast(there, 'float64')));
@@ -24,7 +24,7 @@ export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
 
 /** The gradient of an input that must have one: where the run finds none, it throws what eager execution throws. */
 export function neededGradient(t: Tracer, gradient: Tensor): Variable {
-  if (!mayMiss(t, gradient)) return t.result(gradient);
+  if (!isOptional(t, gradient)) return t.result(gradient);
   const [there, value] = look(t, gradient);
   check(t, there, true);
   return t.result(value);
@@ -32,13 +32,13 @@ export function neededGradient(t: Tracer, gradient: Tensor): Variable {
 
 /** Code of the user's runs for the gradient: eagerly only where there is one. */
 export function expectThere(t: Tracer, gradient: Tensor): void {
-  if (t.builder.mayMiss(gradient)) {
+  if (t.builder.isOptional(gradient)) {
     throw new GraphBreak('branch-gradient', `a function is called with ${why}`);
   }
 }
 
-function mayMiss(t: Tracer, gradient: Tensor): boolean {
-  return t.perform<boolean>([gradient], ([part], builder) => builder.mayMiss(part as Tensor));
+function isOptional(t: Tracer, gradient: Tensor): boolean {
+  return t.perform<boolean>([gradient], ([part], builder) => builder.isOptional(part as Tensor));
 }
 
 /** Whether it is there, and its value where it is. */

@@ -2,7 +2,7 @@ import type { Launch } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
 import { copy } from '../ops/core/copy.ts';
-import { isGradientSum, missingOperands, takesMissing } from '../program/missing-gradients.ts';
+import { acceptsMissing, isGradientSum, optionalOperands } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
@@ -12,18 +12,18 @@ import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 
 /**
- * The action of a step some of whose operands may be missing: it is left out where one is, and of a sum the
- * other part is its result.
+ * The action of a step with optional operands: it is skipped if one is missing, except that a sum is then its other
+ * term.
  */
-export function unlessMissing(
+export function skipIfMissing(
   step: Step,
   values: ValueTable,
-  mayMiss: ReadonlySet<ValueId>,
+  optional: ReadonlySet<ValueId>,
   run: Action,
 ): Action {
   const { op } = step;
-  const needed = takesMissing(op.op) ? [] : missingOperands(op, mayMiss);
-  // Of an output that is a list, too, of which no element has got a gradient.
+  const needed = acceptsMissing(op.op) ? [] : optionalOperands(op, optional);
+  // An output may be a list, none of whose elements has got a gradient.
   if (op.op === outputGradientOp) needed.push(...op.inputs);
   if (needed.length === 0) return run;
   if (isGradientSum(op.op)) return sumOfTheRest(step, values, run);
@@ -33,7 +33,7 @@ export function unlessMissing(
   };
 }
 
-/** Whether the memory of a part that dies with the sum may be that of the sum, if nobody else has it. */
+/** Whether the memory of a part that dies with the sum may be that of the sum, if nothing else refers to it. */
 function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
   const meta = values[part]!;
   return (
@@ -56,7 +56,7 @@ function sumOfTheRest(step: Step, values: ValueTable, run: Action): Action {
   };
 }
 
-/** With its memory where that is free, else as a copy, since the plan may let the sum be written over. */
+/** Moves the memory where nothing else refers to it, else copies it, since the plan may overwrite the sum. */
 function passerOn(step: Step, part: ValueId, values: ValueTable): (from: Slot, to: Slot) => void {
   const meta = values[step.op.outputs[0]!]!;
   const mayPass = mayPassOn(step, part, values);
