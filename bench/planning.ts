@@ -54,7 +54,7 @@ function planning(depth: number): Planning {
       const { user, system } = process.cpuUsage(start);
       return [(user + system) / 1000, captured];
     };
-    const [trace] = firstCall({ order: false, slices: false, arena: false, chooseSaved: false });
+    const [trace] = firstCall({ order: false, slices: false, arena: false, minimizeSaved: false });
     const [first] = firstCall({});
     const [call, captured] = firstCall({ prefer: 'bytes' });
     const { forward } = captured.parts.at(-1)!.stages!.planned;

@@ -57,26 +57,26 @@ export const passes = [
   {
     name: 'pooledRelu',
     stages: ['joint', 'step', 'region', 'again'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram(pooledRelu),
   },
   {
     name: 'labelGradient',
     stages: ['joint', 'step', 'region'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram(labelGradient),
   },
   {
     name: 'joinedGradients',
     stages: ['joint', 'step', 'region'],
     // With the gradient of one result missing, sums have other zeros.
-    enabled: (context) => choosesSaved(context) && context.gradOutputs <= 1,
+    enabled: (context) => minimizesSaved(context) && context.gradOutputs <= 1,
     run: onProgram((program, { firstLate }) => joinedGradients(program, firstLate)),
   },
   {
     name: 'shareCopies',
     stages: ['joint', 'step', 'region', 'again'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram((program, _given, { stage }) =>
       shareCopies(program, { recorded: stage === 'again' }),
     ),
@@ -84,13 +84,13 @@ export const passes = [
   {
     name: 'shareParts',
     stages: ['joint', 'step', 'region'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram((program, { firstLate }) => shareParts(program, firstLate)),
   },
   {
     name: 'rematerialize',
     stages: ['joint', 'step', 'region'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram((program, { firstLate }, { stage }) =>
       rematerialize(program, { firstLate, inputsStay: stage !== 'joint' }),
     ),
@@ -98,7 +98,7 @@ export const passes = [
   {
     name: 'deadRematerialized',
     stages: ['joint', 'step', 'region'],
-    enabled: choosesSaved,
+    enabled: minimizesSaved,
     run: onProgram(withoutDeadRematerialized),
   },
   {
@@ -150,8 +150,8 @@ function* sliced(given: Staged, { costOf, memory }: PassContext): Steps<Staged> 
   return { ...given, program };
 }
 
-function choosesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {
-  return memory.chooseSaved;
+function minimizesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {
+  return memory.minimizeSaved;
 }
 
 function simplifies({ memory }: { readonly memory: MemoryOptions }): boolean {

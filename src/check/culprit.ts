@@ -36,7 +36,7 @@ const allOff: MemoryOptions = {
   freeAtLastUse: false,
   reuse: false,
   order: false,
-  chooseSaved: false,
+  minimizeSaved: false,
   simplify: false,
   slices: false,
   arena: false,
@@ -96,7 +96,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
   const memory: MemoryOptions = {
     ...allOff,
     ...Object.fromEntries(switches.map((name) => [name, isOn(name)])),
-    chooseSaved: options.memory.chooseSaved,
+    minimizeSaved: options.memory.minimizeSaved,
     simplify: options.memory.simplify,
     compactViews: options.memory.compactViews,
     stridedInputs: options.memory.stridedInputs,

@@ -256,6 +256,6 @@ function notKept(wanted: readonly ValueId[], values: ValueTable): AutogradError 
     what: 'run_program: a gradient of a gradient needs values that were not kept',
     given: wanted.map((id) => `%${id}, a ${formatSpec(values[id]!)} tensor`).join(', '),
     expected: 'values that the first backward reads, or that can be computed from them',
-    remedy: 'capture with memory: { chooseSaved: false }, or put the backward into the function',
+    remedy: 'capture with memory: { minimizeSaved: false }, or put the backward into the function',
   });
 }

@@ -265,7 +265,7 @@ export class SubgraphPlanner {
     if (writtenInputs(program).length === 0) return this;
     this.#inSourceOrder ??= new SubgraphPlanner(
       this.#compilation,
-      { ...this.#memory, order: false, chooseSaved: false },
+      { ...this.#memory, order: false, minimizeSaved: false },
       this.#recorded,
     );
     return this.#inSourceOrder;

@@ -15,7 +15,7 @@ export interface AppliedCounts {
   /** Inputs that died with the last call. */
   readonly donate: number;
   /** Passes that changed what backward keeps. */
-  readonly chooseSaved: number;
+  readonly minimizeSaved: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;
   /** Chains of ops that run part by part. */
@@ -26,7 +26,7 @@ export interface AppliedCounts {
   readonly recompute: number;
 }
 
-const passesOfChooseSaved = [
+const passesOfMinimizeSaved = [
   'pooledRelu',
   'labelGradient',
   'joinedGradients',
@@ -48,7 +48,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     reuse: steps.flatMap(({ reuses }) => reuses).filter((id) => id !== null).length,
     arena: steps.flatMap(({ places = [] }) => places).filter((place) => place !== null).length,
     donate: record.donated.length,
-    chooseSaved: passesOfChooseSaved.reduce((sum, name) => sum + applied(name), 0),
+    minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),

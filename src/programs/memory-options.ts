@@ -1,60 +1,60 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 
 /**
- * The clean-ups of run_program, each to be switched off alone, so that what it saves can be measured.
- * Values and gradients are the same with any of them.
+ * The memory optimizations of a program. Each can be disabled independently, to measure what it saves. Values and
+ * gradients are the same with any combination.
  */
 export interface MemorySwitches {
-  /** A value leaves the scope after its last use. Off: all leave it when the program ends. */
+  /** Values are freed after their last use. Off: when the program ends. */
   readonly freeAtLastUse: boolean;
-  /** A result takes over the memory of a dying operand where the kernel allows. Needs freeAtLastUse. */
+  /** A result takes over the memory of an operand that dies there, where the kernel allows. Needs freeAtLastUse. */
   readonly reuse: boolean;
-  /** Ops run in an order with a low peak. Off: in the order of the source. Needs freeAtLastUse. */
+  /** Ops are reordered to lower the peak. Off: they run in program order. Needs freeAtLastUse. */
   readonly order: boolean;
   /**
-   * Redundant work is removed, where that needs no more bytes: constants are folded, equal values computed once,
-   * ops that change nothing left out.
+   * Redundant work is eliminated where that doesn't raise the peak: constant folding, common subexpressions, and ops
+   * without an effect.
    */
   readonly simplify: boolean;
-  /** Of what backward could read, what costs least is kept. Off: what the ops' records name. */
-  readonly chooseSaved: boolean;
-  /** Of a whole training step, chains of ops run part by part where that needs less. Needs order. */
+  /** Minimizes the bytes that forward saves for backward. Off: it saves what the ops' records name. */
+  readonly minimizeSaved: boolean;
+  /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
-  /** Values that live and die in one run lie in one block, at planned places. Needs freeAtLastUse. */
+  /** Values that live and die within a run are placed in one block, at planned offsets. Needs freeAtLastUse. */
   readonly arena: boolean;
-  /** An input that nobody reads after the call belongs to the program. Off: it lives until the call ends. */
+  /** Inputs that the caller doesn't read after the call are donated to the program. Off: they live until the call ends. */
   readonly donate: boolean;
-  /** Between forward and backward only what backward reads stays. Off: every value stays. */
+  /** Only values that backward reads live on between forward and backward. Off: all values do. */
   readonly skipSet: boolean;
-  /** Inputs that backward doesn't read are not held for it. Off: all inputs are. */
+  /** Inputs that backward doesn't read are not kept for it. Off: all inputs are. */
   readonly unusedInputs: boolean;
-  /** A contiguous copy of a strided input dies at its last use. Off: it stays until backward has run. */
+  /** The contiguous copy of a strided input is freed after its last use. Off: after backward. */
   readonly inputCopies: boolean;
   /**
-   * Where backward keeps views alone of a larger value that nothing else holds, it keeps copies of them. Off: the
-   * whole value stays.
+   * If only views of a larger value are saved, and nothing else refers to it, copies of the views are saved instead.
+   * Off: the whole value is.
    */
   readonly compactViews: boolean;
-  /** Strided inputs are read as they are. Off: copies of them, made first. */
+  /** Strided inputs are read in place. Off: they are copied first. */
   readonly stridedInputs: boolean;
-  /** Outputs that backward doesn't read leave the scope. Off: they stay until backward has run. */
+  /** Outputs that backward doesn't read leave the scope after forward. Off: after backward. */
   readonly unusedOutputs: boolean;
-  /** Of a value that backward reads only for its shape no data is kept. Off: the data is. */
+  /** If backward reads only the shape of a value, its data is not kept. Off: it is. */
   readonly noNeedBuffer: boolean;
-  /** The grad node holds only inputs whose data backward reads. Off: it holds all inputs until backward has run. */
+  /** The grad node keeps only inputs whose data backward reads. Off: it keeps all inputs until backward has run. */
   readonly gradNodeInputs: boolean;
 }
 
 export interface MemoryOptions extends MemorySwitches {
   /**
-   * What counts where bytes and time are at odds. `time`: slices are taken only where they make the program no
-   * slower, and the first runs have a plan that is soon there. `bytes`: the smallest peak, from the first run on.
+   * Which of memory and time to prefer. `time`: slices are used only where they don't slow the program down, and the
+   * first runs use a plan that is quick to make. `bytes`: the smallest peak, from the first run on.
    */
   readonly prefer: 'time' | 'bytes';
   /**
-   * Most bytes that a step should have alive beside its inputs, forward and backward together. Where the
-   * plan needs more, backward computes some of forward again, with the same results to the last bit. With graph
-   * breaks the subgraphs share it, from the second step on. Null: nothing is computed twice.
+   * The number of bytes that forward and backward of a step may use beyond its inputs. If the plan needs more,
+   * backward recomputes part of forward; results are bitwise identical. With graph breaks the subgraphs share the
+   * budget, from the second step on. Null: nothing is recomputed.
    */
   readonly budget: number | null;
 }
@@ -67,7 +67,7 @@ const allOn: MemoryOptions = {
   arena: true,
   donate: true,
   simplify: true,
-  chooseSaved: true,
+  minimizeSaved: true,
   skipSet: true,
   unusedInputs: true,
   inputCopies: true,
@@ -80,7 +80,7 @@ const allOn: MemoryOptions = {
   budget: null,
 };
 
-/** run_program with every clean-up, in the order of the source: no reuse, no arena, copies of strided inputs. */
+/** Every value is freed at its last use, in program order; no reuse, no arena, strided inputs are copied. */
 const cleaned = {
   ...allOn,
   reuse: false,
@@ -89,7 +89,7 @@ const cleaned = {
   arena: false,
   donate: false,
   simplify: false,
-  chooseSaved: false,
+  minimizeSaved: false,
   compactViews: false,
   stridedInputs: false,
 };

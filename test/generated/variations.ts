@@ -11,7 +11,7 @@ const memory = [
   'beforeUnusedValues',
   'beforeGradNodeInputs',
   { budget: 0 },
-  { simplify: false, chooseSaved: false },
+  { simplify: false, minimizeSaved: false },
 ] as const satisfies readonly MemoryChoice[];
 
 type Dtype = (typeof dtypes)[number];

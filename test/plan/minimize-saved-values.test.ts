@@ -52,14 +52,16 @@ function savedBy(fn: Loss, make: () => Tensor[]): number {
     return result;
   };
   const eager = run(refcounted(fn));
-  const [named, chosen] = [toStatic(fn, { memory: { chooseSaved: false } }), toStatic(fn)].map(run);
+  const [named, chosen] = [toStatic(fn, { memory: { minimizeSaved: false } }), toStatic(fn)].map(
+    run,
+  );
   for (const { loss, gradients } of [named!, chosen!]) {
     expect({ loss, gradients }).toEqual({ loss: eager.loss, gradients: eager.gradients });
   }
   return named!.kept - chosen!.kept;
 }
 
-describe('plan/choose-saved', () => {
+describe('plan/minimize-saved-values', () => {
   it.each([
     { kernel: 2, stride: 2, out: 4 },
     { kernel: 3, stride: 2, out: 3 },
