@@ -6,16 +6,19 @@ import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard, GuardedSize } from '../guards/guard.ts';
+import { listLayout } from '../guards/list-layout.ts';
 import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { CountedStream } from './inputs/counted-stream.ts';
-import { distinctInputs } from './inputs/distinct-inputs.ts';
+import { distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
+import type { OuterTensors } from './inputs/outer-tensors.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './inputs/sizes.ts';
 import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
+import { namesElements } from './names-elements.ts';
 import { isDifferentiable, spentBelow } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 
@@ -23,19 +26,25 @@ import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
+  /** Arrays whose tensors are inputs all together. */
+  readonly lists: readonly OuterTensors[];
   /** The program's outputs. */
   readonly outputs: readonly Tensor[];
   readonly tape: readonly TapeCall[];
   readonly sizes: Sizes;
+  /** Guards of the result that each program has anew. */
+  readonly ownGuards: readonly Guard[];
 }
 
 /** Null when the trace holds for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
-  const { sizes, inputs, result } = recorded;
+  const { sizes, inputs, result, ownGuards, tape } = recorded;
   if (sizes.fixed || !sizes.vary) return null;
   // What an op refused, it may take in other sizes.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
-  const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
+  const lasting = result.guards.filter((guard) => !ownGuards.includes(guard));
+  if (namesElements({ inputs, tape, guards: lasting, effects: result.effects })) return null;
+  const guards = lasting.filter((guard) => !dependsOnSizes(guard));
   return {
     keys: [...sizes.keys.values()],
     guards: guards.map((guard) => anySize(guard, inputs, sizes)),
@@ -117,6 +126,26 @@ function withSizes(
   };
 }
 
+/**
+ * The inputs of a call: those of the trace, and after them all that the arrays hold now. Null where that is not
+ * only tensors any more.
+ */
+function inputsNow(
+  { inputs, lists }: Recorded,
+  readerOf: Found['readerOf'],
+  frames: readonly Frame[],
+): TraceInput[] | null {
+  const all = inputs.filter(({ list }) => !list);
+  for (const list of lists) {
+    const array = readerOf(list.source)(frames) as readonly Tensor[];
+    if (listLayout(array) === undefined) return null;
+    array.forEach((tensor, i) => {
+      all.push({ source: { kind: 'property', base: list.source, key: String(i) }, tensor, list });
+    });
+  }
+  return all;
+}
+
 /** The mode of the calls that the trace is for; undefined: any. */
 function gradModeOf({ guards }: TraceResult): boolean | undefined {
   const mode = guards.find((guard) => guard.kind === 'gradMode');
@@ -124,7 +153,10 @@ function gradModeOf({ guards }: TraceResult): boolean | undefined {
 }
 
 function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
-  const { result, inputs, outputs, tape, sizes } = recorded;
+  const { result, outputs, tape, sizes } = recorded;
+  const lists = new Map(recorded.lists.map((list) => [list, [] as Tensor[]]));
+  const inputs = inputsNow(recorded, readerOf, frames);
+  if (!inputs) return null;
   const found = new Map<Tensor, Tensor>();
   const capture = (tensor: Tensor): Tensor => {
     const there = found.get(tensor);
@@ -143,19 +175,23 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
   const stream = new CountedStream(numbers);
   try {
     for (const each of inputs) {
-      const { tensor } = each;
+      const { tensor, list } = each;
       const { shape, strides: present } = layoutOf(each);
       const { dtype, device, requiresGrad, isContiguous } = tensor;
       const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
-      found.set(tensor, requireGrad(input, requiresGrad));
+      const now = requireGrad(input, requiresGrad);
+      // The tape names no element of an array by itself.
+      found.set(list ? now : tensor, now);
+      if (list) lists.get(list)!.push(now);
     }
+    const tensors = (list: OuterTensors) => lists.get(list)!;
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, tape: [] };
     // A file may be written where other gradients are recorded than in the calls.
     withGradMode(gradModeOf(result), () =>
       withRandomSource(stream, () => {
-        play(tape, { found, number, surroundings });
+        play(tape, { found, number, tensors, surroundings });
       }),
     );
   } catch (error) {
@@ -167,7 +203,13 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
   const program = builder.finish(tensors.map((tensor) => builder.valueOf(tensor)));
   return {
     ...result,
-    guards: [...result.guards.filter(dependsOnSizes), ...distinctInputs(inputs, program)],
+    inputs: inputs.map(({ source }) => source),
+    needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
+    guards: [
+      ...result.guards.filter(dependsOnSizes),
+      ...distinctInputs(inputs, program),
+      ...distinctElements(inputs),
+    ],
     sizes: sizes.reads.map(sizeOf),
     resized: null,
     scalars: numbers.scalars,

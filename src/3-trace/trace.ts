@@ -21,7 +21,7 @@ import { expectKnown } from './autograd/hooks.ts';
 import { RelativeStream } from './control-flow/numbers/random-stream.ts';
 import { LoopPlans, RestartTrace } from './control-flow/plans/loop-plans.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
-import { disposedInputs, distinctInputs } from './inputs/distinct-inputs.ts';
+import { disposedInputs, distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import { execute, executionOf } from './machine/execute.ts';
@@ -159,10 +159,11 @@ function traceOnce(
   expectKnown(tracer, outputs.tensors, reconstruction.made);
   const program = tracer.builder.finish(outputs.values);
   const { inputs, numbers, tape, sizes } = tracer;
+  const ownGuards = [...distinctInputs(inputs, program), ...distinctElements(inputs)];
   const guards: Guard[] = [
     ...tracer.guards.values(),
     ...tracer.inherited.guards(),
-    ...distinctInputs(inputs, program),
+    ...ownGuards,
     ...tracer.effects.met.guards(),
     ...disposedInputs(inputs, tracer.effects.disposed),
     ...disposedInputs(inputs, tracer.effects.switched),
@@ -192,8 +193,17 @@ function traceOnce(
     pcs: entryFrames.map((frame) => frame.pc),
   };
   // Without the user's tensors, which a trace must not keep alive.
-  const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
-  const resized = resizedOf({ result, inputs: places, outputs: outputs.tensors, tape, sizes });
+  const places = inputs.map(({ source, tensor, list }) => ({ source, tensor, list }));
+  const recorded = {
+    result,
+    inputs: places,
+    lists: tracer.lists,
+    outputs: outputs.tensors,
+    tape,
+    sizes,
+    ownGuards,
+  };
+  const resized = resizedOf(recorded);
   // Numbers among its keys are as they are where the trace holds for its own sizes only.
   const own = resized
     ? result

@@ -1,5 +1,6 @@
 /** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
 
+import { listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 
 const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNames(object));
@@ -18,6 +19,7 @@ export const queries = {
   isExtensible: Object.isExtensible,
   names,
   attributes,
+  tensors: listLayout,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
 
 export type Query = keyof typeof queries;

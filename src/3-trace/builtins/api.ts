@@ -34,6 +34,7 @@ import { arrayElements, asArray } from '../values/arrays.ts';
 import { callDynamically } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
+import { outerTensors } from '../values/varying-array.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   isPrimitive,
@@ -213,7 +214,12 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
   if (variable.kind === 'symbolic') return numbers.operand(variable, inArray);
   if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);
-  if (array) return arrayElements(t, array).map((element) => apiValue(t, element, numbers, true));
+  if (array) {
+    const operand = (element: Variable) => apiValue(t, element, numbers, true);
+    const varying = outerTensors(t, array);
+    if (varying) return [varying.tensors, ...varying.appended.map(operand)];
+    return arrayElements(t, array).map(operand);
+  }
   if (variable.kind === 'newTypedArray') return variable.data.slice();
   const plain = variable.kind === 'object' && isPlainObject(variable.value);
   if (plain || (variable.kind === 'newObject' && !prototypeOf(variable))) {

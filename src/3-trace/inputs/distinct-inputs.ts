@@ -48,3 +48,11 @@ export function disposedInputs(
   }
   return [...guards, { kind: 'distinct', sources, others }];
 }
+
+/** The elements of an array that gradients flow to are known by their places alone: none is another input as well. */
+export function distinctElements(inputs: readonly TraceInput[]): Guard[] {
+  const differentiable = inputs.filter(({ tensor }) => gradEnabled() && tensor.requiresGrad);
+  const sources = differentiable.flatMap(({ source, list }) => (list ? [source] : []));
+  const others = differentiable.flatMap(({ source, list }) => (list ? [] : [source]));
+  return sources.length > 0 ? [{ kind: 'distinct', sources, others }] : [];
+}

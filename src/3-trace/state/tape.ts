@@ -12,6 +12,7 @@ import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
+import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Among operands: a number that may be another one for other sizes. */
@@ -46,12 +47,17 @@ export interface TapeCall {
 export interface Stand {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
+  tensors(list: OuterTensors): readonly Tensor[];
 }
 
 export function resolve(value: unknown, stand: Stand): unknown {
   if (value instanceof Tensor) return stand.tensor(value);
   if (value instanceof PutOff) return stand.number(value.expr);
-  if (Array.isArray(value)) return value.map((item) => resolve(item, stand));
+  if (Array.isArray(value)) {
+    return value.flatMap((item): readonly unknown[] =>
+      item instanceof OuterTensors ? stand.tensors(item) : [resolve(item, stand)],
+    );
+  }
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value);
@@ -68,12 +74,13 @@ export interface Replay {
   /** What stands there for a recorded tensor, the inputs first. */
   readonly found: Map<Tensor, Tensor>;
   readonly number: Stand['number'];
+  readonly tensors: Stand['tensors'];
   readonly surroundings: Surroundings;
 }
 
 /** Plays a tape into another program. */
 export function play(tape: readonly TapeCall[], replay: Replay): void {
-  const { found, number, surroundings } = replay;
+  const { found, number, tensors, surroundings } = replay;
   const { builder } = surroundings;
   const stand: Stand = {
     tensor: (recorded) => {
@@ -82,6 +89,7 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
       return there;
     },
     number,
+    tensors,
   };
   const used = new Set(found.values());
   for (const { operands, perform, result, gradMode, guard, at } of tape) {

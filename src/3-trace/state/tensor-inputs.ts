@@ -10,8 +10,9 @@ import type { NumberHistory } from '../../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
-import { type TensorVariable, tracedTensor } from '../variables/variable.ts';
+import { type TensorVariable, tensorVariable, tracedTensor } from '../variables/variable.ts';
 import { asOp } from './op-error.ts';
 import { sizeSource } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
@@ -24,6 +25,8 @@ export class TensorInputs {
   readonly #inputOf = new Map<Tensor, TensorVariable>();
   /** All variables that lead to one tensor of the user's. */
   readonly #variablesOf = new Map<Tensor, TensorVariable[]>();
+  /** By the place of the array. */
+  readonly #lists = new Map<string, OuterTensors>();
   readonly #t: Tracer;
   readonly #builder: ProgramBuilder;
   readonly #history: NumberHistory;
@@ -59,6 +62,8 @@ export class TensorInputs {
       this.#t.journal.note(() => {
         variable.traced = null;
       });
+      // What is done to one element can't be done again for another number of them.
+      if (this.#isOfList(actual)) this.#t.sizes.fixed = true;
       variable.traced = known.traced;
       this.#variablesOf.get(actual)!.push(variable);
       return known.traced!;
@@ -67,14 +72,58 @@ export class TensorInputs {
     const strides = isContiguous ? null : actual.strides;
     const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
     this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
-    const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
-    const traced = requireGrad(this.#builder.input(meta), requiresGrad);
-    this.list.push({ source, tensor: traced, actual });
+    const traced = this.#add(variable, actual, source, null);
+    this.#findSizes(source, traced);
+    return traced;
+  }
+
+  /**
+   * All tensors of an array from outside as inputs, of which another call may have more or fewer: no guards, since
+   * `listLayout` of the array is to be a key of the programs. Undefined where one of them is an input by itself.
+   */
+  useAll(source: Source, actuals: readonly Tensor[]): OuterTensors | undefined {
+    const key = sourceKey(source);
+    const known = this.#lists.get(key);
+    if (known) return known;
+    const { disposed } = this.#t.effects;
+    const isTaken = (actual: Tensor) => this.#inputOf.has(actual) || disposed.has(actual);
+    if (actuals.some(isTaken) || new Set(actuals).size < actuals.length) return undefined;
+    const recorded: Tensor[] = [];
+    const list = new OuterTensors(source, recorded);
+    this.#t.journal.keepMap(this.#lists);
+    this.#lists.set(key, list);
+    actuals.forEach((actual, i) => {
+      const place: Source = { kind: 'property', base: source, key: String(i) };
+      const variable = tensorVariable({ source: place, actual });
+      recorded.push(this.#add(variable, actual, place, list));
+    });
+    return list;
+  }
+
+  /** The arrays whose tensors are inputs all together. */
+  get lists(): readonly OuterTensors[] {
+    return [...this.#lists.values()];
+  }
+
+  #isOfList(actual: Tensor): boolean {
+    return this.#lists.size > 0 && this.list.some((each) => each.actual === actual && each.list);
+  }
+
+  #add(
+    variable: TensorVariable,
+    actual: Tensor,
+    source: Source,
+    list: OuterTensors | null,
+  ): Tensor {
+    const { dtype, shape, device, requiresGrad, isContiguous } = actual;
+    const strides = isContiguous ? contiguousStrides(shape) : actual.strides;
+    const input = this.#builder.input({ dtype, shape, strides, offset: 0, device });
+    const traced = requireGrad(input, requiresGrad);
+    this.list.push({ source, tensor: traced, actual, list });
     this.#t.journal.note(() => {
       variable.traced = null;
       this.#inputOf.delete(actual);
     });
-    this.#findSizes(source, traced);
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
     this.#inputOf.set(actual, variable);

@@ -32,6 +32,7 @@ import { EffectLog } from '../effects/effects.ts';
 import { Journal } from '../effects/journal.ts';
 import type { WrittenEntries } from '../effects/written-entries.ts';
 import { InheritedProperties } from '../inputs/inherited.ts';
+import type { OuterTensors } from '../inputs/outer-tensors.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
@@ -197,6 +198,11 @@ export class Tracer {
     return this.#inputs.list;
   }
 
+  /** The arrays whose tensors are inputs all together. */
+  get lists(): readonly OuterTensors[] {
+    return this.#inputs.lists;
+  }
+
   get top(): TraceFrame {
     return this.frames[this.frames.length - 1]!;
   }
@@ -259,6 +265,11 @@ export class Tracer {
     return this.#inputs.use(variable);
   }
 
+  /** All tensors of an array from outside as inputs whose number is no part of the trace, where that can be. */
+  useAll(source: Source, tensors: readonly Tensor[]): OuterTensors | undefined {
+    return this.#inputs.useAll(source, tensors);
+  }
+
   /** From here on an outer tensor, or one made inside, is this value of the program. */
   replace(variable: TensorVariable, next: Tensor): void {
     this.#inputs.replace(variable, next);
@@ -282,6 +293,7 @@ export class Tracer {
     const stand: Stand = {
       tensor: (tensor) => tensor,
       number: (expr) => numberFor(this.numbers, this.sizes, expr),
+      tensors: ({ recorded }) => recorded,
     };
     const given = operands.map((operand) => resolve(operand, stand));
     const result = this.append(() => perform(given, this.builder));

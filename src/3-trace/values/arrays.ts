@@ -104,7 +104,7 @@ export function arrayLength(t: Tracer, array: ArrayVariable): number {
 }
 
 /** Of the array as it was before the trace. */
-function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
+export function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
   t.effects.met.touch(value, source, 'length');
   const { length } = value as readonly unknown[];
   return t.read({ kind: 'property', base: source, key: 'length' }, length);

@@ -121,6 +121,7 @@ export class ChangingNumbers {
         return tensor;
       },
       number: (expr) => t.numbers.operand(t.sizes, expr) as number,
+      tensors: ({ recorded }) => recorded,
     };
     const given = operands.map((operand) => resolve(replaced(operand, numbers), stand));
     return t.tried(() => body(given, t.builder));

@@ -1,0 +1,218 @@
+/** Arrays of tensors that grow with every call and are handed over whole: one trace serves every length. */
+
+import { describe, expect, it } from 'vitest';
+import { cat, noGrad, stack, type Tensor, toStatic } from '../../../src/index.ts';
+import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
+
+const row = (call: number) => values([1, 3], call);
+
+/** One array that the function pushes to. */
+function pushed(body: (cache: Tensor[], x: Tensor) => unknown): () => World {
+  return () => {
+    const cache: Tensor[] = [];
+    return { fn: (x: Tensor) => body(cache, x), args: (call) => [row(call)], state: () => cache };
+  };
+}
+
+const programs: Record<string, () => World> = {
+  'pushed to, then joined': pushed((cache, x) => {
+    cache.push(x.mul(2));
+    return cat(cache);
+  }),
+  'joined, then pushed to': pushed((cache, x) => {
+    const before = cache.length > 0 ? cat(cache).sum(0, { keepDim: true }) : x;
+    cache.push(x.add(before));
+    return before;
+  }),
+  'joined with others around it': pushed((cache, x) => {
+    const all = cat([x, ...[x.neg()]]);
+    cache.push(x);
+    return stack(cache).sum().add(all).mul(cat(cache).mean());
+  }),
+  'attention over keys and values': () => {
+    const cache = { keys: [] as Tensor[], values: [] as Tensor[] };
+    return {
+      fn: (x: Tensor) => {
+        cache.keys.push(x.mul(0.5));
+        cache.values.push(x.tanh());
+        const scores = x.matmul(cat(cache.keys).t());
+        return scores.softmax(-1).matmul(cat(cache.values));
+      },
+      args: (call) => [row(call)],
+      state: () => cache,
+    };
+  },
+  'an array for each layer': () => {
+    const caches: Tensor[][] = [[], []];
+    return {
+      fn: (x: Tensor) => {
+        for (let layer = 0; layer < 2; layer++) {
+          caches[layer]!.push(x);
+          x = cat(caches[layer]!).mean(0, { keepDim: true }).tanh();
+        }
+        return x;
+      },
+      args: (call) => [row(call)],
+      state: () => caches,
+    };
+  },
+  'a Map of arrays': () => {
+    const caches = new Map<string, Tensor[]>([
+      ['k', []],
+      ['v', []],
+    ]);
+    return {
+      fn: (x: Tensor) => {
+        caches.get('k')!.push(x);
+        caches.get('v')!.push(x.neg());
+        return cat(caches.get('k')!).mul(cat(caches.get('v')!));
+      },
+      args: (call) => [row(call)],
+      state: () => caches,
+    };
+  },
+  'an array with gradients of earlier calls': () => {
+    const cache: Tensor[] = [];
+    const w = weights([3, 3]);
+    return {
+      fn: (x: Tensor) => {
+        cache.push(x.matmul(w));
+        return noGrad(() => cat(cache));
+      },
+      args: (call) => [row(call)],
+      state: () => [cache, w],
+    };
+  },
+  'leaves that gradients come to': () => {
+    const cache: Tensor[] = [];
+    return {
+      fn: (x: Tensor) => cat(cache).mul(x).add(cat(cache)),
+      args: (call) => {
+        cache.push(weights([1, 3], call));
+        return [row(call)];
+      },
+      state: () => cache,
+    };
+  },
+  'a first tensor of another size': () => {
+    const cache: Tensor[] = [values([4, 3], 50)];
+    return {
+      fn: (x: Tensor) => {
+        cache.push(x);
+        return cat(cache).relu();
+      },
+      args: (call) => [row(call)],
+      state: () => cache,
+    };
+  },
+  'an array whose length is a number of the program': pushed((cache, x) => {
+    cache.push(x);
+    return cat(cache).mul(cache.length).sum();
+  }),
+};
+
+describe('an array of tensors that grows', () => {
+  for (const [name, make] of Object.entries(programs)) {
+    it(`is traced for every length at once: ${name}`, () => {
+      const { stats } = expectSameAsEager(make, { calls: 12, check: 1 });
+      expect(stats).toMatchObject({ translations: 2, fallbacks: [], breaks: [] });
+      expect(stats.kernels.eager).toBe(0);
+    });
+  }
+
+  it('has a program for each length, which is used again', () => {
+    const f = toStatic((cache: readonly Tensor[]) => cat(cache));
+    for (let round = 0; round < 3; round++) {
+      for (let length = 1; length <= 20; length++) {
+        f(Array.from({ length }, (_, i) => row(i))).dispose();
+      }
+    }
+    expect(f.stats()).toMatchObject({ translations: 2, sizes: 20, graphRuns: 60 });
+  });
+});
+
+/** What becomes of the array between calls, which a trace of its tensors all together can't take for granted. */
+const surprises: Record<string, (cache: (Tensor | null)[], x: Tensor, call: number) => void> = {
+  'one tensor twice': (cache) => cache.push(cache[0]!),
+  'the argument': (cache, x) => cache.push(x),
+  'a tensor that requires gradients': (cache, _x, call) => cache.push(weights([1, 3], call)),
+  'the same leaf again': (cache, _x, call) => {
+    if (call === 4) cache.push(weights([1, 3], call));
+    else cache.push(cache.find((each) => each?.requiresGrad) ?? row(call));
+  },
+  'a tensor that is not contiguous': (cache, _x, call) => cache.push(values([3, 1], call).t()),
+  'another dtype': (cache, _x, call) => cache.push(row(call).to('int32')),
+  'another width': (cache, _x, call) => cache.push(values([1, call % 2 ? 3 : 4], call)),
+  'no tensor': (cache) => cache.push(null),
+  'a disposed tensor': (cache, _x, call) => {
+    const tensor = row(call);
+    tensor.dispose();
+    cache.push(tensor);
+  },
+  'a hole': (cache, _x, call) => {
+    cache.length++;
+    if (call % 2) cache.pop();
+  },
+  'nothing at all': (cache, _x, call) => {
+    if (call % 3 === 0) cache.length = 0;
+  },
+  'a getter': (cache, _x, call) => {
+    const value = row(call);
+    Object.defineProperty(cache, cache.length, {
+      get: () => value,
+      enumerable: true,
+      configurable: true,
+    });
+  },
+};
+
+const uses: Record<string, (cache: Tensor[], x: Tensor) => unknown> = {
+  'joins all': (cache, x) => cat(cache).mul(x),
+  'joins all twice': (cache, x) => cat(cache).mul(cat(cache)).add(x),
+  'joins all, and uses one': (cache, x) => cat(cache).add(cache[0]!).mul(x),
+  'uses one, and joins all': (cache, x) => cache[0]!.mul(x).add(cat(cache)),
+  'joins all, then writes to one': (cache, x) => {
+    const joined = cat(cache);
+    cache[0]!.add_(x);
+    return [joined, cat(cache)];
+  },
+  'writes over one': (cache, x) => {
+    cache[0] = x.mul(3);
+    return cat(cache);
+  },
+  'joins all, pops one, joins what is left': (cache, x) => {
+    const joined = cat(cache);
+    const last = cache.pop();
+    return [joined, cache.length > 0 ? cat(cache) : x, last];
+  },
+  'returns one that was joined': (cache, x) => [cat(cache).mul(x), cache[0]],
+  'writes to what was joined': (cache, x) => cat(cache).add_(x),
+  'asks one for its size': (cache, x) => cat(cache).mul(cache[0]!.shape[1]!).add(x),
+};
+
+describe('an array of tensors that changes between calls', () => {
+  for (const [i, [use, body]] of Object.entries(uses).entries()) {
+    for (const [j, [surprise, change]] of Object.entries(surprises).entries()) {
+      if ((i + j) % 2 === 1 && !process.env.GENERATED_RUNS) continue;
+      it(`gives what eager execution gives: ${use}, and finds ${surprise}`, () => {
+        expectSameAsEager(
+          () => {
+            const cache: Tensor[] = [row(90)];
+            return {
+              fn: (x: Tensor) => body(cache, x),
+              args: (call) => {
+                const x = row(call);
+                if (call < 4) cache.push(row(call + 20));
+                else if (call < 7) change(cache, x, call);
+                else cache.splice(0, cache.length, row(call), row(call + 1), row(call + 2));
+                return [x];
+              },
+              state: () => cache,
+            };
+          },
+          { calls: 9 },
+        );
+      });
+    }
+  }
+});
