@@ -91,7 +91,7 @@ function* decidingAlikeInSteps<T>(
   }
 }
 
-/** Rules of gradients may decide by numbers of a run: whoever compiles again finds those of the first time. */
+/** Gradient rules may depend on numbers of a run: compiling again uses those of the first time. */
 function decidingAlike(program: Program, compile: typeof compileSubgraph): typeof compileSubgraph {
   const table = scalarTableOf(opsWithin(program));
   if (!table) return compile;

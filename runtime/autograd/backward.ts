@@ -74,7 +74,7 @@ export function expectHistory(use: string, output: Tensor): void {
 }
 
 /**
- * The sink of `backward`: `.grad` starts as the gradient itself when nobody else holds its memory, since
+ * The sink of `backward`: `.grad` starts as the gradient itself if nothing else owns its memory, since
  * later parts are added in place.
  */
 function accumulate(leaf: Tensor, gradient: Tensor): void {

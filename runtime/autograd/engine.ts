@@ -214,7 +214,7 @@ class BackwardPass {
     }
   }
 
-  /** Somebody waits for the gradient of this place, or of one that it leads to. */
+  /** A gradient of this node, or of one that it leads to, is requested. */
   #concerns(place: Place): boolean {
     if (!this.#wanted) return true;
     if ('node' in place && this.#leading.has(place.node)) return true;
@@ -279,7 +279,7 @@ class BackwardPass {
         if (target) this.#deliver(target, result);
       }
     } catch (error) {
-      // A hook has thrown: the gradients that were to come after its own are nobody's.
+      // A hook has thrown: gradients that were to follow its own have no owner.
       for (const result of results.slice(next)) result?.dispose();
       throw error;
     }

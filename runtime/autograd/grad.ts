@@ -39,7 +39,7 @@ export function grad(
   return gradWith(outputs, inputs, options, {});
 }
 
-/** The same, watched: by whoever builds a program from the ops of this backward. */
+/** The same, with an observer that builds a program from the ops of this backward. */
 export function gradWith(
   outputs: OneOrMore,
   inputs: OneOrMore,

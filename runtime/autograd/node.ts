@@ -36,7 +36,7 @@ let sequence = 0;
 
 /**
  * One recorded operation. Counted by its owners (tensor handles that it made, nodes that lead to it),
- * so that what it saved for backward is given back as soon as nobody can run it any more.
+ * so that what it saved for backward is freed as soon as it can no longer run.
  */
 export abstract class GradNode {
   /** Grows with every node: an op's node is younger than those of its inputs. */
@@ -59,10 +59,10 @@ export abstract class GradNode {
   /**
    * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
    * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
-   * which gradients somebody waits for; computing another one is only wasted work. While gradients are
+   * which gradients are requested; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
    * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
-   * `passInner` wants to see the gradients of `innerOutputs`; null when nobody does.
+   * `passInner` wants to see the gradients of `innerOutputs`; null if nothing does.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Nobody else holds the tensor's memory, and it is all of it: it may be written over. */
+/** The tensor exclusively owns its memory, and covers all of it: it may be overwritten. */
 export function ownsWholeHolder(tensor: Tensor): boolean {
   const { holder, device, dtype } = tensor;
   if (!holder) return false;

@@ -89,7 +89,7 @@ export class SavedValue {
   }
 }
 
-/** Backward of the op needs the data that the forward pass saw, and somebody has written over it. */
+/** Backward of the op needs the data of the forward pass, which has been overwritten since. */
 export function changedInPlace(op: string, given: string): AutogradError {
   return new AutogradError({
     what: `backward of ${op}: a value that it needs was changed in place`,

@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { ownsWholeHolder } from './owned-memory.ts';
 
-/** Of two parts of a gradient, whose handles it takes over: written over what came first, where nobody else can see that memory. */
+/** Sums two contributions to a gradient and takes over their handles: in place of the first, if its memory is unaliased. */
 export function sum(earlier: Tensor, gradient: Tensor): Tensor {
   if (!gradEnabled() && ownsWholeHolder(earlier) && sameSpec(earlier, gradient)) {
     add_(earlier, gradient);

@@ -17,7 +17,7 @@ export interface Region {
 
 /**
  * A tensor and its views. A recorded write through one of them gives the base a new place in the graph;
- * the others get theirs from the base, as views of what it is now, when somebody asks for it.
+ * the others get theirs from the base, as views of what it is now, on request.
  */
 class Family implements ViewFamily {
   readonly base: Tensor;

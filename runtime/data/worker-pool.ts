@@ -155,7 +155,7 @@ async function* takingTurns(
   }
 }
 
-/** A failure counts when its turn comes; until then nobody waits for it. */
+/** A failure is reported when its batch is due; until then nothing awaits it. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -22,7 +22,7 @@ export class DynamicTensor extends Holder {
     return this.#data!;
   }
 
-  /** The ownership of the data goes to the caller; nobody reads it here any more. */
+  /** The ownership of the data goes to the caller; it is not read here any more. */
   surrender(): ListItem {
     const { data } = this;
     this.#data = null;

@@ -1,6 +1,6 @@
 /**
  * The one stream of what happens to memory. Statistics, logs, timelines and the profiler are folds
- * over it. Nothing is built while nobody listens: emitters ask `events.active` first.
+ * over it. Nothing is built while there is no listener: emitters ask `events.active` first.
  */
 
 import type { UserPosition } from '../errors/position.ts';

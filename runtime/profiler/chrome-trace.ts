@@ -5,7 +5,7 @@ import type { Span } from './recorder.ts';
 export interface TraceEvent {
   readonly name: string;
   readonly cat: string;
-  /** `X`: a whole span. `b`, `e`: begin and end of one that nobody waited for. `M`: names a track. */
+  /** `X`: a whole span. `b`, `e`: begin and end of an asynchronous one. `M`: names a track. */
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly ts?: number;
   readonly dur?: number;

@@ -14,7 +14,7 @@ export interface Span {
   readonly end: number;
   /** Index of the span that it lies in, −1 for none. */
   readonly parent: number;
-  /** Nobody waited for it: a read from a device that answers later. */
+  /** Asynchronous: a read from a device that completes later. */
   readonly isAsync: boolean;
   /** Bytes that were allocated in it and in no span inside it. */
   readonly allocated: number;

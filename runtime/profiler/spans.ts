@@ -28,7 +28,7 @@ export interface SpanSink {
 /** Where time goes is told to at most one sink; nothing is built while there is none. */
 class Spans {
   #sink: SpanSink | null = null;
-  /** True while somebody profiles. Ask before making a closure for `around`. */
+  /** True while a profile is recorded. Check it before creating a closure for `around`. */
   active = false;
 
   get sink(): SpanSink | null {

@@ -270,7 +270,7 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** Some op is to run even if nobody reads its results. */
+  /** Some op runs even if its results are unused. */
   hasEffect(since = 0): boolean {
     return this.#ops.some((op, i) => i >= since && hasEffect(op));
   }

@@ -151,7 +151,7 @@ export function drawnBy({ name }: OpRecord): OpRecord {
   return opNamed(name === 'drawUniform' ? 'uniform' : 'normal');
 }
 
-/** Whether running the op is seen from outside, if only by an error, even if nobody reads its results. */
+/** Whether running the op has an observable effect, if only an error, even if its results are unused. */
 export function hasEffect({ op, regions }: EffectSite): boolean {
   if (op.inPlace || op.effect || op.mayRefuse) return true;
   return regions?.some(({ program }) => program.ops.some(hasEffect)) ?? false;

@@ -11,7 +11,7 @@ interface SpentSoFar {
   readonly perhaps: ReadonlySet<GradNode>;
 }
 
-/** Nodes that a backward inside a program under construction has used up: nobody runs them again. */
+/** Nodes that a backward inside a program under construction has freed: they can't run again. */
 export class FreedNodes {
   readonly #outside: OutsideNodes | undefined;
   /** Sets that grow are made anew, so that a rollback is an assignment. */

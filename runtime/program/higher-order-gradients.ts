@@ -22,7 +22,7 @@ export interface GradientRequest {
   readonly values: readonly GivenGradient[];
   /** What other nodes have brought to a target before, by the number of the target. */
   readonly earlier: readonly GivenGradient[];
-  /** Somebody looks at gradients of outputs that other outputs depend on. */
+  /** Gradients of outputs that other outputs depend on are observed. */
   readonly watched: boolean;
 }
 

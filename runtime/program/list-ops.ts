@@ -1,7 +1,7 @@
 /**
  * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape
  * [0, …element]; ops answer a new one and leave the old one as it is, and take over its memory where
- * nobody reads it any more. Gradients of lists are lists.
+ * it is not read any more. Gradients of lists are lists.
  */
 
 import { bind1 } from '../ops/core/bind.ts';

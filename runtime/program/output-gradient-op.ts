@@ -2,6 +2,6 @@ import { sameElements } from './alias-op.ts';
 
 /**
  * In a backward program: the complete gradient of an output that other outputs of the same program depend on.
- * Attr `outputs`: the numbers of the output. Here somebody outside may look at the gradient, or replace it.
+ * Attr `outputs`: the numbers of the output. Here a hook outside may read the gradient, or replace it.
  */
 export const outputGradientOp = sameElements('outputGradient');

@@ -34,7 +34,7 @@ export interface ExecutableOptions {
   readonly atomic?: boolean;
   /** What runs it; null: the device's kernels. */
   readonly backend?: Backend | null;
-  /** Of a simulated run: nobody else is told of its steps. */
+  /** A simulated run: no observer sees its steps. */
   readonly counter?: StepCounter | null;
 }
 

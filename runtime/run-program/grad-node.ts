@@ -194,7 +194,7 @@ export class RunProgramNode extends GradNode {
     return results;
   }
 
-  /** Between two parts a gradient of an output goes through the hands of whoever asked for it. */
+  /** Between two parts a gradient of an output is passed to the hook that requested it. */
   #runInParts(plan: Plan, passInner: PassOutput): void {
     const { slots } = this.scope;
     for (const { part, output } of partsAtOutputs(plan)) {
@@ -249,7 +249,7 @@ export class RunProgramNode extends GradNode {
     return known;
   }
 
-  /** As if it hadn't begun; without `retainGraph` saved values may be gone, so nobody runs it again. */
+  /** As if it hadn't begun; without `retainGraph` saved values may be gone, so it can't run again. */
   #afterFailure(retainGraph: boolean): void {
     if (!retainGraph) {
       this.consume();
@@ -289,7 +289,7 @@ export class RunProgramNode extends GradNode {
     const { slots } = this.scope;
     const changed = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
-      // Given back: nobody asks for it any more.
+      // Freed: it is not needed any more.
       return holder && (!reads || reads.has(id)) && holder.version !== this.#versions[i];
     });
     for (const { saved, holder, version } of this.#watched) {

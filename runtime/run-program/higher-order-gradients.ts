@@ -76,7 +76,7 @@ export class RecordedBackwards {
   }
 
   #make(request: GradientRequest, numbers: readonly number[]): Made {
-    // No op of it belongs to a program under construction, or is recorded by whoever asks.
+    // No op of it belongs to a program under construction, or is recorded by the caller.
     const make = () => noGrad(() => this.#makes.at(request));
     const { result, dependencies } = this.#table
       ? this.#table.withInputs(numbers, make)

@@ -14,7 +14,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * A handle on the same elements in memory of its own, laid out as the program was planned for it: the program
- * may write over it, and somebody may have kept what came by. Takes over the one that is given.
+ * may write over it, and a hook may have kept the gradient. Takes over the one that is given.
  */
 export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
   const order = [...strides.keys()].sort((a, b) => strides[b]! - strides[a]!);

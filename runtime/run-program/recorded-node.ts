@@ -78,7 +78,7 @@ export function applyRecorded(
     try {
       return backward.run({ slots: scope.slots, values, numbers, placeOf }, gradients, passInner);
     } catch (error) {
-      // Without `retainGraph` nobody runs it again.
+      // Without `retainGraph` it doesn't run again.
       if (!retainGraph) node.consume();
       throw error;
     } finally {

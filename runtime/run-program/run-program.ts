@@ -41,7 +41,7 @@ export class Subgraph {
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
-  /** Per input: how it enters; null where nobody reads it. */
+  /** Per input: how it enters; null if it is unused. */
   readonly #enters: readonly (typeof enter | null)[];
   readonly #compacted: readonly CompactedInput[];
   /** Outputs that lead to the node. */

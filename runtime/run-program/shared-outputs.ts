@@ -61,7 +61,7 @@ export function outputBases(
     const input = inputs.indexOf(base);
     if (input >= 0) return { of: 'inputs', index: input };
     const itself = tensors.indexOf(base);
-    // A view of all its elements stands in for a base that nobody is given.
+    // A view of all its elements stands in for a base that the caller doesn't get.
     const output =
       itself >= 0
         ? itself

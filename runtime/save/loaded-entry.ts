@@ -181,7 +181,7 @@ function runProgram(
   if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
     return subgraph.run(inputs, 0, numbers);
   }
-  // Nobody asks for a gradient, so nothing is kept for one.
+  // No gradient is requested, so nothing is saved for one.
   return noGrad(() => subgraph.run(inputs, 0, numbers));
 }
 

@@ -60,7 +60,7 @@ export interface Limits {
 export interface RunResults extends CallValues {
   readonly outputs: readonly Tensor[];
   readonly made: unknown[];
-  /** Numbers of the outputs that somebody got. */
+  /** Numbers of the outputs that the caller got. */
   readonly held: Set<number>;
 }
 

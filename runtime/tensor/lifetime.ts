@@ -54,7 +54,7 @@ let made: HandleList | null = null;
 
 /**
  * Tensors made outside of any `tidy` since the last turn. Most are disposed before they are left to the
- * garbage collector, which is the dearest part of making one; and that tells nobody about a forgotten
+ * garbage collector, which is the most expensive part of creating one; and then no warning names a forgotten
  * tensor before the turn is over.
  */
 const recent = new HandleList();

@@ -61,7 +61,7 @@ export interface TracedValue {
 /**
  * A handle: meta (dtype, shape, strides, offset, device), autograd meta and a reference to a holder.
  * Several handles (views, detached copies) may share one holder. A handle without a holder is either
- * traced, disposed, or the meta-only copy of a value whose data nobody needs.
+ * traced, disposed, or the meta-only copy of a value whose data is unused.
  *
  * `D` is what is known of the dtype when a program is compiled: any of them where nothing is said.
  */

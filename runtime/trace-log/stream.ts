@@ -1,4 +1,4 @@
-/** What ops, transforms and scopes do, as lines. Nothing is built while nobody listens. */
+/** What ops, transforms and scopes do, as lines. Nothing is built while there is no listener. */
 
 import type { TensorMeta } from '../tensor/meta.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';

@@ -92,7 +92,7 @@ function logicalAssignment(
   return dst;
 }
 
-/** `takesValue`: somebody uses the value of the expression, the old one of `x++`. */
+/** `takesValue`: the value of the expression is used, the old one of `x++`. */
 export function lowerUpdate(
   l: Lowering,
   node: UpdateExpression,

@@ -127,7 +127,7 @@ export function lowerExpression(l: Lowering, node: Expression, dst?: Reg): Reg {
   return rule(l, node, dst);
 }
 
-/** A value that nobody takes. */
+/** An unused value. */
 export function lowerEffect(l: Lowering, node: Expression): void {
   const mark = l.code.mark();
   if (node.type === 'UpdateExpression') lowerUpdate(l, node, undefined, false);

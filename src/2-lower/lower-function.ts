@@ -104,7 +104,7 @@ function takeArguments(l: Lowering, node: FunctionNode, scope: FunctionScope, sp
 
 function lowerParameters(l: Lowering, params: readonly Pattern[]): void {
   for (const [index, param] of params.entries()) {
-    // An argument that nobody reads needs no guard.
+    // An unused argument needs no guard.
     if (param.type === 'Identifier' && l.variables.isUnused(param)) continue;
     const mark = l.code.mark();
     const span = spanOf(param);

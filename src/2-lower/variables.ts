@@ -148,7 +148,7 @@ export class Variables {
   /** Sets a variable that no identifier of the source stands for. */
   store(binding: Binding, src: Reg, span: Span): void {
     const register = this.registers.get(binding);
-    if (register === undefined) return; // nobody reads it
+    if (register === undefined) return; // unused
     const { name } = binding;
     if (binding.captured) {
       this.code.emit({ op: 'storeCell', cell: register, src, name }, span);

@@ -306,7 +306,7 @@ function appendRegions(
   return results;
 }
 
-/** A region that writes over what its own backward needs is no mistake until somebody asks for that backward. */
+/** A region that overwrites what its own backward needs is no mistake until that backward is requested. */
 function overwritingBreaks<T>(append: () => T): T {
   try {
     return append();

@@ -28,7 +28,7 @@ export class SameValues {
   /** By memory: the last op that reads it for what it replaces. */
   readonly #readFor = new Map<ValueId, number>();
 
-  /** `mayReplace`: asked for each replacement that nobody can tell. */
+  /** `mayReplace`: asked for each replacement that is not observable. */
   constructor(
     given: Staged,
     { stage }: PassContext,
@@ -59,7 +59,7 @@ export class SameValues {
     }
   }
 
-  /** Readers of `id` read `equal` from now on, where nobody can tell. False: they can. */
+  /** Readers of `id` read `equal` from now on, if that is not observable. False: it is. */
   replace(id: ValueId, equal: ValueId): boolean {
     const { facts } = this;
     const same = this.now(equal);

@@ -6,7 +6,7 @@ import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime
 /**
  * Puts a contiguous copy before every op whose kernel takes no strides and whose operand has some, as
  * eager execution does. After the split, so that backward saves the view and not the copy; the copy is
- * nobody else's and dies at that op. `values` is the table that gets the new values.
+ * unaliased and dies at that op. `values` is the table that gets the new values.
  */
 export function materializeLayouts(program: Program, values: TensorMeta[]): Program {
   const ops: ProgramOp[] = [];

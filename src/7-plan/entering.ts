@@ -7,11 +7,11 @@ import type { Entering } from './order/memory-graph.ts';
 export interface EnteringOptions {
   /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
-  /** Inputs that nobody else holds: memory to free at its last use, or to write over. */
+  /** Exclusively owned inputs: freed after their last use, or overwritten. */
   readonly donated?: ReadonlySet<ValueId>;
 }
 
-/** Which inputs, by their numbers, nobody outside of the scope holds. */
+/** The numbers of the inputs that only the scope holds. */
 export function enteringAlone(
   inputs: readonly ValueId[],
   { inputsEnterAlone: alone = false, donated }: EnteringOptions,

@@ -12,7 +12,7 @@ export function lastUses(program: Program): ReadonlyMap<ValueId, number> {
   return last;
 }
 
-/** Values that nobody reads after this op, including its own outputs that nobody reads at all. */
+/** Values without a use after this op, including unused outputs of its own. */
 export function dyingAt(
   op: ProgramOp,
   index: number,

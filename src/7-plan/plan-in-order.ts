@@ -23,7 +23,7 @@ export interface PlanOptions extends EnteringOptions {
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
   /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
   readonly rewrite?: Rewrite;
-  /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
+  /** Plans the regions of a control op; `recorded`: the tape is read. */
   readonly planRegions: PlanRegions;
   /** Plans a call whose shapes only the run knows, for each set of shapes when it comes. */
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;

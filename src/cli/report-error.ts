@@ -1,6 +1,6 @@
 import { TostaticError } from '../../runtime/errors/errors.ts';
 
-/** Frames that are nobody's code: Node, the command itself, and what installed packages do below it. */
+/** Frames outside of the user's code: Node, the command itself, and what installed packages do below it. */
 const foreign =
   /node:|\/node_modules\/(?:commander|tostatic|tsx)\/|\/src\/(?:cli|vm|dispatch)\/|frames? of tostatic/;
 
@@ -10,7 +10,7 @@ const foreign =
  */
 export function errorText(error: unknown): string {
   if (error instanceof TostaticError) {
-    // The command itself is nobody's place.
+    // The command itself is not the user's code.
     const message = error.message
       .split('\n')
       .filter((line) => !/^ {2}at: .*\/commander\//.test(line));

@@ -115,7 +115,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   for (const { id, flows } of reads) if (flows && request.recorded) recorded.add(id);
   const cuts = cutAtOutputs(ops);
   const values: TensorMeta[] = [...program.values];
-  // Whoever has looked at a gradient may answer one that lies otherwise in memory.
+  // A hook may return a gradient with other strides.
   for (const { passes } of cuts) {
     if (passes) values[passes.to] = contiguousMeta(values[passes.to]!, values[passes.to]!.device);
   }

@@ -49,7 +49,7 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
 }
 
-/** Which of the values that enter a program nobody else holds. */
+/** Which of the values that enter a program it owns exclusively. */
 export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are handed over: they may be written over, too. */

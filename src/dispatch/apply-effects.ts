@@ -163,7 +163,7 @@ function compileCondition(when: Recipe | null): RecipeReader {
   return when ? compileRecipe(when) : () => true;
 }
 
-/** Numbers of the subgraph's outputs that an effect puts somewhere: nobody's to give back. */
+/** Numbers of the subgraph's outputs that an effect puts somewhere: not to be disposed of. */
 export function storedOutputs(effects: readonly Effect[]): ReadonlySet<number> {
   return new Set(
     effects.flatMap(storedBy).flatMap((recipe) => (recipe.kind === 'output' ? [recipe.index] : [])),

@@ -54,7 +54,7 @@ export class Entry {
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
-  /** Outputs that an effect puts into an object: nobody's to give back. */
+  /** Outputs that an effect puts into an object: not to be disposed of. */
   readonly #stored: ReadonlySet<number>;
   /** Outputs whose graph a backward inside has used up, and the op at which a second one finds out. */
   readonly #spent: readonly { readonly name: string; readonly index: number }[];

@@ -279,7 +279,7 @@ function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart
 
 /**
  * Phases 4 to 7; null when there is nothing to run. `overwritten`: the program writes over a value that
- * its own backward would need, which is a mistake only once somebody asks for that backward.
+ * its own backward would need, which is a mistake only once that backward is requested.
  */
 function compileOps(
   result: TraceResult,

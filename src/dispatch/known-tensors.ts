@@ -1,4 +1,4 @@
-/** Elements of lists that are tensors which somebody has already: inputs of the run, outputs, and other elements. */
+/** Elements of lists that are known tensors: inputs of the run, outputs, and other elements. */
 
 import type { Holder } from '../../runtime/memory/holder.ts';
 import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';

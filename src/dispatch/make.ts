@@ -182,7 +182,7 @@ function compileMake(make: Make): CompiledMake {
       return {
         build: (values) => {
           const frame = build(values);
-          // Nobody can look into a generator: what it holds is shown here.
+          // JavaScript can't inspect a generator: its content is shown here.
           values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
           return resumedGenerator(frame, state);
         },
@@ -194,7 +194,7 @@ function compileMake(make: Make): CompiledMake {
       return {
         build: (values) => {
           const given = args.map((read) => read(values));
-          // Nobody can look into a bound function: what it holds is shown here.
+          // JavaScript can't inspect a bound function: its content is shown here.
           values.made.push([receiver(values), ...given]);
           return (target(values) as () => unknown).bind(receiver(values), ...given);
         },

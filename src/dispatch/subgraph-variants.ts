@@ -13,7 +13,7 @@ import type { Recomputing } from './step-budget.ts';
 
 /** What the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
-  /** Numbers of the inputs that nobody reads after the call: the program frees them, or writes over them. */
+  /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
   /** Two inputs are one memory, and one of them is written: reads and writes keep the source's order. */
   readonly sourceOrder: boolean;

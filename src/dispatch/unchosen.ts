@@ -22,7 +22,7 @@ export function compileUnchosen(result: TraceResult): ((values: RunValues) => vo
     for (const output of optional) {
       const tensor = values.outputs[output]!;
       const isNeeded = held.has(output) || chosenTensors.has(tensor);
-      // What the run was given stays with whoever has it.
+      // Inputs of the run stay with their owners.
       if (!isNeeded && !values.inputs.includes(tensor)) tensor.dispose();
     }
   };

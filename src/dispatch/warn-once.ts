@@ -1,5 +1,5 @@
 const warned = new Set<string>();
-const limit = 200; // beyond it nobody reads them, and the texts take memory
+const limit = 200; // more would not be read, and the texts take memory
 
 /** Tells the user on the console, each text once. */
 export function warnOnce(text: string): void {

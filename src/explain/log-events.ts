@@ -61,7 +61,7 @@ export function logBreak(name: string, outcome: Outcome): void {
   log('trace', () => `${nameOf(name)}: break: ${detail} [${reason}]${place(at)}`);
 }
 
-/** Level `trace`: each instruction that is traced; undefined where nobody reads it. */
+/** Level `trace`: each instruction that is traced; undefined without a listener. */
 export function instructionLog(): ((code: Code, pc: Pc) => void) | undefined {
   if (!isLogged('trace')) return undefined;
   return (code, pc) => {

@@ -19,7 +19,7 @@ export function isLogged(level: LogLevel): boolean {
   return logLevel() >= logLevels[level];
 }
 
-/** The text is made only when somebody reads it. */
+/** The text is made only for a listener. */
 export function log(level: LogLevel, text: () => string): void {
   if (isLogged(level)) write(`tostatic: ${text().trimEnd()}`);
 }

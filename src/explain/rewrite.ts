@@ -30,7 +30,7 @@ export function rewriteOf(text: string, span: Span, reason: BreakReason): string
   const edited = new MagicString(text);
   if (!rules.get(reason)?.some((rule) => rule({ text, path, edited }))) return null;
   const patch = printLineDiff(lineDiff(text, edited.toString()));
-  // A tool has put the user's lines together: nobody would know them again.
+  // A tool has joined the user's lines: they would be unrecognizable.
   return patch.some((line) => line.length > readable) ? null : patch;
 }
 
@@ -225,7 +225,7 @@ function leaves(later: Statement, report: ExpressionStatement): boolean {
   return !ends && [...changed].every((name) => !used.has(name));
 }
 
-/** Prints, or gathers in a list: nobody waits for what it answers. */
+/** Prints, or appends to a list: the result is unused. */
 function isReport(call: CallExpression): boolean {
   const { callee } = call;
   if (callee.type !== 'MemberExpression') return false;

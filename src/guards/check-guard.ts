@@ -66,7 +66,7 @@ function compileDistinct(
       for (let i = 0; i < foreign.length; i++) if (seen.has(foreign[i]!(frames))) return false;
       return true;
     } finally {
-      // A check keeps nobody's objects alive.
+      // A check keeps no object alive.
       seen.clear();
     }
   };

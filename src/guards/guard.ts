@@ -53,7 +53,7 @@ export type Guard =
       readonly sources: readonly Source[];
       readonly others: readonly Source[];
     }
-  /** A backward ends at the tensor, and calls nobody there. */
+  /** A backward ends at the tensor, without a hook. */
   | { readonly kind: 'leaf'; readonly source: Source }
   /** A function that bytecode made: its code and names; its cells are read through it. */
   | {

@@ -40,7 +40,7 @@ export class PlainReads {
     return place.read;
   }
 
-  /** After a pass: nobody's objects are kept. */
+  /** After a pass: no objects are kept alive. */
   forget(): void {
     this.#values.fill(unread);
   }

@@ -4,7 +4,7 @@ import type { Source } from './source.ts';
 const objectIds = new WeakMap<object, number>();
 let objectCount = 0;
 
-/** The same number for the same object; told nobody. */
+/** The same number for the same object, not visible to it. */
 export function objectId(object: object): number {
   const known = objectIds.get(object);
   if (known !== undefined) return known;

@@ -73,7 +73,7 @@ export class FlowNetwork {
       }
       const last = way.pop();
       if (last === undefined) return 0;
-      // A dead end: nobody goes there again in this phase.
+      // A dead end: it is not visited again in this phase.
       level[node] = -1;
       node = this.#to[last ^ 1]!;
     }

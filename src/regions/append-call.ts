@@ -107,7 +107,7 @@ class RecordedCall implements DynamicCall {
   }
 }
 
-/** The call as who can make it again knows it; undefined: nobody can. */
+/** The call, for a program that repeats it; undefined: it can't be repeated. */
 export function siteOf(call: DynamicCall): SiteCall | undefined {
   const plain = call instanceof RecordedCall ? call.plain : call;
   return plain instanceof SiteCall ? plain : undefined;

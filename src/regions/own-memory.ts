@@ -22,7 +22,7 @@ export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] 
   });
 }
 
-/** Made by an op of backward, and nobody else's. */
+/** Made by an op of backward, and unaliased. */
 function ownGradients({ program, forwardOps, gradInputs }: JointProgram): boolean[] {
   const roots = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;

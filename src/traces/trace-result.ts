@@ -28,7 +28,7 @@ export type Recipe =
   | { readonly kind: 'number'; readonly expr: NumberExpr }
   /** Output number `index` of the subgraph. */
   | { readonly kind: 'output'; readonly index: number }
-  /** The single element of output number `index`, which nobody else gets. */
+  /** The single element of output number `index`, which has no other owner. */
   | ScalarRecipe
   /** Text of such elements. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
@@ -261,7 +261,7 @@ export type Effect =
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `when`: only where this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
-  /** A result that the program's end has disposed of: somebody still has the handle. */
+  /** A result that the program's end has disposed of: its handle is still reachable. */
   | { readonly kind: 'disposeOutput'; readonly output: Recipe; readonly when: Recipe | null }
   /** So many random numbers were drawn, as the program has counted. */
   | { readonly kind: 'drawNumbers'; readonly count: Recipe };

@@ -109,7 +109,7 @@ describe('lab/compare', () => {
       }
     };
     expect(counted('meta', [5])).toEqual(counted('cpu'));
-    expect(() => counted('meta')).toThrow(/reads a number that nobody has computed/);
+    expect(() => counted('meta')).toThrow(/reads a number that is not computed/);
   });
 
   it('presets compute the same, and cleaned ones keep no more', () => {

@@ -14,7 +14,7 @@ const chunkBytes = 1 << 20;
 
 const noRead = 'meta: no data to read';
 
-/** Whether the error is that of a read that nobody answers. */
+/** Whether the error is that of a read without a provided value. */
 export function isMetaRead(error: unknown): boolean {
   return error instanceof DeviceError && error.message.startsWith(noRead);
 }

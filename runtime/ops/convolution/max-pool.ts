@@ -122,7 +122,7 @@ function pooled(
 
 function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Tensor, Tensor] {
   if (both) return [out!, indices!];
-  // Backward keeps the indices itself; without gradients nobody needs them.
+  // Backward keeps the indices itself; without gradients they are unused.
   indices!.dispose();
   return out!;
 }

@@ -1,5 +1,5 @@
 /**
- * How kernels order long sums. Part of what an op means, since another order rounds otherwise: whoever
+ * How kernels order long sums. Part of what an op means, since another order rounds otherwise: code that
  * computes a sum in several steps has to end each of them where a block ends.
  */
 

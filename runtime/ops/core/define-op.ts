@@ -117,7 +117,7 @@ export interface OpRecord {
   readonly layout: 'any' | 'contiguous';
   /**
    * Adds or multiplies elements along memory: in another order, with other last bits, where its operand has
-   * other strides. Whoever rewrites a program gives such an op operands of the strides that they had.
+   * other strides. A pass that rewrites a program gives such an op operands of the strides that they had.
    */
   readonly followsStrides?: boolean;
   /** Writes its result over operand 0. */
@@ -132,9 +132,9 @@ export interface OpRecord {
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
   /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
   readonly flat?: boolean;
-  /** Running it is seen from outside: it runs even if nobody reads its results. */
+  /** Running it has an observable effect: it runs even if its results are unused. */
   readonly effect?: boolean;
-  /** Its kernel throws for some values of its operands, whether or not somebody reads its results. */
+  /** Its kernel throws for some values of its operands, whether or not its results are used. */
   readonly mayRefuse?: boolean;
   /** Of a transfer: where its result is. Results of all other ops are where their operands are. */
   readonly target?: Device;

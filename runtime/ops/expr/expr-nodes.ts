@@ -2,7 +2,7 @@ import { E, type Expr } from './expr.ts';
 
 /**
  * Expressions are graphs as soon as a pass fuses ops: one node may be reached in exponentially many
- * ways. Whoever goes over a whole expression does it through these.
+ * ways. Code that walks a whole expression uses these.
  */
 
 export function operandsOf(expr: Expr): readonly Expr[] {

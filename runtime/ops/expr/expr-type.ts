@@ -4,7 +4,7 @@ import { nodesOf } from './expr-nodes.ts';
 
 /**
  * In what arithmetic a node computes. A result of uint8, float16 or bfloat16 takes its dtype when it is
- * stored: whoever fuses two ops must round in between. `literal` and `fraction`: numbers that join whatever they meet, a
+ * stored: fusing two ops must round in between. `literal` and `fraction`: numbers that join whatever they meet, a
  * fraction only what has digits after the point. bool operands and comparisons are i32, 0 or 1.
  */
 export type Arithmetic = 'f32' | 'f64' | 'i32' | 'literal' | 'fraction';

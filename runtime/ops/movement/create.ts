@@ -55,7 +55,7 @@ export interface CreateOptions<D extends DType = DType> {
   readonly dtype?: D;
 }
 
-/** For plain JavaScript, where nobody checks the name. Throws DTypeError. */
+/** Checks the name at run time, for plain JavaScript. Throws DTypeError. */
 function expectDType(dtype: string, use: string): void {
   if (dtype in dtypes) return;
   throw new DTypeError({

@@ -105,7 +105,7 @@ function resultLabels(equation: string, terms: readonly Term[], text: string): L
   throw refuse(equation, `'${unknown}' in the result, unknown or twice`);
 }
 
-/** Sums over the dimensions whose label nobody asks for. */
+/** Sums over the dimensions whose label is not in the result. */
 function summed({ x, labels }: Term, wanted: ReadonlySet<Label>): Term {
   const dims = labels.map((_, d) => d).filter((d) => !wanted.has(labels[d]!));
   if (dims.length === 0) return { x, labels };

@@ -9,7 +9,7 @@ export function unfusedOps(ops: readonly ProgramOp[]): ProgramOp[] {
 
 /**
  * The plan with the parts of fused ops as steps of their own, which have memory of their own: for devices
- * without fused kernels, and for whoever leaves some of the parts out. Bits are the same.
+ * without fused kernels, and for passes that remove some of the parts. Bits are the same.
  */
 export function unfusedPlan(plan: Plan): Plan {
   if (plan.steps.every(({ op }) => !op.parts)) return plan;

@@ -72,7 +72,7 @@ export class ControlCheck {
     return this.metas(outputs.slice(0, -1));
   }
 
-  /** A record is read by the operator that undoes this one, and by nobody else. */
+  /** A record is read only by the backward of this operator. */
   #expectTapeUse(tape: ValueId): void {
     if (usesOf(this.graph).read.has(tape)) this.fail(`%${tape} read as a value`, 'no use');
   }

@@ -2,7 +2,7 @@ import { DataError } from '../../errors/errors.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorSpec } from '../../tensor/meta.ts';
 
-/** Refuses what somebody else made: what was found, and what a program that runs has. */
+/** Rejects a file's program: what was found, and what a valid program has. */
 export type Fail = (given: string, expected: string) => never;
 
 export function failureAt(where: string): Fail {

@@ -5,7 +5,7 @@ import { SimulatedPlan } from './simulate-plan.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
- * Holds that a planned subgraph that somebody else made runs without touching memory that is not its own:
+ * Verifies that a planned subgraph from a file runs without touching memory that is not its own:
  * every operator infers the dtypes and shapes that the values have, no value is read before it is made or
  * after it was freed, views lie in their bases, and places in the arena are free. What the program computes
  * is its own affair. Throws DataError that names the step.

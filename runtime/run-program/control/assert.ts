@@ -3,7 +3,7 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 
-/** A check of the user's has failed. Whoever runs the program runs the user's code instead, which throws. */
+/** A check in the user's code has failed. The caller runs the user's code instead, which throws. */
 export class FailedCheck extends ArgumentError {}
 
 export function compileAssert({ op }: Step, values: ValueTable): Action {

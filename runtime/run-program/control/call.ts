@@ -83,7 +83,7 @@ function owned({ holder, offset, identity }: Slot): ListItem {
   return { holder: holder!, offset, identity };
 }
 
-/** What an operand brings, with one ownership each: the operand's own where it moves and nobody else has it. */
+/** What an operand brings, with one ownership each: the operand's own if it moves and is not shared. */
 function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
   if (form === 'tensor') {

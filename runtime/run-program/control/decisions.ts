@@ -35,5 +35,5 @@ export class Decisions {
   }
 }
 
-/** Where the decisions of the run under way are noted; null: nobody asks for them. */
+/** Where the decisions of the run under way are noted; null: they are not recorded. */
 export const decided: { current: Decisions | null } = { current: null };

@@ -139,7 +139,7 @@ export class GradientSum {
   #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {
     const { device } = meta;
     this.#add ??= device.prepare(opNamed('add'), [meta, meta], [meta], {});
-    // Somebody else may still read the first part: then the sum gets memory of its own.
+    // The first term may have other readers: then the sum gets memory of its own.
     const alone = sum.holder!.owners === 1;
     const target = alone ? sum : new Slot();
     const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);

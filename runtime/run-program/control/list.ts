@@ -111,7 +111,7 @@ class ListStep {
   readonly #outputs: readonly ValueId[];
   readonly #step: Step;
   readonly #values: ValueTable;
-  /** Nobody reads the list any more. */
+  /** This step is the list's last use. */
   readonly #dies: boolean;
 
   constructor(step: Step, values: ValueTable) {
@@ -150,7 +150,7 @@ class ListStep {
     return holder;
   }
 
-  /** The list to change: itself where nobody else has it, else a copy. */
+  /** The list to change: itself if it is not shared, else a copy. */
   own(slots: readonly Slot[]): TensorList {
     const list = this.list(slots);
     if (!this.#dies || list.owners > 1) return new TensorList(this.device, list.items);

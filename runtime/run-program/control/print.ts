@@ -42,7 +42,7 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
       const tensor = new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
       shown.push(tensor);
       if (!isLate) return tensor;
-      // Until the line is written somebody may write to the tensor.
+      // The tensor may be written before the line is.
       const copied = noGrad(() => bind1(copy, [tensor]));
       shown.push(copied);
       return copied;

@@ -16,7 +16,7 @@ export class RegionBackward {
   readonly #reads: readonly boolean[];
   readonly #saved: ReadonlySet<number>;
 
-  /** `moves`: the gradient given for a result dies at its last use in the run; else somebody else has it, too. */
+  /** `moves`: the gradient given for a result dies at its last use in the run; else it is shared. */
   constructor(region: RegionRun, retains: boolean, moves: (result: number) => boolean) {
     const { values, backward } = region.planned;
     const part = backward!;

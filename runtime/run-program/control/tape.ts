@@ -24,7 +24,7 @@ export class Tape extends Holder {
     return this.#entries.length;
   }
 
-  /** Somebody else may undo the op again: a program around the one that undoes it. */
+  /** The op's backward may run again: in a program around the one that runs it. */
   get isShared(): boolean {
     return this.owners > 1;
   }

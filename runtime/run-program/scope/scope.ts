@@ -28,7 +28,7 @@ export class Scope {
   readonly slots: readonly Slot[];
   /** The host's numbers of this run, for forward and backward. */
   scalars: Float64Array;
-  /** Between the start of forward and the end of backward nobody else may run in it. */
+  /** Between the start of forward and the end of backward no other run may use it. */
   locked = false;
 
   constructor(values: number, scalars = 0) {

@@ -5,7 +5,7 @@ import { RecordedDecisions } from './decider.ts';
 import { SimulatedRun } from './simulated-run.ts';
 
 /**
- * The bytes of a plan that somebody else made, forward. Null where a branch or loop decides what a run takes. How
+ * The forward bytes of a plan from a file. Null where a branch or loop decides what a run takes. How
  * low another order could go is not looked for.
  */
 export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedMemory | null {
@@ -13,8 +13,8 @@ export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedM
   const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
   const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
   const run = new SimulatedRun(values, new RecordedDecisions([]));
-  const nobody = { alone: () => false, donated: () => false };
-  const { peakBytes, savedBytes, outputBytes } = run.forward(forward, nobody);
+  const unowned = { alone: () => false, donated: () => false };
+  const { peakBytes, savedBytes, outputBytes } = run.forward(forward, unowned);
   run.end();
   return {
     peakBytes: peakBytes + copiedBytes,

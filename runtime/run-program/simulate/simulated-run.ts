@@ -16,7 +16,7 @@ import { putUnknown } from './unknown-values.ts';
 
 /** Whose memory the inputs of a plan are, by their numbers. */
 export interface EnteringAlone {
-  /** Nobody outside of the scope holds it. */
+  /** Only the scope holds it. */
   readonly alone: (input: number) => boolean;
   /** The same of one whose bytes were there before the run. */
   readonly donated: (input: number) => boolean;

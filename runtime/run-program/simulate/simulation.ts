@@ -50,7 +50,7 @@ export class Simulation {
     return most;
   }
 
-  /** Runs `body` in this simulation. Nobody else sees anything of it: no event, no span, no decision. */
+  /** Runs `body` in this simulation. It is not observable from outside: no event, no span, no decision. */
   within<T>(body: () => T): T {
     const around = simulating.current;
     const [listened, kernels, profiled, noted] = [
@@ -76,7 +76,7 @@ export class Simulation {
 }
 
 export function nothingToRead(): never {
-  throw new InvariantError('a simulated op reads a number that nobody decides');
+  throw new InvariantError('a simulated op reads a number without a provided value');
 }
 
 /** The simulation under way. */

@@ -16,7 +16,7 @@ export interface Script {
   readonly facts: ScriptFacts;
   /** Only where the engine may know functions by other names. */
   readonly names?: ReadonlyMap<FunctionNode, string>;
-  /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
+  /** Its top-level names may be those of another script: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
   /** Its statements and its URL, where the engine told of it. */

@@ -3,7 +3,7 @@ import { full } from '../../../runtime/ops/movement/create.ts';
 import { PlacedOffset, type RandomSource, type RandomState } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** Thrown where a call takes random numbers that nobody has counted on. */
+/** Thrown where a call draws random numbers unexpectedly. */
 export class DrawsNumbers extends Error {
   override readonly name = 'DrawsNumbers';
 }

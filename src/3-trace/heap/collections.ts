@@ -145,7 +145,7 @@ export function setEntry(
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
-/** `isAsked`: somebody reads whether it was there. */
+/** `isAsked`: the code reads whether it was present. */
 export function deleteEntry(
   t: Tracer,
   given: CollectionVariable,

@@ -133,7 +133,7 @@ function popFrame(tracer: Tracer, value: Variable): void {
   if (returnTo !== undefined) set(tracer.top, returnTo, value);
 }
 
-/** Until the frame at `depth` returns. The outermost one stays: nobody waits for it. */
+/** Until the frame at `depth` returns. The outermost one stays: it has no caller. */
 function runAbove(tracer: Tracer, depth: number): Variable {
   for (;;) {
     const returned = step(tracer);

@@ -51,7 +51,7 @@ function draws(recipes: Reconstruction, { position }: RandomStream): Effect[] {
     : [];
 }
 
-/** A value of the program that nobody sees has no handle to give back. */
+/** A value that stays inside the program has no handle to dispose of. */
 function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposal): Effect[] {
   const { traced } = variable;
   const condition = when && recipes.recipe(when);

@@ -17,7 +17,7 @@ export class ProgramOutputs {
     this.#builder = builder;
   }
 
-  /** Somebody sees this tensor after the run. */
+  /** This tensor is reachable after the run. */
   has(tensor: Tensor): boolean {
     return this.#numbers.has(tensor);
   }

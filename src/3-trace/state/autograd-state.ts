@@ -17,7 +17,7 @@ export class AutogradState {
   /** Results whose `.grad` backward fills. */
   readonly retained: TensorVariable[] = [];
   /**
-   * Nodes and leaves at which backward does more than the ops of the program say. Whoever differentiates the
+   * Nodes and leaves at which backward does more than the ops of the program say. The phase that differentiates the
    * program later knows nothing of it: such a graph is used up inside, or the call runs natively.
    */
   readonly watched = new Map<GradNode | Tensor, Site>();

@@ -132,13 +132,13 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
   });
 }
 
-/** Nobody has replaced its `next`. */
+/** Its `next` is the built-in one. */
 function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
   if (iterator.kind === 'generator') return isPristine(t, 'generator');
   return isPristine(t, iteratedBy(iterator));
 }
 
-/** Nobody has replaced, or given it, a `return`. */
+/** It has no `return` but the built-in one. */
 function leavesItself(t: Tracer, iterator: Variable): boolean {
   if (iterator.kind === 'generator') return isPristine(t, 'generator return');
   return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);

@@ -169,7 +169,7 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
   return readOuterProperty(t, prototype, key);
 }
 
-/** What the language's own prototypes hold, which somebody may replace; a getter there sees the receiver. */
+/** Properties of the built-in prototypes, which may be replaced; a getter there sees the receiver. */
 function inherited(
   t: Tracer,
   prototype: object,

@@ -1,6 +1,6 @@
 /**
  * What the language looks up by itself where it iterates or fills a collection. The tracer does it without calling
- * anything, as long as nobody has put something else in its place.
+ * anything, as long as it has not been replaced.
  */
 
 import type { InheritedProperty } from '../../guards/guard.ts';

@@ -9,7 +9,7 @@ export interface CapturedCode {
 
 export interface RefusedCode {
   readonly refused: true;
-  /** The host's or Node's own function, which nobody expects to be traced. */
+  /** The host's or Node's own function, which can't be traced. */
   readonly native: boolean;
   readonly why: string;
 }

@@ -39,7 +39,7 @@ export interface IteratorRecordVariable {
   /** An iterator of the user's has a method `next`. */
   readonly iterator: Variable;
   readonly next: Variable | null;
-  /** `for … of` an array itself, whose iterator nobody can get hold of. */
+  /** `for … of` an array itself, whose iterator user code can't reach. */
   readonly direct: boolean;
   done: boolean;
 }

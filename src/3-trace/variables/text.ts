@@ -1,4 +1,4 @@
-/** Text of numbers of the program: it is put together after the run, so nobody may ask for it inside. */
+/** Text of numbers of the program: it is put together after the run, so code inside can't read it. */
 
 import { mapText, valuesIn } from '../../../runtime/program/number-text.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -11,7 +11,7 @@ export function truthOfText(text: TextVariable): true {
   throw textAsked(text, 'is decided on');
 }
 
-/** Somebody inside wants to know the text. */
+/** Code inside needs the text. */
 export function textAsked({ parts }: TextVariable, use: string): GraphBreak {
   const [first] = valuesIn(parts);
   const of = first ? ` of ${nameOfNumber(first)}` : '';

@@ -167,7 +167,7 @@ export interface BoundVariable {
 export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
-  /** Set where only the program knows how many there are; `elements` are nobody's to read then. */
+  /** Set where only the program knows how many there are; `elements` must not be read then. */
   grown?: GrowableList | undefined;
   /** The literal that it is, and whether it is known to grow in branches and loops. */
   readonly born?: AllocationSite;

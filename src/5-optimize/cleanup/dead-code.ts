@@ -3,7 +3,7 @@ import type { JointProgram, ProgramOp, ValueId } from '../../../runtime/program/
 import type { Staged } from '../facts/pass.ts';
 
 /**
- * Drops ops whose outputs nobody reads. Ops are pure, so only `needed` values and their sources count;
+ * Eliminates ops whose outputs are unused. Ops are pure, so only `needed` values and their sources count;
  * writes in place stay, since others may see what they write, and so does what is seen from outside.
  */
 export function eliminateDeadCode(
@@ -44,7 +44,7 @@ export function eliminateDeadBackward(joint: JointProgram): JointProgram {
 }
 
 /**
- * Now that the program is differentiated, copies of what was written over stay only where somebody reads
+ * Now that the program is differentiated, copies of what was written over stay only where an op reads
  * them. `read`: values that are read elsewhere.
  */
 export function dropUnreadCopies(

@@ -15,7 +15,7 @@ export interface JoinedBackward {
 }
 
 /**
- * The backward ops in the program that undo members. Null: gradients between them are seen by somebody else,
+ * The backward ops in the program of members. Null: gradients between them have other readers,
  * or are summed in an order in which one program would not sum them.
  */
 export function joinedBackward(program: Program, group: WiredGroup): JoinedBackward | null {
@@ -58,7 +58,7 @@ class Joining {
         const made = this.#group.ops[i]!.outputs[result]!;
         const parts = inner.get(made) ?? new Set();
         const seed = this.#withoutParts(undoing.inputs[k + 1]!, parts);
-        // Somebody else sees a part, or the sum is one in another order.
+        // A term has another reader, or the sum has another order.
         if (parts.size > 0) return null;
         if (seed !== null) seeds.set(made, seed);
         inner.delete(made);

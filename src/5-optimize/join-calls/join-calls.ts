@@ -11,8 +11,8 @@ import { type WiredGroup, wired } from './joined-ops.ts';
 
 /**
  * In: a program as it was traced. Out: the same with calls that follow one another as one call. What it
- * computes, gradients included, is the same to the last bit; what nobody around reads of a member is no
- * result, and lives and dies inside. `asked`: values whose gradient somebody outside of the program may ask for.
+ * computes, gradients included, is the same to the last bit; a value of a member that nothing around it reads is no
+ * result, and lives and dies inside. `asked`: values whose gradient code outside of the program may request.
  */
 export function joinCalls(
   program: Program,

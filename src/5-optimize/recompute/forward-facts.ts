@@ -63,7 +63,7 @@ export class ForwardFacts {
     return next ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Memory that forward makes by an op that has no other effect, and that nobody writes or gets. */
+  /** Memory that forward makes by an op that has no other effect, and that is neither written nor returned. */
   canBeMadeAgain(root: ValueId): boolean {
     const index = this.definitionIndex(root);
     if (index < 0 || !this.isForward(index)) return false;

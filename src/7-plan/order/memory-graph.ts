@@ -45,7 +45,7 @@ export interface MemoryGraph {
 /** What an input brings into the program: bytes, 0 for memory of the caller. */
 export interface Entering {
   readonly bytes: number;
-  /** Nobody else can hold it. */
+  /** It has no other owner. */
   readonly exclusive: boolean;
 }
 

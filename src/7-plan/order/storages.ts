@@ -4,7 +4,7 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 export interface Storage {
   /** Aligned; 0 for memory that belongs to the caller, which the program neither makes nor frees. */
   readonly bytes: number;
-  /** Nobody outside the program can hold it: it may be written over when it is dead. */
+  /** It has no owner outside of the program: it may be overwritten when it is dead. */
   exclusive: boolean;
   /** Values in the scope that hold it. */
   owners: number;
@@ -43,7 +43,7 @@ export class StorageCount {
     this.#of.set(id, storage);
   }
 
-  /** Somebody else may hold the memory from now on. */
+  /** Marks the memory as possibly shared. */
   expose(id: ValueId): void {
     const storage = this.#of.get(id);
     if (storage) storage.exclusive = false;

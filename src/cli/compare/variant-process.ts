@@ -46,5 +46,5 @@ function describe(error: unknown): string {
 }
 
 process.once('message', (request: VariantRequest) => serve(request));
-// Nobody waits for the result any more.
+// The parent doesn't wait for the result any more.
 process.once('disconnect', () => process.exit());

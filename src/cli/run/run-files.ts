@@ -34,7 +34,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     return result;
   };
   const given = Promise.all(files.map(add));
-  // Without files the names come from there alone; with files, whoever has none to add may keep it open.
+  // Without files the names come from there alone; with files, a caller without names to add may keep it open.
   await readNames(add, files.length === 0 ? undefined : given);
   await written;
   await pool.close();

@@ -19,7 +19,7 @@ export const noDonation = (): number => 0;
  * Which inputs die with a call. Known beforehand: an input that stands in a register or argument of an
  * entry frame, which nothing that goes on after the call reads again. Found out at the call: that it is
  * a result of an earlier subgraph that only the frames hold, that no other register which goes on holds
- * it too, and that nobody else owns its memory.
+ * it too, and that its memory has no other owner.
  */
 export function compileDonation(
   result: TraceResult,
@@ -55,7 +55,7 @@ export function compileDonation(
   };
 }
 
-/** The whole memory, and nobody else has a share in it. */
+/** The whole memory, without another owner. */
 function ownsItsMemory({ holder, offset, shape, dtype, device, isContiguous }: Tensor): boolean {
   if (holder?.owners !== 1 || offset !== 0 || !isContiguous) return false;
   return holder.bytes === sizeOf(shape) * device.elementBytes(dtype);

@@ -165,7 +165,7 @@ function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: (
     } catch (error) {
       if (!isMetaRead(error)) throw error;
       throw new ArgumentError({
-        what: 'compare: a step on meta reads a number that nobody has computed',
+        what: 'compare: a step on meta reads a number that is not computed',
         given: `${reads?.length ?? 0} numbers in the workload's reads`,
         expected: 'one for every read of a step, in their order',
         remedy:
@@ -185,7 +185,7 @@ function timed(body: () => void): number {
   return performance.now() - start;
 }
 
-/** Leaves parameters alone: nobody runs backward. */
+/** Leaves parameters alone: backward doesn't run. */
 function keptBy(forward: (...batch: Tensor[]) => Tensor, batch: Tensor[], device: Device): number {
   const { counter } = device.allocator;
   const before = counter.allocated;

@@ -9,7 +9,7 @@ const known = new WeakMap<Code, Map<Pc, boolean>>();
 
 /**
  * Whether an activation that stands at `pc` may still ask for what it was called with. Usually not, since
- * parameters are taken into registers at the start; then nobody has to keep the arguments.
+ * parameters are taken into registers at the start; then the arguments need not be kept.
  */
 export function needsArguments(code: Code, pc: Pc): boolean {
   let byPc = known.get(code);

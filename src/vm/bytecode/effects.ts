@@ -169,6 +169,6 @@ export function successors(code: Code, pc: Pc): readonly Pc[] {
   }
 }
 
-/** The frame is put down at the instruction; whoever drives it goes on. */
+/** The frame is suspended at the instruction; its driver continues. */
 export const suspends = ({ op }: Instruction): boolean =>
   op === 'await' || op === 'yield' || op === 'generatorStart';

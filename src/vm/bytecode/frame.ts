@@ -96,7 +96,7 @@ export interface LexicalThis {
 export interface Frame {
   readonly closure: Closure;
   pc: Pc;
-  /** Empty in a frame that stands at its start: whoever needs registers lays them out. */
+  /** Empty in a frame that stands at its start: they are allocated on first use. */
   registers: unknown[];
   readonly thisValue: unknown;
   readonly args: readonly unknown[];

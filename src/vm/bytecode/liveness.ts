@@ -4,7 +4,7 @@ import type { Pc, Reg } from './instructions.ts';
 import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
 
-/** Registers whose value somebody may still read. */
+/** Live registers: those that may still be read. */
 export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
 
 const known = new WeakMap<Code, readonly RegisterSet[]>();
@@ -40,7 +40,7 @@ export function liveDuring(code: Code, pc: Pc): LiveSet {
 /**
  * The registers whose values end when control goes from `pc` to `next` (undefined: out of the
  * function): kept before or just written, and not needed there. Includes values that die only because
- * a branch goes the way on which nobody reads them.
+ * a branch takes the path that doesn't read them.
  */
 export function dyingBetween(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
   const before = computeLiveBefore(code);

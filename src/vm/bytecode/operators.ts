@@ -1,7 +1,7 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, UnaryOperator } from './instructions.ts';
 
-/** The language's operators as functions, for whoever executes an instruction. */
+/** The language's operators as functions, for whichever engine executes an instruction. */
 
 export function unary(operator: UnaryOperator, value: unknown): unknown {
   switch (operator) {

@@ -6,7 +6,7 @@ import { append, weakGet, weakSet } from '../language/primordials.ts';
 /**
  * Instructions as four integers each, so that one `switch` over them is compiled as a whole: operation and
  * three operands. At every pc stands the instruction of that pc, or one operation for it and those after
- * it, where what lies between is read by nobody else. So a frame may be entered at any pc.
+ * it, if nothing else reads the value between them. So a frame may be entered at any pc.
  *
  * Numbers, not names: an engine makes a table of jumps only of literal cases. `run-packed.ts` has the
  * same numbers, with what they do.

@@ -81,7 +81,7 @@ export class ProtocolIterator extends IteratorRecord {
   }
 }
 
-/** An array whose iterator is the language's own: nobody can see that it is left out. */
+/** An array whose iterator is the language's own: leaving it out is not observable. */
 class ArrayIterator extends IteratorRecord {
   constructor(
     private readonly array: readonly unknown[],

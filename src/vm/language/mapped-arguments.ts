@@ -43,7 +43,7 @@ export function mappedArguments(
 
 /** The target keeps attributes and what is not mapped; a mapped element's value is its variable's. */
 const handlerOf = (mapped: Record<PropertyKey, Cell>): ProxyHandler<object> => ({
-  // Without a prototype, so that nobody's property is taken for a trap.
+  // Without a prototype, so that no inherited property is taken for a trap.
   ...(create(null) as object),
   get(target, key, receiver) {
     const cell = mapped[key];

@@ -47,7 +47,7 @@ const objectPrototype = Object.prototype;
 /** Appends an element to an array of the realm's own kind, whatever stands above it. */
 export function append(array: unknown[], value: unknown): void {
   const index = array.length;
-  // Nobody is asked for the element: what stands between the two prototypes may be a Proxy.
+  // No trap is called for the element: what stands between the two prototypes may be a Proxy.
   if (getPrototypeOf(arrayPrototype) !== objectPrototype || index in array) {
     defineProperty(
       array,
@@ -57,7 +57,7 @@ export function append(array: unknown[], value: unknown): void {
   } else array[index] = value;
 }
 
-/** Argument number `index` of a call; one that is not given is nobody's, also not of the arrays' prototype. */
+/** Argument number `index` of a call; one that is not given is not read from the arrays' prototype either. */
 export const argumentAt = (args: readonly unknown[], index: number): unknown =>
   index < args.length ? args[index] : undefined;
 

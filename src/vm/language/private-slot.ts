@@ -20,7 +20,7 @@ export class PrivateSlot {
 
   /**
    * Whether another access shows the same field: what is written through one is looked for through the
-   * other, and put back. Fields have no setters, so nobody can watch that.
+   * other, and put back. Fields have no setters, so that is not observable.
    */
   isReadBy(access: PrivateAccess): boolean {
     const before = this.value;

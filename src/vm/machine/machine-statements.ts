@@ -31,7 +31,7 @@ export interface Place {
   readonly names: FreeNames;
   /** The call's argument number `index`. */
   argument(index: number): Expression;
-  /** Somebody may ask the frame for its place while other code runs. */
+  /** The frame's position may be needed while other code runs. */
   readonly marksPlace: boolean;
   /** Leaves for another instruction. */
   go(target: Pc): readonly Statement[];
@@ -61,7 +61,7 @@ const once = (variable: string, made: Expression): Expression => ({
 });
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
-/** The position of the call, for whoever asks while it runs. */
+/** The position of the call, for errors and logs while it runs. */
 const markPlace = ({ pc, marksPlace }: Place): Statement[] =>
   marksPlace ? [assign(property(id('F'), 'pc'), literal(pc))] : [];
 
@@ -84,7 +84,7 @@ function calls(
   ];
 }
 
-/** Argument number `index` where A is a list: one that is not given is nobody's. */
+/** Argument number `index` where A is a list: one that is not given is undefined. */
 export const argumentInList = (index: number): Expression => ({
   type: 'ConditionalExpression',
   test: binary('<', literal(index), property(id('A'), 'length')),

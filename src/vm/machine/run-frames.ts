@@ -21,7 +21,7 @@ export type StepResult =
   | { readonly kind: 'return'; readonly value: unknown }
   /** The frame stays where it is, until `resumeWith`. */
   | { readonly kind: 'await'; readonly value: unknown }
-  /** A generator stops here: whoever drives it goes on. */
+  /** A generator suspends here: its driver continues. */
   | { readonly kind: 'suspend'; readonly value: unknown }
   /** The instruction threw; the frame stands at its handler. */
   | { readonly kind: 'caught'; readonly error: unknown };

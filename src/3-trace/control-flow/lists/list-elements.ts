@@ -50,7 +50,7 @@ export function grownOf(
   form: ListTreeSpec,
 ): GrowableList {
   const columns = columnsOf(form);
-  // Without a tensor or number nobody knows how many there are.
+  // Without a tensor or number their count is unknown.
   if (columns.length === 0)
     throw unlistable(elements[0] ?? { kind: 'uninitialized', source: null });
   const rows = elements.map((element) => leavesOf(t, form, element));
@@ -206,7 +206,7 @@ export function grownArray(grown: GrowableList): NewArrayVariable {
   return { kind: 'newArray', elements: notThere, grown };
 }
 
-/** Whoever wants to know the elements one by one can't be followed. */
+/** Code that needs the elements one by one can't be traced. */
 export const notThere: Variable[] = new Proxy([], {
   get() {
     throw unknownLength();

@@ -64,7 +64,7 @@ function addOrder(effects: EffectLog, object: object, source: Source, add: Add):
   add(location, effects.orderOf(object));
 }
 
-/** Whether a tensor from before has been given back; of what a path has made itself nobody asks. */
+/** Whether a pre-existing tensor has been disposed of; tensors that a path has created don't count. */
 export function addDisposals(t: Tracer, add: Add): void {
   for (const [tensor, { variable, when }] of t.effects.disposed) {
     if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;

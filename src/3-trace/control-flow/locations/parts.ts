@@ -33,7 +33,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'iterator':
       return [variable.over];
     case 'iteratorRecord':
-      // Nobody else gets hold of the iterator of a direct iteration.
+      // No user code can reach the iterator of a direct iteration.
       return variable.direct ? [] : [variable.iterator, variable.next];
     default:
       return [];

@@ -19,7 +19,7 @@ import type { Carried, Form } from './loop-fixpoint.ts';
 interface KnownOperand {
   readonly name: string;
   readonly kind: Leaf['kind'];
-  /** Of its value at the start; null: nobody reads that. */
+  /** The class of its value at the start; null: that is unused. */
   readonly class: string | null;
   /** After an iteration. */
   readonly last: LeafVariable | null;

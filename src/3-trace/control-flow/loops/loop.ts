@@ -118,7 +118,7 @@ function attemptAs(
   const isLive = (location: Location) => isRead(frame, [loop.header], location);
   const expected = operandsKnown(t, known, made, before, isLive);
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
-    // What only one location holds can be another object after an iteration: nobody sees the difference.
+    // What only one location holds may be another object after an iteration: that is not observable.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
     const found = {

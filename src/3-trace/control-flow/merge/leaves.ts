@@ -33,7 +33,7 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { leafLeaves } from './leaves-inside.ts';
 
 /**
- * The value that a path gives for a leaf, in the program under construction; zeros where nobody reads it.
+ * The value that a path gives for a leaf, in the program under construction; zeros if it is unused.
  * `disposed`: tensors that the path has given back.
  */
 export function leafTensor(
@@ -158,7 +158,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
     if (value.source) found.add(value);
     for (const each of value.perhaps) found.add(each);
   }
-  return found.size === 0 ? nobody : [...found];
+  return found.size === 0 ? noTensors : [...found];
 }
 
 function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
@@ -197,7 +197,7 @@ function dynamicLike(leaf: Leaf, tensor: Tensor): UnbackedTensor {
   return found ? { ...(found as UnbackedTensor), tensor } : openVariable(tensor, knownSizes(leaf));
 }
 
-/** Nobody reads it: it has no elements and no shape. */
+/** An unused value: it has no elements and no shape. */
 function emptyOpen(t: Tracer, leaf: Leaf): Tensor {
   const found = leaf.values.flatMap((value) => {
     if (value?.kind === 'dynamic') return [value.tensor];
@@ -210,4 +210,4 @@ function emptyOpen(t: Tracer, leaf: Leaf): Tensor {
 }
 
 const none: ReadonlySet<Tensor> = new Set();
-const nobody: readonly TensorVariable[] = [];
+const noTensors: readonly TensorVariable[] = [];

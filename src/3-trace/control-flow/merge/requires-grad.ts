@@ -48,7 +48,7 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 
 /**
  * The truth values that a branch is to leave besides its results, path by path; empty where none is asked for.
- * `outputs`: per path what it leaves; null where nobody reads it there, and for lists and tensors of open shapes,
+ * `outputs`: per path what it leaves; null if it is unused there, and for lists and tensors of open shapes,
  * which count as requiring gradients once a value in them does.
  */
 export function flagsOfBranch(

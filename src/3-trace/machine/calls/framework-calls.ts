@@ -124,7 +124,7 @@ export function callFramework(
   return performed.get(fn)?.(t, receiver, args);
 }
 
-/** It happens after the run, where somebody can still see the tensor. */
+/** It happens after the run, if the tensor is still reachable then. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
   if (t.isInRegion && receiver.perhaps.length > 0) {

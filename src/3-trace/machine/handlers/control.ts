@@ -15,7 +15,7 @@ import {
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Jumps and iteration. `return` is the tracer loop's own; a `throw` that nobody catches happens natively. */
+/** Jumps and iteration. `return` is the tracer loop's own; an uncaught `throw` happens natively. */
 export const controlHandlers: Handlers<
   | 'jump'
   | 'jumpIf'
