@@ -10,7 +10,7 @@ import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
 /**
  * Runs `body(...inputs)` and keeps for backward nothing but the inputs: what its ops would have saved is
  * computed again when backward comes to them, with the same random numbers. Gradients reach the inputs
- * and every tensor that `body` uses from outside. Tensors must be inputs or leaves for their bytes not
+ * and every pre-existing tensor that `body` uses. Tensors must be inputs or leaves for their bytes not
  * to be kept; `body` is run twice and must do the same both times.
  */
 export function checkpoint<Inputs extends readonly unknown[], Result>(

@@ -29,9 +29,9 @@ export interface LoadedProgram {
   readonly name: string;
   /** What the arguments must be; null where the function was captured without one. */
   readonly inputSpec: readonly InputSpec[] | null;
-  /** Parameters, buffers and other tensors from outside of the arguments, by name: the program's own. */
+  /** Parameters, buffers and other tensors that are no arguments, by name: the program's own. */
   state(): Readonly<Record<string, Tensor>>;
-  /** What else a run reads from outside and changes: counters, flags. */
+  /** Other pre-existing values that a run reads and changes: counters, flags. */
   variables(): Readonly<Record<string, Primitive>>;
   /** The tensors of the state that require a gradient, for an optimizer. */
   parameters(): Tensor[];

@@ -3,7 +3,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { badFile } from './field.ts';
 import type { Primitive } from './primitive.ts';
 
-/** One value from outside of the arguments: its own, or the gradient of a tensor of the state. */
+/** One value that is no argument: its own, or the gradient of a tensor of the state. */
 export type StateEntry =
   | { readonly name: string; readonly value: Tensor | Primitive }
   | { readonly name: string; readonly gradientOf: number };

@@ -7,7 +7,7 @@ export interface FunctionScope {
   readonly route: CaptureRoute;
   /** Where the function stands in the user's file; 1-based. */
   readonly at: { readonly file: string; readonly line: number; readonly column: number };
-  /** Every name that the function, or one inside it, takes from outside. */
+  /** Every free name of the function and of those inside it. */
   readonly names: readonly string[];
   /** The present value. Throws the ReferenceError that the function's own code would get. */
   get(name: string): unknown;

@@ -71,7 +71,7 @@ function constructorOf(node: Class, name: string | Reg, parent: Reg | null): Inn
   return { ...constructionBy(node), ...naming, parent };
 }
 
-/** What a class from outside runs for a new instance: its constructor, and what makes the fields. */
+/** What a pre-existing class runs for a new instance: its constructor, and what makes the fields. */
 export function partsOfConstruction(
   node: Class,
   name: string,
@@ -220,7 +220,7 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
     (computed ? l.variables.load(computed, span) : l.code.constant(name, span));
   const naming = computed ? register : name;
   const value = init ? l.named(init, naming) : l.code.constant(undefined, span);
-  // Of a class from outside, the names are known by their text.
+  // Of a pre-existing class, the names are known by their text.
   const add = privateName?.register === undefined ? 'addOwnPrivate' : 'addPrivate';
   const define = privateName ? add : 'defineField';
   l.code.intrinsic(define, [object, register, value], span);

@@ -88,7 +88,7 @@ export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
   return null;
 }
 
-/** One call of a node's `apply`, kept with all that came in from outside. */
+/** One call of a node's `apply`, kept with all of its inputs. */
 export class BackwardCall {
   readonly #given: Images;
   readonly #missing: readonly (null | undefined)[];

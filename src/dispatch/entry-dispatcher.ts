@@ -272,7 +272,7 @@ export function isFragment({ entry }: Break | Moved): boolean {
   return ops > 0 && ops < fragmentOps;
 }
 
-/** As `runOrFail`, of an entry that writes to nothing from outside and can't stop in between. */
+/** As `runOrFail`, of an entry that writes to nothing pre-existing and can't stop in between. */
 function runPlain(
   entry: Entry,
   frames: readonly Frame[],

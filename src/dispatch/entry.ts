@@ -122,12 +122,12 @@ export class Entry {
     return this.guards.holds(frames) ? this : undefined;
   }
 
-  /** It writes to tensors from outside, or leaves a loop or check half done where it is refused. */
+  /** It writes to pre-existing tensors, or leaves a loop or check half done where it is refused. */
   get mayStop(): boolean {
     return this.#written.length > 0 || this.subgraph?.holdsLines === true;
   }
 
-  /** The tensors from outside whose memory a run writes in place. */
+  /** The pre-existing tensors whose memory a run writes in place. */
   writes(frames: readonly Frame[]): readonly Tensor[] {
     if (this.#written.length === 0) return nothing;
     return this.#written.map((read) => read(frames) as Tensor);

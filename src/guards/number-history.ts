@@ -1,6 +1,6 @@
 import type { ShapeBounds } from './shape-bounds.ts';
 
-/** Whether sizes and numbers from outside may differ without another trace. */
+/** Whether pre-existing sizes and numbers may differ without another trace. */
 export type Dynamic = boolean | 'auto';
 
 /**

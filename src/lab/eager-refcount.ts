@@ -94,7 +94,7 @@ class CountedRun {
     else if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
   }
 
-  /** Parameters and other tensors that come from outside are not this run's to release. */
+  /** Parameters and other pre-existing tensors are not this run's to release. */
   #isOwn(tensor: Tensor): boolean {
     return isTracked(tensor) && !this.#escaped.has(tensor);
   }

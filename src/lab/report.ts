@@ -59,7 +59,7 @@ function pageScript(): string {
 
 /**
  * The report as one HTML page that needs nothing else: it opens offline, in light and dark, and prints.
- * Everything from outside is escaped. The same report gives the same text.
+ * All given text is escaped. The same report gives the same text.
  */
 export function renderReport(report: MemoryReport): string {
   const ops = new OpNames();

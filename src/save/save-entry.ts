@@ -79,7 +79,7 @@ export class EntryWriter {
         return { kind: 'constant', value: recipe.value };
       case 'held': {
         if (!(recipe.value instanceof Tensor))
-          return this.#refuse('its result holds an object from outside');
+          return this.#refuse('its result holds a pre-existing object');
         const place = this.#places.of({ kind: 'held', value: recipe.value, name: 'constant' });
         return { kind: 'place', place };
       }
@@ -169,7 +169,7 @@ export class EntryWriter {
         return { kind: 'draw', count: this.#recipe(effect.count) };
       case 'changeCollection':
       case 'fillCollection':
-        return this.#refuse('it changes a Map or a Set from outside');
+        return this.#refuse('it changes a pre-existing Map or Set');
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor under a condition');
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };
@@ -187,7 +187,7 @@ export class EntryWriter {
   }
 }
 
-/** A region undoes a control op of the program around it: its tape comes from outside. */
+/** A region undoes a control op of the program around it: its tape is that program's. */
 function undoesAround({ forward, backward }: PlannedSubgraph): boolean {
   const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
   const tapes = new Set(steps.map(({ op }) => op.outputs.at(-1)));

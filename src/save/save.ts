@@ -13,7 +13,7 @@ type Callable = (this: any, ...args: any[]) => unknown;
  * The bytes of a file; with a path they are written there, too. What is saved is
  *
  * - a captured function (`toStatic(fn)`) or a module whose `forward` is captured: the programs that its calls
- *   so far have compiled, backward included, and the tensors and numbers that they read from outside. `load`
+ *   so far have compiled, backward included, and the pre-existing tensors and numbers that they read. `load`
  *   of `tostatic/runtime` runs it without its source and without the compiler;
  * - tensors and plain data: `{ model: model.stateDict(), epoch: 3 }`;
  * - a loaded program, with its state as it is now.

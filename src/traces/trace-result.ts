@@ -184,7 +184,7 @@ export interface FrameRecipe {
     | {
         readonly kind: 'inlined';
         readonly closure: Omit<Closure, 'cells'>;
-        /** Made inside or from outside. */
+        /** Created while tracing or pre-existing. */
         readonly cells: readonly Recipe[];
         readonly thisValue: Recipe;
         readonly args: readonly Recipe[];

@@ -283,7 +283,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
     full: [branch(one), branch(one)],
   },
-  'an array from outside': {
+  'a pre-existing array': {
     run: (x, { list }) => {
       if (sum(x) > 0) list.push(x.max().itemSync());
       return x.mul(2);
@@ -335,7 +335,7 @@ const cases: Readonly<Record<string, Case>> = {
     run: (x) => (sum(x) > 0 ? x.mul(2) : x.sum()),
     auto: [broken('a value is a f32[2] tensor and a f32[] tensor (…)')],
   },
-  'a Map from outside': {
+  'a pre-existing Map': {
     run: (x, { map }) => {
       if (sum(x) > 0) map.set('a', 1);
       return x;

@@ -159,7 +159,7 @@ describe('branches of one program', () => {
     sameAsEager(f, [() => [x(1, 2)], () => [x(-1, -2)]]);
   });
 
-  it('objects from outside changed in a branch', () => {
+  it('pre-existing objects changed in a branch', () => {
     const f = (x: Tensor, state: { total: Tensor; calls: number }) => {
       if (x.sum().itemSync() > 0) {
         state.total = state.total.add(x);

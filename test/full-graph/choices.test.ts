@@ -229,7 +229,7 @@ describe("capture: 'auto'", () => {
     ['functions of the host', (x) => x.mul((x.sum().itemSync() > 0 ? Math.max : Math.min)(1, 2))],
     ['text', (x) => [x.sum().itemSync() > 0 ? 'more' : 'less', x.mul(2)]],
     [
-      'a Map from outside',
+      'a pre-existing Map',
       (x, map) => {
         if (x.sum().itemSync() > 0) map.set('sum', x.sum());
         return x.mul(2);

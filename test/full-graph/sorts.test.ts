@@ -72,7 +72,7 @@ describe('sort by values of the program', () => {
     }
   });
 
-  it('of an array from outside leaves the same array', () => {
+  it('of a pre-existing array leaves the same array', () => {
     const items = itemsOf(tensor([3, 1, 2]));
     const graph = toStatic(
       (weights: Tensor) => {

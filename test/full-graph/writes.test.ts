@@ -1,4 +1,4 @@
-/** Writes in place to tensors from outside, in branches and loops: as often as eagerly, seen by whom eagerly. */
+/** Writes in place to pre-existing tensors, in branches and loops: as often as eagerly, seen by whom eagerly. */
 
 import { describe, expect, it } from 'vitest';
 import { nn, noGrad, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';

@@ -18,7 +18,7 @@ describe('tidy', () => {
     expect(allocated() - before).toBe(64);
   });
 
-  it('leaves tensors from outside alone', () => {
+  it('leaves pre-existing tensors alone', () => {
     using outside = make();
     tidy(() => outside.add(1));
     expect([...outside.dataSync()]).toEqual([1, 2, 3]);

@@ -36,11 +36,11 @@ const cases: readonly Case[] = [
   { what: 'a symbol', fn: (x) => [x.mul(2), outerSymbol], reason: /symbol/ },
   { what: 'a function that it makes', fn: (x) => () => x, reason: /holds a closure/ },
   {
-    what: 'an object from outside',
+    what: 'a pre-existing object',
     fn: (x) => [x.mul(2), outerObject],
     reason: /outerObject, which is an object/,
   },
-  { what: 'a function from outside', fn: (x) => [x.mul(2), parseInt], reason: /parseInt|function/ },
+  { what: 'a pre-existing function', fn: (x) => [x.mul(2), parseInt], reason: /parseInt|function/ },
   {
     what: 'a property that may be missing',
     fn: (x) => {
@@ -85,7 +85,7 @@ const cases: readonly Case[] = [
       outerMap.set('n', 1);
       return x.mul(2);
     },
-    reason: /changes a Map or a Set from outside|relies on/,
+    reason: /changes a pre-existing Map or Set|relies on/,
   },
   {
     what: 'gradients that it asks for',

@@ -50,7 +50,7 @@ export class Simulation {
     return most;
   }
 
-  /** Runs `body` in this simulation. It is not observable from outside: no event, no span, no decision. */
+  /** Runs `body` in this simulation. It leaves no trace: no event, no span, no decision. */
   within<T>(body: () => T): T {
     const around = simulating.current;
     const [listened, kernels, profiled, noted] = [

@@ -26,7 +26,7 @@ export interface CapturedFunction {
   readonly classNode?: ClassNode;
   readonly source: SourceText;
   readonly scope: Scope;
-  /** Every name that the function, or a function inside it, takes from outside. */
+  /** Every free name of the function and of those inside it. */
   readonly freeNames: readonly string[];
   /** For arrows that use `this`: the `this` of the place where the arrow was made. */
   readonly thisValue?: { readonly value: unknown };

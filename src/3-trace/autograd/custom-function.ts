@@ -42,7 +42,7 @@ export function traceSaveForBackward(
 
 /**
  * A call of what `customFunction` answers: the runtime's own, over a forward and a backward that the
- * tracer follows. A gradient from outside the trace can't be followed: then the call runs natively.
+ * tracer follows. A gradient that the trace hasn't computed can't be traced: then the call runs natively.
  */
 export function traceCustomFunction(
   t: Tracer,

@@ -87,7 +87,7 @@ function inside(t: Tracer, receiver: Variable, use: string) {
   const variable = expectTensor(receiver, use);
   expectOneTensor(t, variable);
   if (variable.source) {
-    throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
+    throw new GraphBreak('framework-call', `${use}() on a pre-existing tensor`);
   }
   if (t.control.depth > 0) {
     throw new GraphBreak('branch-effect', `${use}() in a branch or loop`);
@@ -139,7 +139,10 @@ function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
 /** No gradient flows on from this outer tensor. */
 export function expectLeaf(t: Tracer, { source, actual }: TensorVariable): void {
   if (!actual!.isLeaf) {
-    throw new GraphBreak('framework-call', 'backward() into a graph from outside the function');
+    throw new GraphBreak(
+      'framework-call',
+      'backward() into a graph that was recorded before the function',
+    );
   }
   if (actual!.hooks?.length) {
     constantOf(t, t.read({ kind: 'property', base: source!, key: 'isLeaf' }, true));

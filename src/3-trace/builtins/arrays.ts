@@ -52,7 +52,7 @@ function onArray(body: Body): Builtin {
     const array = asArray(t, receiver);
     if (!array) return undefined;
     const result = body(t, array, args);
-    // One from outside is not its content.
+    // A pre-existing one is not its content.
     return result === array ? receiver : result;
   };
 }

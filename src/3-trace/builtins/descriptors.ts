@@ -41,7 +41,7 @@ type Outer = ObjectVariable | FunctionVariable;
 const isOuter = (variable: Variable): variable is Outer =>
   (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
 
-/** What an object from outside is like: the answer is guarded where the trace depends on it. */
+/** What a pre-existing object is like: the answer is guarded where the trace depends on it. */
 function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   if (t.effects.isWritten(object.value)) {
     throw new GraphBreak('native-call', `${query} of an object that was changed before`);
@@ -206,7 +206,7 @@ const reached = {
   preventExtensions: 'isExtensible',
 } as const;
 
-/** `Object.freeze(value)` and its like; of an object from outside where it is so already. */
+/** `Object.freeze(value)` and its like; of a pre-existing object where it is so already. */
 export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Variable {
   const object = specialized(given);
   if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')

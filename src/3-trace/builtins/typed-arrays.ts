@@ -67,7 +67,7 @@ const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
 const getterOf = (name: string): HostFunction =>
   Object.getOwnPropertyDescriptor(prototype, name)!.get as HostFunction;
 
-/** Also of those from outside, where it is guarded. */
+/** Also of pre-existing ones, where it is guarded. */
 const measures =
   (name: 'length' | 'byteLength' | 'byteOffset'): Builtin =>
   (t, receiver) => {

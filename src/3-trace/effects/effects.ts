@@ -26,13 +26,13 @@ export interface Write {
   readonly anew: boolean;
 }
 
-/** The order of keys of an object from outside, where paths have left several. */
+/** The order of keys of a pre-existing object, where paths have left several. */
 export interface KeyOrderWrite {
   readonly object: Source;
   readonly which: Variable;
 }
 
-/** An array from outside that the trace changes as a whole. */
+/** A pre-existing array that the trace changes as a whole. */
 export interface OuterArray {
   readonly source: Source;
   /** What it will hold: behind what it holds already, or instead of it. */
@@ -41,7 +41,7 @@ export interface OuterArray {
   whole: boolean;
 }
 
-/** A Map or Set from outside all of whose entries the trace has taken over. */
+/** A pre-existing Map or Set all of whose entries the trace has taken over. */
 export interface TakenCollection {
   readonly source: Source;
   /** What it will hold. */

@@ -1,4 +1,4 @@
-/** Which keys an object from outside gets last, as a value that paths may leave different. */
+/** Which keys a pre-existing object gets last, as a value that paths may leave different. */
 
 import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';

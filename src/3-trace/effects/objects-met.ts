@@ -8,7 +8,7 @@ const content = Symbol('content');
 type Key = string | symbol;
 
 /**
- * The objects from outside that the trace has looked into, and how it reached them. Where one of them
+ * The pre-existing objects that the trace has looked into, and how it reached them. Where one of them
  * is changed it matters which paths lead to one object: were that different in a later call, a write
  * through one path would show, or not show, through another.
  */

@@ -1,6 +1,6 @@
 import type { CollectionEntry } from '../variables/variable.ts';
 
-/** What the trace has written to a Map or Set from outside, entry by entry. */
+/** What the trace has written to a pre-existing Map or Set, entry by entry. */
 export interface WrittenEntries {
   /** By key, in the order in which they come behind what was there; null: deleted. */
   readonly written: Map<unknown, WrittenEntry | null>;

@@ -1,4 +1,4 @@
-/** Maps and Sets made inside and from outside, read and changed the same way. */
+/** Maps and Sets created while tracing and pre-existing ones, read and changed alike. */
 
 import { collectionType, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -45,7 +45,7 @@ export function asCollection(
   return variable;
 }
 
-/** What stands for a Map or Set from outside once the trace has taken it over. */
+/** What stands for a pre-existing Map or Set once the trace has taken it over. */
 function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   if (collection.kind === 'newCollection') return collection;
   const { value, source } = collection;
@@ -61,7 +61,7 @@ function changeable(t: Tracer, collection: CollectionVariable): CollectionVariab
   if (type === 'Map' || type === 'Set') throw new TakenBefore(() => takeOver(t, content, type));
   throw new GraphBreak(
     'branch-effect',
-    `a branch or loop changes a ${type} from outside; a Map or Set can be changed there`,
+    `a branch or loop changes a pre-existing ${type}; a Map or Set can be changed there`,
   );
 }
 
@@ -245,7 +245,7 @@ function keptKey(key: Variable, id: unknown): Variable {
   return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
 }
 
-/** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
+/** What a Map compares keys by: the primitive, the pre-existing object, or the variable of one made inside. */
 function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = specialized(given);
   switch (key.kind) {

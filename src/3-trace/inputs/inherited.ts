@@ -6,7 +6,7 @@ import { OwnMap } from '../../vm/language/primordials.ts';
 
 /**
  * What a trace has taken from prototypes that the user may change: methods of tensors and what the language itself
- * looks up. There is one guard for each prototype, and one for each tensor from outside that a method was called on.
+ * looks up. There is one guard for each prototype, and one for each pre-existing tensor that a method was called on.
  */
 export class InheritedProperties {
   readonly #prototypes = new OwnMap<object, Map<PropertyKey, InheritedProperty>>();

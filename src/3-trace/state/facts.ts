@@ -173,7 +173,7 @@ interface Existing {
   readonly source: Source | null;
 }
 
-/** The object behind a variable that came from outside. */
+/** The object of a variable that existed before the call. */
 function existing(variable: Variable): Existing | undefined {
   switch (variable.kind) {
     case 'tensor':

@@ -17,7 +17,7 @@ export interface Location {
   outside?(t: Tracer): Variable;
   /** One value for what several paths leave, where they don't contradict one another. */
   agreed?(values: readonly Variable[]): Variable | undefined;
-  /** `.grad` of a tensor from outside. */
+  /** `.grad` of a pre-existing tensor. */
   readonly isGradient?: boolean;
   /** An element, property or entry: it may be missing on some paths. */
   readonly part?: 'element' | 'property' | 'entry';

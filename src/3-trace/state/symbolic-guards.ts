@@ -8,7 +8,7 @@ import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Where a size of a tensor from outside is read: dimensions that are promised to be equal at one place. */
+/** Where a size of a pre-existing tensor is read: dimensions that are promised to be equal at one place. */
 export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   const source = dimSource(tensor, dim);
   return t.promised.get(sourceKey(source))?.place ?? source;

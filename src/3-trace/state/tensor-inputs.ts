@@ -147,7 +147,7 @@ export class TensorInputs {
   /** The value with which an outer tensor came in. */
   of({ actual }: TensorVariable): Tensor {
     const input = this.list.find((each) => each.actual === actual);
-    invariant(input, 'a tensor from outside is an input');
+    invariant(input, 'a pre-existing tensor is an input');
     return input.tensor;
   }
 

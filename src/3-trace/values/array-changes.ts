@@ -1,4 +1,4 @@
-/** Elements come and go: of arrays made inside at once, of those from outside after the run. */
+/** Adding and removing elements: immediately in arrays created while tracing, after the run in pre-existing ones. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -24,7 +24,7 @@ import {
 } from './arrays.ts';
 import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
 
-/** `push`: of an array from outside not even the length has to be known. */
+/** `push`: of a pre-existing array not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
   if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);

@@ -1,5 +1,5 @@
 /**
- * Arrays made inside and arrays from outside, read and changed the same way. One from outside is
+ * Arrays created while tracing and pre-existing ones, read and changed alike. A pre-existing one is
  * changed after the run: appended to, or filled anew.
  */
 
@@ -33,7 +33,7 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * The variable as an array of the language's own kind, or undefined when it is none. Of one from outside behind which
+ * The variable as an array of the language's own kind, or undefined when it is none. Of a pre-existing one behind which
  * the program puts any number of elements, those before are known one by one, unless only its end matters.
  */
 export function asArray(
@@ -177,7 +177,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 }
 
 /**
- * All that the array from outside will hold, to be read and changed instead of it. In a branch or iteration it is taken
+ * All that the pre-existing array will hold, to be read and changed instead of it. In a branch or iteration it is taken
  * before that begins: then all paths have it.
  */
 export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
@@ -206,7 +206,7 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return content;
 }
 
-/** What comes behind all that the array from outside holds already. */
+/** What comes behind all that the pre-existing array holds already. */
 export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);

@@ -169,7 +169,7 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
   return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
 }
 
-/** `x.grad = value`: of a tensor from outside after the run. */
+/** `x.grad = value`: of a pre-existing tensor after the run. */
 export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
   expectOneTensor(t, variable);
   const { actual, source } = variable;

@@ -1,4 +1,4 @@
-/** Typed arrays made inside of numbers that the trace knows; those from outside are opaque. */
+/** Typed arrays made inside of numbers that the trace knows; pre-existing ones are opaque. */
 
 import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -17,7 +17,7 @@ import type {
 } from './iterator-variables.ts';
 
 /**
- * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the
+ * A value as the tracer knows it. A pre-existing value has a source; it costs a guard only when the
  * trace depends on it. What was made inside has none and is made again on every run.
  */
 export type Variable =
@@ -54,7 +54,7 @@ export interface TensorVariable {
   traced: Tensor | null;
   /** `x.shape` is the same array each time. */
   shape: NewArrayVariable | null;
-  /** `x.grad` of a tensor made inside. Of one from outside it is a place like others. */
+  /** `x.grad` of a tensor made inside. Of a pre-existing one it is a place like others. */
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
@@ -62,7 +62,7 @@ export interface TensorVariable {
   mayBeKnown?: boolean;
   /** Where branches and loops have left it as one of several, the last one first. */
   mergedAt?: readonly UserPosition[];
-  /** Tensors from outside that it is on some paths to it. */
+  /** Pre-existing tensors that it is identical to on some paths. */
   perhaps: readonly TensorVariable[];
 }
 
@@ -177,7 +177,7 @@ export interface NewArrayVariable {
   readonly parameters?: Map<number, CellVariable>;
   /** The function whose `arguments` it is, if that existed before. */
   readonly callee?: FunctionVariable | undefined;
-  /** The array from outside whose content after the run it is. */
+  /** The pre-existing array whose content after the run it is. */
   readonly outer?: ObjectVariable;
   /** It is, or was, an element of such an array, which holds its parts and not itself. */
   listed?: boolean;
@@ -253,7 +253,7 @@ export interface NewCollectionVariable {
   readonly putIn: unknown[];
   /** As of an object. */
   order?: Variable | undefined;
-  /** The Map or Set from outside whose content after the run it is. */
+  /** The pre-existing Map or Set whose content after the run it is. */
   readonly outer?: ObjectVariable;
 }
 

@@ -4,7 +4,7 @@ import type { Staged } from '../facts/pass.ts';
 
 /**
  * Eliminates ops whose outputs are unused. Ops are pure, so only `needed` values and their sources count;
- * writes in place stay, since others may see what they write, and so does what is seen from outside.
+ * writes in place stay, since others may see what they write, and so do ops with an observable effect.
  */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],

@@ -8,7 +8,7 @@ import type { WiredGroup } from './joined-ops.ts';
 export interface JoinedBackward {
   /** What the one op stands for: the backward ops, and sums of what they bring one another. */
   readonly replaced: ReadonlySet<ProgramOp>;
-  /** Gradients that come from outside, by the results that they belong to. */
+  /** Gradients that enter the joined op, by the results that they belong to. */
   readonly seeds: ReadonlyMap<ValueId, ValueId>;
   /** Gradients that leave, by operand of the joined call. */
   readonly leaving: ReadonlyMap<number, ValueId>;

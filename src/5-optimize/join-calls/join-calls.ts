@@ -102,7 +102,7 @@ function resultsOf(
 
 /**
  * The ops in their order; one that reads what is made later now waits for it. Null where one waits that is
- * seen from outside, or past a write.
+ * observable, or past a write.
  */
 function inOrder(
   { inputs, ops }: Program,

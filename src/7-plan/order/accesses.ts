@@ -49,7 +49,7 @@ export class AccessOrder {
     if (accesses.callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
   }
 
-  /** What may refuse, or is seen from outside, stays in its order. */
+  /** Ops that may throw, or have an observable effect, stay in program order. */
   refuse(op: OpIndex, earlier: Set<OpIndex>): void {
     if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
     this.#lastRefusal = op;

@@ -1,7 +1,7 @@
 import { hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
-/** Whether running the op may be refused, or is seen from outside. */
+/** Whether running the op may throw, or has an observable effect. */
 export function mayRefuse(op: ProgramOp): boolean {
   if (op.op.kernel.kind === 'control') return hasEffect(op);
   return op.op.mayRefuse === true;

@@ -16,7 +16,7 @@ export class StorageCount {
   live = 0;
   peak = 0;
 
-  /** Memory from outside enters the scope; with `bytes` when only the scope holds it from then on. */
+  /** The memory of an input enters the scope; with `bytes` if the scope owns it exclusively from then on. */
   enter(id: ValueId, bytes: number, exclusive = false): void {
     this.#of.set(id, { bytes, exclusive, owners: 1 });
     this.#grow(bytes);

@@ -95,7 +95,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     const engine = this.#engine;
     const read = () => op.inputs.map((id) => this.#slotOf(slots, id).read());
     if (op.regions && writtenOperands(op).length > 0) {
-      throw this.#refused(op, 'a branch or loop that writes to a tensor from outside');
+      throw this.#refused(op, 'a branch or loop that writes to a pre-existing tensor');
     }
     switch (op.op.name) {
       case 'cond':

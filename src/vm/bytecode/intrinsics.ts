@@ -28,7 +28,7 @@ export const intrinsics = {
   definePrivateSetter: 2,
   /** object, name: gives an object the method or accessor */
   brandPrivate: 2,
-  // Private elements of a class from outside, which only its own constructor can add: in traces alone
+  // Private elements of a pre-existing class, which only its own constructor can add: in traces alone
   addOwnPrivate: 3, // object, name, value
   brandOwnPrivate: 2, // object, name of a method or accessor
   // super

@@ -1,4 +1,4 @@
-/** Modules that a realm's runtime takes from outside: they hand out texts and numbers only. */
+/** Modules that a realm's runtime takes from the host: they provide texts and numbers only. */
 export const outsideModules = [
   'machine-text',
   'function-text',

@@ -1,4 +1,4 @@
-/** Maps, Sets and the keys of objects, made inside and from outside, that branches and loops of a program change. */
+/** Maps, Sets and the keys of objects, created inside and pre-existing, that branches and loops of a program change. */
 
 import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
@@ -40,7 +40,7 @@ const world = (f: (x: Tensor, world: World) => unknown, never: readonly Never[] 
 
 const asked = 'the iteration itself asks whether there is one';
 
-describe('a Map from outside', () => {
+describe('a pre-existing Map', () => {
   it('counts in a loop, and keeps the last tensor', () => {
     world(
       (x, { counts, kept }) => {
@@ -172,7 +172,7 @@ describe('a Map from outside', () => {
   });
 });
 
-describe('a Set from outside', () => {
+describe('a pre-existing Set', () => {
   it('gets and loses members, objects among them', () => {
     world((x, { seen }) => {
       const sum = x.sum().itemSync();
@@ -200,7 +200,7 @@ describe('a Set from outside', () => {
   });
 });
 
-describe('keys of an object from outside', () => {
+describe('keys of a pre-existing object', () => {
   it('are deleted in a branch, and looked for behind it', () => {
     world((x, { fields }) => {
       if (x.sum().itemSync() > 10) delete fields.a;
@@ -304,7 +304,7 @@ it('of a WeakMap the error says what can be changed instead', () => {
   };
   const weak = new WeakMap<object, number>();
   expect(() => tidy(() => toStatic(f, { fullGraph: true })(tensor([1]), weak))).toThrow(
-    /a branch or loop changes a WeakMap from outside; a Map or Set can be changed there/,
+    /a branch or loop changes a pre-existing WeakMap; a Map or Set can be changed there/,
   );
   expect(weak.has(weak)).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** Arrays from outside that grow and shrink in branches and loops of a program, and objects from outside. */
+/** Pre-existing arrays that grow and shrink in branches and loops of a program, and pre-existing objects. */
 
 import { describe, expect, it } from 'vitest';
 import { memory, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
@@ -18,7 +18,7 @@ const tensors = starts.map((start) => () => {
   return [y, [tensor([1, 2]), y]];
 });
 
-describe('an array from outside', () => {
+describe('a pre-existing array', () => {
   it('gets elements in a loop', () => {
     const f = (x: Tensor, sums: number[]) => {
       let y = x;
@@ -267,7 +267,7 @@ describe('an array from outside', () => {
   });
 });
 
-describe('an object from outside', () => {
+describe('a pre-existing object', () => {
   it('has fields that are the state of a loop (87)', () => {
     const f = (x: Tensor, state: { total: number; turns: number; last: Tensor | null }) => {
       while (state.total < 40) {

@@ -239,7 +239,7 @@ describe('trace/backward', () => {
     );
   });
 
-  it('a graph from outside the function runs natively, one beside it does no harm', () => {
+  it('a graph that was recorded before the function runs natively, one beside it does no harm', () => {
     const graph = () => [values([3]), weights([3], 1).mul(2)];
     expectInParts(
       () => ({
@@ -252,7 +252,7 @@ describe('trace/backward', () => {
       }),
       {
         graphs: 2,
-        breaks: ['backward() into a graph from outside the function'],
+        breaks: ['backward() into a graph that was recorded before the function'],
         garbage: true,
       },
     );
@@ -278,7 +278,11 @@ describe('trace/backward', () => {
         },
         args: (call) => [call === 1 ? weights([3], 1).mul(2) : weights([3], 1)],
       }),
-      { breaks: ['backward() into a graph from outside the function'], graphs: 2, garbage: true },
+      {
+        breaks: ['backward() into a graph that was recorded before the function'],
+        graphs: 2,
+        garbage: true,
+      },
     ));
 
   it('under checkpoint, with createGraph', () =>

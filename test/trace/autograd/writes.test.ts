@@ -113,7 +113,7 @@ describe('trace/writes that gradients flow through', () => {
       args: () => [values([3]), weights([3], 1)],
     })));
 
-  it('to memory from outside: natively', () =>
+  it('to pre-existing memory: natively', () =>
     expectInParts(
       () => {
         const buffer = values([3], 4);

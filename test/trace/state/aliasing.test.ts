@@ -159,7 +159,7 @@ describe('aliasing', () => {
     );
   });
 
-  it('objects from outside are compared by identity', () => {
+  it('pre-existing objects are compared by identity', () => {
     expectSameAsEager(
       () => ({
         fn: (a: object, b: object, x: Tensor) => (a === b ? x.add(1) : x.add(2)),

@@ -17,7 +17,7 @@ export function isGrown(variable: Variable): variable is GrowableArray {
   return variable.kind === 'newArray' && variable.grown !== undefined;
 }
 
-/** The list that the value is, or, of an array from outside, that is all of its content. */
+/** The list that the value is, or, of a pre-existing array, that is all of its content. */
 export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefined {
   if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
   const changed = t.effects.array(variable.value);

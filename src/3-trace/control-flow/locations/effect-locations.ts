@@ -55,7 +55,7 @@ function valueBefore(t: Tracer, object: object, source: Source, key: string | sy
 function addOrder(effects: EffectLog, object: object, source: Source, add: Add): void {
   const location: Location = {
     key: `order ${idOf(object)}`,
-    name: 'the order of the keys of an object from outside',
+    name: 'the order of the keys of a pre-existing object',
     register: null,
     set: (t, next) => t.effects.setOrder(object, source, next),
     outside: () => asVariable({ last: [], gone: [] }),

@@ -463,7 +463,7 @@ function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
   return isSame(t, a.build([]), b.build([]));
 }
 
-/** The tensors from outside that each leaf may be are known already. */
+/** The pre-existing tensors that each leaf may be are known already. */
 function mayBeSame(a: Unified, b: Unified): boolean {
   return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }

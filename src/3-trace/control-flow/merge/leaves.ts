@@ -151,7 +151,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 
-/** The tensors from outside among what the paths leave: the result may be the very one. */
+/** The pre-existing tensors among what the paths leave: the result may be the very one. */
 export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {

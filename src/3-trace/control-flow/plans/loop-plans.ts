@@ -156,12 +156,12 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  /** Arrays from outside grow in branches and loops. */
+  /** Pre-existing arrays grow in branches and loops. */
   growsFrom(source: Source): boolean {
     return this.#growingOutside.has(sourceKey(source));
   }
 
-  /** The function is traced again, with a list for that array from outside. */
+  /** The function is traced again, with a list for that pre-existing array. */
   growOutside(source: Source): never {
     this.#growingOutside.add(sourceKey(source));
     throw new RestartTrace();

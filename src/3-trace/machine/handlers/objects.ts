@@ -27,7 +27,7 @@ import { specialized } from '../../variables/unions.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Objects: those made inside are changed at once, those from outside after the run. */
+/** Objects: those created while tracing are changed immediately, pre-existing ones after the run. */
 export const objectHandlers: Handlers<
   | 'getProp'
   | 'setProp'
@@ -169,7 +169,7 @@ function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Va
   return rest;
 }
 
-/** An array literal under construction; after a break in it, one from outside. */
+/** An array literal under construction; after a break in it, a pre-existing one. */
 function arrayMade(t: Tracer, variable: Variable): ArrayVariable {
   const array = asArray(t, variable);
   if (!array) throw new GraphBreak('unsupported-value', 'an array is built on something else');

@@ -137,7 +137,7 @@ export const valueHandlers: Handlers<
   },
 };
 
-/** Only functions from outside are seen as the `callee`. */
+/** Only pre-existing functions are seen as the `callee`. */
 function calleeOf({ closure: { fn } }: TraceFrame): FunctionVariable | undefined {
   return fn && { kind: 'function', value: fn as FunctionVariable['value'], source: null };
 }

@@ -1,4 +1,4 @@
-/** `object.#name`: of objects from outside through the scope of the function, of those made inside by their hidden keys. */
+/** `object.#name`: of pre-existing objects through the scope of the function, of those made inside by their hidden keys. */
 
 import { isProxy } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';

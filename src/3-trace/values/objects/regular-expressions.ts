@@ -1,4 +1,4 @@
-/** Regular expressions, run on text that the trace knows: those made inside and those from outside. */
+/** Regular expressions, created while tracing or pre-existing, run on text that the trace knows. */
 
 import { isProxy } from '../../../guards/plain.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
