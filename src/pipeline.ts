@@ -65,7 +65,7 @@ export function* compileInSteps(
 }
 
 /**
- * A program that was compiled just now, compiled in another way, in steps that may come much later. Numbers of the
+ * A program that was compiled just now, compiled with other options, in steps that may come much later. Numbers of the
  * first run decide again.
  */
 export function compileLater(

@@ -76,9 +76,9 @@ export class OneCycleLR extends LRScheduler {
   protected between(epoch: number, start: number, top: number, end: number): number {
     const { totalSteps, pctStart, annealStrategy } = this.options;
     const peak = pctStart * totalSteps - 1;
-    const way = annealStrategy === 'cos' ? cosine : linear;
-    if (peak > 0 && epoch <= peak) return way(start, top, epoch / peak);
-    return way(top, end, (epoch - peak) / (totalSteps - 1 - peak));
+    const anneal = annealStrategy === 'cos' ? cosine : linear;
+    if (peak > 0 && epoch <= peak) return anneal(start, top, epoch / peak);
+    return anneal(top, end, (epoch - peak) / (totalSteps - 1 - peak));
   }
 }
 

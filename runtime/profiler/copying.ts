@@ -15,6 +15,6 @@ export function copyingAsync<T>(
   return spans.active ? spans.aroundAsync(copySpan(from, to, bytes, 'Async'), body) : body();
 }
 
-function copySpan(from: string, to: string, bytes: number, way: 'Sync' | 'Async'): SpanStart {
-  return { kind: 'copy', name: `Memcpy${way}:${from}->${to}`, device: 'host', bytes };
+function copySpan(from: string, to: string, bytes: number, mode: 'Sync' | 'Async'): SpanStart {
+  return { kind: 'copy', name: `Memcpy${mode}:${from}->${to}`, device: 'host', bytes };
 }

@@ -35,7 +35,7 @@ export class FreedNodes {
     this.#sets = { certainly: new Set([...certainly, ...nodes]), perhaps };
   }
 
-  /** A backward in a branch or loop has: on some ways. */
+  /** A backward in a branch or loop has, on some paths. */
   notePerhaps(nodes: Iterable<GradNode>): void {
     const { certainly, perhaps } = this.#sets;
     this.#sets = { certainly, perhaps: new Set([...perhaps, ...nodes]) };

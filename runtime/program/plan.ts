@@ -32,7 +32,7 @@ export interface PlannedCall {
 export interface PredictedMemory {
   /**
    * Most bytes alive at once during the run, above what was allocated when it began. With control ops: on
-   * the way that needs most, where loops that keep something for backward take one iteration.
+   * the worst path, where loops that keep something for backward take one iteration.
    */
   readonly peakBytes: number;
   /**

@@ -186,7 +186,7 @@ export class RunProgramNode extends GradNode {
 
   #takeGradients(plan: Plan, gradInputs: BackwardPart['gradInputs']): (Tensor | null)[] {
     const { slots } = this.scope;
-    // Null as well where the way that the run took brings none.
+    // Also null where the path that the run took produces none.
     const results = gradInputs.map((id) =>
       id === null || !slots[id]!.holder ? null : this.subgraph.take(slots, id),
     );

@@ -39,7 +39,7 @@ export interface LoadedProgram {
   programs(): readonly string[];
   /**
    * Bytes of the program that ran last, forward, as the allocator counts them: with branches and loops on
-   * the way that needs most. Null: none has run, or it has branches or loops and sizes that no call had
+   * the worst path. Null: none has run, or it has branches or loops and sizes that no call had
    * before it was saved.
    */
   predicted(): PredictedMemory | null;

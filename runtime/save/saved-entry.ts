@@ -30,7 +30,7 @@ export type SavedEffect =
 
 const effectKinds = ['set', 'delete', 'fill', 'dispose', 'disposeOutput', 'draw'] as const;
 
-/** One way through the function: what it relies on, the program, and what follows from its results. */
+/** One path through the function: what it relies on, the program, and what follows from its results. */
 export interface SavedEntry {
   /** Gradients were recorded when it was traced. */
   readonly gradMode: boolean;

@@ -1,7 +1,7 @@
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 
-/** A way through a `finally` block: which one it is stands in a register until the block is done. */
+/** A path through a `finally` block: a register holds its number until the block is done. */
 interface Completion {
   readonly number: number;
   readonly span: Span;
@@ -14,7 +14,7 @@ const normal = 0;
 const thrown = 1;
 
 /**
- * A `finally` block. It stands in the code once: every way into it puts a number into a register, and
+ * A `finally` block. It stands in the code once: every path into it puts a number into a register, and
  * after the block the numbers are told apart. The state of a pending `return` or throw is thus in
  * registers like all other state.
  */

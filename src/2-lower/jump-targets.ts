@@ -8,9 +8,9 @@ interface JumpTarget {
   readonly end?: Label;
   /** Loops only. */
   readonly next?: Label;
-  /** Closes an iterator on every way out that isn't its own end. */
+  /** Closes an iterator on every exit except its own end. */
   readonly close?: Close;
-  /** A try's `finally`, which every way out runs through. */
+  /** A try's `finally`, which every exit runs. */
   readonly finalizer?: Finalizer;
   /** Where throws go around the statement. */
   readonly protection: Protection | undefined;
@@ -49,7 +49,7 @@ export class JumpTargets {
     this.push({ close, labels: [], anonymous: true }, body);
   }
 
-  /** The statements whose throws `handler` gets, in `error`; ways out are outside of them. */
+  /** The statements whose throws `handler` gets, in `error`; exits are outside of them. */
   withinTry(handler: Label, error: Reg, finalizer: Finalizer | undefined, body: () => void): void {
     const target = finalizer ? { finalizer } : {};
     this.push({ ...target, labels: [], anonymous: true }, () =>
@@ -100,12 +100,12 @@ export class JumpTargets {
   }
 
   /** Leaves the statements from the innermost to number `depth`, then jumps or returns by `go`. */
-  private leave(depth: number, way: Way, span: Span, go: (value: Reg) => void): void {
+  private leave(depth: number, exit: Exit, span: Span, go: (value: Reg) => void): void {
     const outward = (from: number, value: Reg | undefined): void => {
       for (let i = from - 1; i >= depth; i--) {
         const { close, finalizer, protection } = this.stack[i]!;
         if (finalizer) {
-          const key = 'returns' in way ? 'return' : way;
+          const key = 'returns' in exit ? 'return' : exit;
           finalizer.passThrough(key, value, span, (kept) =>
             outward(i, value === undefined ? undefined : kept),
           );
@@ -116,9 +116,9 @@ export class JumpTargets {
       }
       go(value as Reg);
     };
-    outward(this.stack.length, 'returns' in way ? way.returns : undefined);
+    outward(this.stack.length, 'returns' in exit ? exit.returns : undefined);
   }
 }
 
-/** Where a way out leads: to a label, or out of the function with a value. */
-type Way = Label | { readonly returns: Reg };
+/** The target of an exit: a label, or out of the function with a value. */
+type Exit = Label | { readonly returns: Reg };

@@ -19,8 +19,8 @@ export function shareCopies(program: Program, { recorded = false } = {}): Progra
     if (!isCopy(op.op)) return op;
     const [from, to] = [op.inputs[0]!, op.outputs[0]!];
     if (facts.isWritten(from) || facts.isWritten(to) || outputs.has(to)) return op;
-    const way = recorded ? `${facts.isApart(from)}${op.recordsGrad}` : '';
-    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}${way}`;
+    const history = recorded ? `${facts.isApart(from)}${op.recordsGrad}` : '';
+    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}${history}`;
     const known = first.get(key);
     if (known === undefined || facts.lastReadOfMemory(known) <= index) {
       first.set(key, to);

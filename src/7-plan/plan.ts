@@ -23,7 +23,7 @@ export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new
 /**
  * In: a program. Out: an order of its ops with a low peak, where each value leaves the scope (its last
  * use), which outputs take over the memory of a dying operand, and the bytes that follow. Guarantees:
- * the predicted bytes are those that the allocator will count; of a program with control ops, on the way
+ * the predicted bytes are those that the allocator will count; of a program with control ops, on the path
  * that needs most.
  */
 export function* planProgram(given: Program, options: PlanOptions): Steps<Planned> {
@@ -96,7 +96,7 @@ function mayReorder({ memory }: PlanOptions): boolean {
 }
 
 /**
- * What control ops do is seen by simulating the plan, on the way that needs most. With that known the ops are
+ * What control ops do is seen by simulating the plan, on the worst path. With that known the ops are
  * ordered as any others; a new order is simulated as well, and kept if its own worst path needs less.
  */
 function* planWithControl(

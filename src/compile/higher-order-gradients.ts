@@ -142,7 +142,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   };
 }
 
-/** To inputs that no gradient comes to, none goes this way either. */
+/** Inputs that get no gradient get none here either. */
 function leadsOn({ forward, reached }: Making, flows: ReadonlySet<ValueId>): ReadonlySet<ValueId> {
   const ends = new Set(forward.inputs.filter((_, i) => !reached[i]));
   return new Set([...flows].filter((id) => !ends.has(id)));
@@ -233,7 +233,7 @@ function standingAlone({ values: given, inputs, ops, outputs }: Program): Progra
   return { values, inputs, ops, outputs };
 }
 
-/** Some of what backward reads of forward it makes again itself, in a way that leads to no gradient. */
+/** Some of what backward reads of forward it makes again itself, by ops without a gradient. */
 function againOf(
   { kept, compile, restoring }: Making,
   before: Program,

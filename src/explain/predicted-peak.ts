@@ -5,7 +5,7 @@ import type { RunRecord } from '../programs/compiled-part.ts';
 
 /**
  * The peak that was planned for the last run, in bytes; of a program with branches and loops that of the
- * way it took. Null: it took more decisions than are kept, or failed.
+ * path it took. Null: it took more decisions than are kept, or failed.
  */
 export function predictedPeak({ planned, donated, decisions }: RunRecord): number | null {
   if (!planned) return null;

@@ -18,7 +18,7 @@ export class RunRecord {
   readonly decisions = new Decisions();
 }
 
-/** What is compiled for one way through one part of the function. */
+/** What is compiled for one path through one part of the function. */
 export interface CompiledPart {
   readonly trace: TraceResult;
   /** By the plan in force; null when the part has no tensor op. */

@@ -60,26 +60,26 @@ export class FlowNetwork {
     return level;
   }
 
-  /** Sends what fits along one shortest way; no recursion, since ways are as long as programs. */
+  /** Sends what fits along one shortest path; no recursion, since paths are as long as programs. */
   #augment(level: Int32Array, arc: Int32Array): number {
-    const way: number[] = [];
+    const path: number[] = [];
     let node: number = FlowNetwork.source;
     while (node !== FlowNetwork.sink) {
       const next = this.#advance(node, level, arc);
       if (next >= 0) {
-        way.push(next);
+        path.push(next);
         node = this.#to[next]!;
         continue;
       }
-      const last = way.pop();
+      const last = path.pop();
       if (last === undefined) return 0;
       // A dead end: it is not visited again in this phase.
       level[node] = -1;
       node = this.#to[last ^ 1]!;
     }
     let room = Number.POSITIVE_INFINITY;
-    for (const edge of way) room = Math.min(room, this.#capacity[edge]!);
-    for (const edge of way) {
+    for (const edge of path) room = Math.min(room, this.#capacity[edge]!);
+    for (const edge of path) {
       this.#capacity[edge]! -= room;
       this.#capacity[edge ^ 1]! += room;
     }

@@ -33,7 +33,7 @@ interface ControlRecord {
 
 /**
  * Undoes a control op of a program under construction, by appending the op that walks its tape back. What
- * backward needs is on the tape, so nothing else is saved. Gradients that come on some ways only may be
+ * backward needs is on the tape, so nothing else is saved. Gradients that exist on some paths only may be
  * missing when the program runs; those that come on none are null.
  */
 export class ControlNode extends GradNode {

@@ -20,7 +20,7 @@ import {
   samplePoints,
 } from './sample-sizes.ts';
 
-/** A program as a file has it, planned for given sizes; null where the trace would have gone another way. */
+/** A program as a file has it, planned for given sizes; null where the trace would have taken another path. */
 export type DocumentAt = (sizes: Sizes, ordered: boolean) => unknown;
 
 /** More programs of one trace than this for sizes of which some is 0 or 1: those sizes are not served. */

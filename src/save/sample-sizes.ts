@@ -56,7 +56,7 @@ function someOf(bounds: readonly Bounds[], base: Sizes): Sizes[] {
   return bounds.length > 1 ? [...alone, ...together] : alone;
 }
 
-/** One of each list, in every way. */
+/** Every combination of one element of each list. */
 export function combinations<T>(lists: readonly (readonly T[])[]): T[][] {
   return lists.reduce<T[][]>(
     (found, list) => found.flatMap((each) => list.map((item) => [...each, item])),

@@ -222,7 +222,7 @@ export class GraphBreak extends Error {
   at: UserPosition | undefined;
   /**
    * Of a throw: whatever the run decides from where the graph ends, an exception leaves the captured function. Null:
-   * nothing has been decided on the way to it.
+   * no decision was made before it.
    */
   isCertain: boolean | null = null;
 

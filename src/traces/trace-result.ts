@@ -274,7 +274,7 @@ export interface Resized {
   readonly guards: readonly Guard[];
   /**
    * The result for the sizes that the frames hold; its guards are only those that `guards` leaves to be
-   * asked. Null when the trace would have gone another way.
+   * asked. Null if the trace would have taken another path.
    */
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
   /**
@@ -286,7 +286,7 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** What became of a loop, for which there was more than one way. */
+/** What became of a loop that could be unrolled or kept. */
 export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;

@@ -36,9 +36,9 @@ export interface CallTraceCounts {
   readonly divergences: number;
 }
 
-/** Beyond these no more is recorded: every run goes another way. */
+/** Beyond these no more is recorded: every run takes another path. */
 const mostSteps = 4096;
-const mostWays = 8;
+const mostBranches = 8;
 
 let current: CallTrace | null = null;
 
@@ -116,10 +116,10 @@ export class CallTrace {
     attrs: Attrs,
     device: Device,
   ): Step | undefined {
-    const ways = this.#next;
-    if (!ways) return undefined;
-    for (let i = 0; i < ways.length; i++) {
-      const step = ways[i]!;
+    const branches = this.#next;
+    if (!branches) return undefined;
+    for (let i = 0; i < branches.length; i++) {
+      const step = branches[i]!;
       if (step.op !== op || step.device !== device || !sameOperands(step.inputs, inputs)) continue;
       if (!sameAttrs(step.attrs, attrs, step.varying)) continue;
       this.#matched++;
@@ -140,15 +140,15 @@ export class CallTrace {
       this.#diverged = true;
       this.#divergences++;
     }
-    const ways = this.#next;
-    if (!ways || ways.length >= mostWays || this.#recorded >= mostSteps) {
+    const branches = this.#next;
+    if (!branches || branches.length >= mostBranches || this.#recorded >= mostSteps) {
       this.#next = undefined;
       return;
     }
     this.#recorded++;
     const varying = launchAttrs(op);
     const step = { op, device, inputs: operandsOf(inputs), attrs, varying, call, next: [] };
-    ways.push(step);
+    branches.push(step);
     this.#next = step.next;
   }
 }

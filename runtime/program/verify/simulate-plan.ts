@@ -167,7 +167,7 @@ export class SimulatedPlan {
     });
   }
 
-  /** Operators that were given nonsense may fail in any way: by a stack overflow, too. */
+  /** Operators that were given nonsense may fail with any error, a stack overflow included. */
   #attempt<T>(body: () => T): T {
     try {
       return body();

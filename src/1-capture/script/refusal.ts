@@ -1,4 +1,4 @@
-/** Why a function can't be captured: a closed set, each with an explanation and a way out. */
+/** Why a function can't be captured: a closed set, each with an explanation and a remedy. */
 export type CaptureRefusalReason = keyof typeof captureRefusals;
 
 export const captureRefusals = {
@@ -74,7 +74,7 @@ export function printRefusal(refusal: CaptureRefusal): string {
   return `${refusal.detail}\n${explanation}\n${remedyOf(refusal)}`;
 }
 
-/** The way out, with the function's own names in it. */
+/** The remedy, with the function's own names in it. */
 export function remedyOf({ reason, names = [] }: CaptureRefusal): string {
   const { remedy } = captureRefusals[reason];
   if (names.length === 0) return remedy;

@@ -2,7 +2,7 @@ import type { Node } from 'acorn';
 import type { Span } from '../../vm/bytecode/instructions.ts';
 import { spanOf } from './nodes.ts';
 
-/** Why a function can't be lowered: a closed set, each with an explanation and a way out. */
+/** Why a function can't be lowered: a closed set, each with an explanation and a remedy. */
 export type LowerRefusalReason = keyof typeof lowerRefusals;
 
 export const lowerRefusals = {
@@ -27,7 +27,7 @@ export const lowerRefusals = {
     remedy: 'Compile to ES2022 or later, which keeps them as they are.',
   },
   using: {
-    explanation: '`using` disposes values on every way out of the block.',
+    explanation: '`using` disposes values on every exit from the block.',
     remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
   },
   'private-name': {

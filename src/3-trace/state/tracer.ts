@@ -312,7 +312,7 @@ export class Tracer {
     return this.append(body);
   }
 
-  /** What was appended is done again in this way for other sizes. */
+  /** Records how to repeat what was appended for other sizes. */
   record(operands: readonly unknown[], perform: Perform, result: unknown): void {
     const { gradMode, guard } = this.top;
     const { tape, builder } = this.#places.current;

@@ -57,7 +57,7 @@ export function callDynamically(
   return new Call(t, fn, takes).answer(receiver, args);
 }
 
-/** One call on its way into the program. */
+/** One call that is being appended to the program. */
 class Call {
   readonly #t: Tracer;
   readonly #fn: Callable;

@@ -94,10 +94,10 @@ const unlimited = Number.POSITIVE_INFINITY;
 function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint8Array | null {
   const side = new Uint8Array(graph.size);
   for (const other of ran) side[other] = before;
-  const spread = (way: MemoryGraph['before'], mark: Closed) => {
+  const spread = (edges: MemoryGraph['before'], mark: Closed) => {
     const reached = mark === before ? [op, ...ran] : [op];
     for (const from of reached) {
-      for (const to of way[from]!) {
+      for (const to of edges[from]!) {
         if (side[to] === mark) continue;
         side[to] = mark;
         reached.push(to);

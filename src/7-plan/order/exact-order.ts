@@ -15,7 +15,7 @@ interface State {
   readonly peak: number;
   readonly count: number;
   readonly last: OpIndex;
-  /** The state before; with its own, the way here. */
+  /** The previous state; following these gives the path here. */
   readonly previous: State | null;
 }
 

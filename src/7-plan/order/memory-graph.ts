@@ -54,7 +54,7 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
-  /** What control ops do with memory, on the way that is looked at. */
+  /** What control ops do with memory, on the path considered. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
   /** Of them the least in any order; else as it was seen. */
   readonly least?: boolean;

@@ -24,7 +24,7 @@ export interface Block {
   readonly isLoop: boolean;
   /** More than one forward edge comes in, or a throw. */
   readonly isMerge: boolean;
-  /** A dispatcher's ways to the entries; all else goes on at `next[0]`. */
+  /** A dispatcher's routes to the entries; all else goes on at `next[0]`. */
   readonly routes?: readonly Route[];
 }
 
@@ -39,7 +39,7 @@ export interface ControlGraph {
   readonly isReducible: boolean;
   /** Some block throws into a handler. */
   readonly catches: boolean;
-  /** The block that stands before another one, where all ways to it go. */
+  /** The block that stands before another one, through which all paths to it go. */
   readonly dispatchers: ReadonlyMap<Pc, Pc>;
 }
 

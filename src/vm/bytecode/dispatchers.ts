@@ -19,8 +19,8 @@ type Make<B> = (start: Pc, next: readonly Pc[], routes: readonly Route[]) => B;
 
 /**
  * Several entries, the first of which is the function's start, and the bodies of the loops. Puts a
- * dispatcher before the start and before each loop with an entry in its body: all ways to the loop lead
- * there. The way to an entry goes through the dispatchers of the loops around it, the outermost first.
+ * dispatcher before the start and before each loop with an entry in its body: all paths to the loop lead
+ * there. The path to an entry goes through the dispatchers of the loops around it, the outermost first.
  */
 export function addDispatchers<B extends Edges>(
   blocks: Map<Pc, B>,
@@ -56,8 +56,8 @@ export function addDispatchers<B extends Edges>(
     }
   }
   const add = (at: Pc, otherwise: Pc) => {
-    const ways = routes.get(at)!;
-    blocks.set(at, make(at, [otherwise, ...new Set(ways.map(({ next }) => next))], ways));
+    const taken = routes.get(at)!;
+    blocks.set(at, make(at, [otherwise, ...new Set(taken.map(({ next }) => next))], taken));
   };
   for (const [header, at] of dispatchers) add(at, header);
   add(functionEntry, before(start!));

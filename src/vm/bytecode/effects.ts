@@ -18,7 +18,7 @@ export interface Effect<O extends Opcode> {
   iterator?(instruction: InstructionOf<O>): Reg;
   /** What `dst` gets; left out when there is no `dst`. */
   readonly result?: RegisterKind;
-  /** `dst` is written also on the way to the target. */
+  /** `dst` is also written on the path to the target. */
   readonly writesBeforeJump?: boolean;
   readonly flow: Flow;
   readonly throws: boolean;

@@ -18,7 +18,7 @@ export function liveBefore(code: Code): readonly LiveSet[] {
   return computeLiveBefore(code);
 }
 
-/** What has to be kept once the instruction is done, whichever way control goes. */
+/** What has to be kept once the instruction is done, on any path. */
 export function liveAfter(code: Code, pc: Pc): LiveSet {
   const before = computeLiveBefore(code);
   const [first, second] = successors(code, pc);

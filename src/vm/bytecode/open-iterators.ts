@@ -24,7 +24,7 @@ export function openIterators(code: Code): readonly RegisterSet[] {
   return open;
 }
 
-/** Those of the try statement itself are closed on the way. */
+/** Those of the try statement itself are closed before. */
 function openInHandler({ error }: ProtectedRegion, before: RegisterSet): RegisterSet {
   const after = before.copy();
   for (let r = error + 1; r < after.registerCount; r++) after.delete(reg(r));
@@ -43,7 +43,7 @@ function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): Registe
       after.delete(instruction.iterator);
       break;
     case 'iteratorNext':
-      // Where the exhausted and the ordinary way meet at once, it stays open on the ordinary one.
+      // If the exhausted and the ordinary path meet immediately, it stays open on the ordinary one.
       if (next === instruction.done && next !== pc + 1) after.delete(instruction.iterator);
       break;
     default:

@@ -13,7 +13,7 @@ export interface Loop {
 /** The shape of a function's control flow; throws are left out, since they leave it. */
 export interface Structure {
   /**
-   * Per instruction: where all ways from it to the `return`s come together first. Null when that is only
+   * Per instruction: the first point that all paths from it to the `return`s reach. Null when that is only
    * behind the return, undefined when no return can be reached.
    */
   readonly merges: readonly (Pc | null | undefined)[];

@@ -6,16 +6,16 @@ import { intrinsics } from './intrinsics.ts';
 import { liveBefore } from './liveness.ts';
 import { printInstruction } from './print.ts';
 
-/** What a register may hold; the first: nothing, or not the same on all ways. */
+/** What a register may hold; the first: nothing, or not the same on all paths. */
 const kinds = ['', 'value', 'cell', 'iterator'] as const;
 
 /** What the registers hold before an instruction: a position in `kinds` for each. */
 type Contents = Uint8Array;
 
 /**
- * Checks a code and the codes inside it: registers and jumps in range, no way out at the end, protected
- * regions apart and in order, every register written before it is read on all ways, cells and iterators used
- * as such, what liveness says that a resumed frame carries there on all ways, inner codes handed the cells
+ * Checks a code and the codes inside it: registers and jumps in range, no fall-through at the end, protected
+ * regions apart and in order, every register written before it is read on all paths, cells and iterators used
+ * as such, what liveness says that a resumed frame carries there on all paths, inner codes handed the cells
  * they ask for. Throws an invariant error that names the function and the instruction.
  */
 export function verify(code: Code): void {
@@ -135,7 +135,7 @@ function withKind(contents: Contents, register: Reg, kind: RegisterKind): Conten
   return copy;
 }
 
-/** Keeps in `known` what both ways agree on. True when that is less than it was. */
+/** Keeps in `known` what both paths agree on. True when that is less than it was. */
 function meet(known: Contents, other: Contents): boolean {
   let changed = false;
   for (let register = 0; register < known.length; register++) {

@@ -2,7 +2,14 @@ import type { Frame } from '../bytecode/frame.ts';
 import { liveDuring } from '../bytecode/liveness.ts';
 import { delegateOf } from '../language/async-iterator.ts';
 import { apply, listOf } from '../language/primordials.ts';
-import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
+import {
+  type Arguments,
+  type Begin,
+  type Completion,
+  goOn,
+  taken,
+  yieldAt,
+} from './driven-frame.ts';
 import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
@@ -30,21 +37,21 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
         return result;
       }
       const { mode } = yieldAt(frame);
-      let way: Way = 'return';
+      let completion: Completion = 'return';
       let value: unknown;
       try {
         if (mode === 'return') return result.value;
         if (mode === 'await') value = await result.value;
         else if (mode === 'yield') value = yield result.value;
         else value = yield* delegateOf(result.value, true) as AsyncIterable<unknown>;
-        way = 'next';
+        completion = 'next';
       } catch (error) {
-        way = 'throw';
+        completion = 'throw';
         value = error;
       } finally {
-        if (way === 'return') {
+        if (completion === 'return') {
           const first = Symbol('what the engine returns');
-          goOn(frame, way, first);
+          goOn(frame, completion, first);
           let last = machine(frame);
           for (;;) {
             if (last === first) break;
@@ -57,33 +64,33 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
               continue all; // the body goes on as if nothing had been returned
             }
             const { mode } = yieldAt(frame);
-            way = 'return';
+            completion = 'return';
             try {
               // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine waits for
               if (mode === 'return') return last.value;
               if (mode === 'await') value = await last.value;
               else if (mode === 'yield') value = yield last.value;
               else value = yield* delegateOf(last.value, true) as AsyncIterable<unknown>;
-              way = 'next';
+              completion = 'next';
             } catch (error) {
-              way = 'throw';
+              completion = 'throw';
               value = error;
             } finally {
-              if (way === 'return') {
+              if (completion === 'return') {
                 const second = Symbol('what the engine returns instead');
-                goOn(frame, way, second);
+                goOn(frame, completion, second);
                 let end = machine(frame);
                 while (Suspended.is(end) && isPending(frame, second)) {
                   if (yieldAt(frame).mode !== 'await') break;
-                  let way: Way = 'next';
+                  let completion: Completion = 'next';
                   let waited: unknown;
                   try {
                     waited = await end.value;
                   } catch (error) {
-                    way = 'throw';
+                    completion = 'throw';
                     waited = error;
                   }
-                  goOn(frame, way, waited);
+                  goOn(frame, completion, waited);
                   end = machine(frame);
                 }
                 if (Suspended.is(end) && !isPending(frame, second)) {
@@ -106,12 +113,12 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                 if (end !== second) return end;
               }
             }
-            goOn(frame, way, value);
+            goOn(frame, completion, value);
             last = machine(frame);
           }
         }
       }
-      goOn(frame, way, value);
+      goOn(frame, completion, value);
       result = machine(frame);
     }
   };

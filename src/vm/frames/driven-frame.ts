@@ -8,7 +8,7 @@ import { catchIn } from './unwind.ts';
 export type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
 
 /** How the engine goes on with a generator. */
-export type Way = 'next' | 'throw' | 'return';
+export type Completion = 'next' | 'throw' | 'return';
 
 /**
  * The argument list of a generator function. Its parameter takes a length and is given the frame, in the key of a
@@ -39,12 +39,12 @@ export function yieldAt({ closure, pc }: Frame): {
 }
 
 /** The engine's side of a `yield` or `await` is done. */
-export function goOn(frame: Frame, way: Way, value: unknown): void {
-  if (way === 'throw') {
+export function goOn(frame: Frame, completion: Completion, value: unknown): void {
+  if (completion === 'throw') {
     if (!catchIn(frame, frame.pc, value)) throw value;
     return;
   }
   const instruction = frame.closure.code.instructions[frame.pc] as InstructionOf<'yield' | 'await'>;
   frame.registers[instruction.dst] = value;
-  frame.pc = way === 'return' && 'target' in instruction ? instruction.target : frame.pc + 1;
+  frame.pc = completion === 'return' && 'target' in instruction ? instruction.target : frame.pc + 1;
 }

@@ -5,7 +5,14 @@ import type { AnyFunction } from '../language/itself.ts';
 import { apply, listOf } from '../language/primordials.ts';
 import { Returned, yieldAll, yieldOnce } from '../language/returned-yield.ts';
 import { asyncDriver } from './async-generator-frame.ts';
-import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
+import {
+  type Arguments,
+  type Begin,
+  type Completion,
+  goOn,
+  taken,
+  yieldAt,
+} from './driven-frame.ts';
 import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
@@ -17,7 +24,7 @@ const placeholder = Symbol('what the engine returns');
  *
  * The parameters are taken by the call itself, in a pattern, as natively they are. When the engine
  * lets a `yield` return, what it returns is visible only to the engine: the body goes on with a
- * placeholder, and if that is what it returns in the end, the engine's own return goes its way.
+ * placeholder, and if that is what it returns in the end, the engine's own return is made.
  */
 export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   driver((thisValue, args) => started(begin(thisValue, args), machine), machine);
@@ -64,20 +71,20 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
   ): Generator<unknown, unknown> {
     for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
       if (!Suspended.is(result)) return result;
-      let way: Way = 'return';
+      let completion: Completion = 'return';
       let value: unknown = placeholder;
       try {
         value =
           yieldAt(frame).mode === 'delegate'
             ? yield* delegateOf(result.value, false) as Iterable<unknown>
             : yield result.value;
-        way = 'next';
+        completion = 'next';
       } catch (error) {
-        way = 'throw';
+        completion = 'throw';
         value = error;
       } finally {
-        if (way === 'return') {
-          goOn(frame, way, value);
+        if (completion === 'return') {
+          goOn(frame, completion, value);
           for (let last = machine(frame); ; last = machine(frame)) {
             // biome-ignore lint/correctness/noUnsafeFinally: another `return` has come
             if (Returned.is(last)) return last.value;
@@ -86,25 +93,25 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
             if (!Suspended.is(last)) return last;
             const isDelegate = yieldAt(frame).mode === 'delegate';
             const standing = isDelegate ? yieldAll(last.value) : yieldOnce(last.value);
-            way = 'return';
+            completion = 'return';
             try {
               value = yield* standing;
-              way = 'next';
+              completion = 'next';
             } catch (error) {
-              way = 'throw';
+              completion = 'throw';
               value = error;
             } finally {
-              if (way === 'return') {
-                goOn(frame, way, standing.returned);
+              if (completion === 'return') {
+                goOn(frame, completion, standing.returned);
                 // biome-ignore lint/correctness/noUnsafeFinally: the body goes on, and may still do otherwise
                 continue;
               }
             }
-            goOn(frame, way, value);
+            goOn(frame, completion, value);
           }
         }
       }
-      goOn(frame, way, value);
+      goOn(frame, completion, value);
     }
   };
 }

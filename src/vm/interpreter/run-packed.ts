@@ -19,7 +19,7 @@ export const pausing = -1;
  * `rare` answers `pausing`, then it stands there, and the result is undefined. A throw leaves the pc on
  * the instruction.
  *
- * Two numbers are the fast way of each operator. Any other operands take the language's own, at its pc:
+ * Two numbers are the fast path of each operator. Any other operands take the language's own, at its pc:
  * it may throw, or call user code that asks where it is.
  */
 export function runPacked(

@@ -42,8 +42,8 @@ export function switchBody(
       test: literal(each.start),
       consequent: blockStatements(code, each, around, go, (target) => {
         // The next case follows.
-        const way = go(target);
-        return falls ? way.slice(0, 1) : way;
+        const jump = go(target);
+        return falls ? jump.slice(0, 1) : jump;
       }),
     }),
   );

@@ -23,8 +23,8 @@ export const regionName = 'h';
 
 /**
  * Reducible graphs: nested labelled loops and blocks, which the engine compiles like the code that
- * the user wrote. A loop's header becomes `L: for (;;)`; a block that several ways lead to stands
- * after a labelled block that those ways break out of (Ramsey, *Beyond Relooper*, 2022).
+ * the user wrote. A loop's header becomes `L: for (;;)`; a block that several paths lead to stands
+ * after a labelled block that those paths break out of (Ramsey, *Beyond Relooper*, 2022).
  *
  * A handler is such a block too; inside its labelled block a `try` catches, and a variable tells in
  * which region the throw was: what else stands inside may lie in another one, or in none.
@@ -89,7 +89,7 @@ export function structuredBody(
       ),
     );
     if (thrown.length === 0) return body;
-    const ways = thrown.map(([index, { error }]) =>
+    const handlers = thrown.map(([index, { error }]) =>
       when(binary('===', id(regionName), literal(index + 1)), [
         ...closeIterators(code, error),
         assign(register(error), id('error')),
@@ -103,7 +103,7 @@ export function structuredBody(
         handler: {
           type: 'CatchClause',
           param: id('error'),
-          body: block([...ways, throws(id('error'))]),
+          body: block([...handlers, throws(id('error'))]),
         },
       },
     ];

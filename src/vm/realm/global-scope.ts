@@ -33,9 +33,9 @@ export function globalScope(declared: Readonly<Record<string, GlobalName>>): Sco
     set: create(null),
     setStrict: create(null),
   };
-  const access = <A extends keyof GlobalName>(way: A, name: string): GlobalName[A] => {
-    const names: Record<string, GlobalName[A]> = known[way];
-    const found = names[name] ?? declared[name]?.[way] ?? texts[way](name);
+  const access = <A extends keyof GlobalName>(kind: A, name: string): GlobalName[A] => {
+    const names: Record<string, GlobalName[A]> = known[kind];
+    const found = names[name] ?? declared[name]?.[kind] ?? texts[kind](name);
     names[name] = found;
     return found;
   };
