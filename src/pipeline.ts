@@ -15,11 +15,11 @@ import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
-/** What a program is differentiated for. */
+/** Which inputs and outputs of a program are differentiated. */
 export interface Differentiation {
-  /** Per input: a gradient may flow there. */
+  /** Per input: whether it may receive a gradient. */
   readonly needsGrad: readonly boolean[];
-  /** Per output: a gradient may come from there. */
+  /** Per output: whether it may contribute a gradient. */
   readonly differentiable: readonly boolean[];
 }
 
@@ -29,16 +29,16 @@ export interface Differentiation {
  *
  *     traced program
  *       │ 5 optimize       passes of stage `traced`
- *       │ 4 differentiate  joint program; none where no gradient can come or go
+ *       │ 4 differentiate  joint program, if any gradient is needed
  *       │ 5 optimize       passes of stage `joint`, or `step` for a program without a backward of its own
  *       │ 6 split          forward | backward | saved values
  *       ▼ 7 plan           order, last uses, reuse, arena, predicted bytes; within a budget if one is given
  *     planned subgraph
  *
  * In: a traced program, and the inputs and outputs that gradients may reach. Out: every stage, for printing,
- * and the planned subgraph that `run_program` executes. Guarantees: outputs, writes and gradients have the
- * bits of the traced program run op by op, whatever passes and memory switches are on. `donated` are
- * numbers of inputs whose memory is the program's.
+ * and the planned subgraph that `run_program` executes. Guarantees: outputs, writes and gradients are bitwise
+ * identical to the traced program run op by op, with any passes and memory switches. `donated` are the
+ * numbers of inputs whose memory the program owns.
  */
 export function compileSubgraph(
   tracedProgram: Program,
@@ -49,7 +49,7 @@ export function compileSubgraph(
   return finish(compileInSteps(tracedProgram, { needsGrad, differentiable }, options, donated));
 }
 
-/** The same in steps of some milliseconds, between which other things may happen. */
+/** The same in steps of a few milliseconds, between which the caller may do other work. */
 export function* compileInSteps(
   tracedProgram: Program,
   { needsGrad, differentiable }: Differentiation,
@@ -65,8 +65,8 @@ export function* compileInSteps(
 }
 
 /**
- * A program that was compiled just now, compiled with other options, in steps that may come much later. Numbers of the
- * first run decide again.
+ * Compiles a program again with other options, in steps that may run much later. Device scalars of the
+ * first run are used again.
  */
 export function compileLater(
   program: Program,
@@ -136,7 +136,7 @@ function* stagesOf(
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
-/** Phases 4 to 7, for a program that is whole where no gradient comes or goes. */
+/** Phases 4 to 7. Without gradients the program is not split. */
 function* differentiated(
   compilation: Compilation,
   traced: Program,
@@ -164,7 +164,7 @@ function* differentiated(
   );
 }
 
-/** Views that backward keeps of larger values which forward makes. */
+/** Saved views of larger values that forward computes. */
 function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
   const { joint, forward, planned, original } = stages;
   if (!joint || !planned.backward) return [];
@@ -175,13 +175,13 @@ function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
   });
 }
 
-/** With no higher a peak. */
+/** Applied only if it doesn't raise the peak. */
 function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
   const keptBy = ({ planned }: SubgraphStages) => planned.forward.predicted.savedBytes;
   return keptBy(a) < keptBy(b) && peakBytes(a) <= peakBytes(b);
 }
 
-/** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */
+/** A program without a backward of its own. If a budget makes slices expensive, it is also planned without them. */
 function* planWhole(
   compilation: Compilation,
   traced: Program,
@@ -219,12 +219,12 @@ function* optimizedJoint(compilation: Compilation, joint: JointProgram): Steps<J
     gradOutputs: gradOutputs.filter((id) => id !== null).length,
     costOf: (each: Program) => roughBytes(each),
   } as const;
-  // The sums of gradients keep their values: what other nodes bring is added to their parts.
+  // Gradient sums keep their value ids: contributions of other nodes are added to their terms.
   const read = [...alsoRead, ...joint.sums.flat()];
   const given = { program, firstLate, alsoRead: read };
   const done = yield* compilation.optimizeInSteps(given, context);
   return { ...joint, program: done.program, forwardOps: done.firstLate };
 }
 
-/** No pass of these stages weighs bytes. */
+/** No pass of these stages compares bytes. */
 const neutral = { gradOutputs: 0, costOf: () => 0 };

@@ -20,30 +20,30 @@ export interface StaticReports {
   /** Check mode on a GPU compares asynchronously: resolves when it is done, rejects with CheckError. */
   checked(): Promise<void>;
   /**
-   * Resolves when the final memory plan of everything that is compiled is in force. Large programs begin with a plan
-   * that is soon there; predictions are those of the plan in force.
+   * Resolves once the final memory plan of everything compiled so far is in force. Large programs start with a plan
+   * that is quick to make; predictions describe the plan in force.
    */
   ready(): Promise<void>;
-  /** What is compiled: per part the trace, the programs and the plan. */
+  /** The compiled parts: trace, programs and plan of each. */
   programs(): readonly CompiledPart[];
 }
 
-/** A captured function: called like the original, with reports of what became of it. */
+/** A captured function: called like the original, with reports about its compilation. */
 export type StaticFunction<F extends Callable> = F & StaticReports;
 
-/** A module whose `forward` is captured, with its reports; members that the module has itself stay its own. */
+/** A module whose `forward` is captured, with the reports; members of the module take precedence. */
 export type StaticModule<M extends Module> = M & Omit<StaticReports, keyof M>;
 
 /**
- * Captures a function: its tensor ops run as planned programs, everything else as before. As an
- * argument: a function, or a module, whose `forward` is captured and which gets `explain()` and its kin. As a decorator: `@toStatic` on a
- * method, by the language's decorators and by TypeScript's older ones.
+ * Captures a function: its tensor ops run as planned programs, everything else as before. Takes
+ * a function, or a module, whose `forward` is captured and which gets `explain()` and the other reports. As a decorator: `@toStatic` on a
+ * method, with standard decorators and TypeScript's older ones.
  *
- * A generator function gives generators whose bodies run as programs from one `yield` to the next. A class is
- * refused with an ArgumentError.
+ * A generator function returns generators whose bodies run as programs from one `yield` to the next. A class is
+ * rejected with an ArgumentError.
  *
- * Nothing is traced before the first call. What can't be captured runs as it is, and `explain()` says
- * what and why; with `fallback: 'error'` it throws CaptureError instead.
+ * Nothing is traced before the first call. Code that can't be captured runs natively, and `explain()` says
+ * which and why; with `fallback: 'error'` it throws a CaptureError instead.
  */
 export function toStatic<M extends Module>(module: M, options?: ToStaticOptions): StaticModule<M>;
 export function toStatic<F extends Callable>(fn: F, options?: ToStaticOptions): StaticFunction<F>;
@@ -68,8 +68,8 @@ export function toStatic(target: unknown, second: unknown = {}, descriptor?: unk
 }
 
 /**
- * Compiles ahead what `f(...args)` runs, up to its first graph break, with the final memory plan. Nothing is run and
- * nothing changes: the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`.
+ * Compiles what `f(...args)` would run, up to its first graph break, with the final memory plan. Nothing is run and
+ * nothing changes; the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`.
  * Throws ArgumentError for a function that was not captured, or a generator function.
  */
 async function warmup<F extends Callable>(
@@ -109,7 +109,7 @@ function captureModule(module: Module, options: ToStaticOptions): Module {
   return module;
 }
 
-/** Modules whose reports are those of a captured `forward`. */
+/** Modules with a captured `forward`, and its reports. */
 const reported = new WeakSet<Module>();
 
 function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
@@ -119,7 +119,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   };
   Object.defineProperty(run, 'name', { value: fn.name, configurable: true });
   Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
-  // What the generators of a generator function inherit from.
+  // The prototype of the generators of a generator function.
   if (isGeneratorFunction(fn)) run.prototype = fn.prototype as object;
   registerStatic(run, captured);
   return Object.assign(run, {
@@ -159,7 +159,7 @@ function checkedFunction(target: unknown): AnyFunction {
   });
 }
 
-/** Written as a class: what a function may not be called as. */
+/** Whether it is a class, which can't be called as a function. */
 function isClass(fn: AnyFunction): boolean {
   const made = closureOf(fn);
   if (made) return made.code.kind.endsWith('onstructor');

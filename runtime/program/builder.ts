@@ -25,7 +25,7 @@ import { RecordedWriteInPlace } from './recorded-write.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
-/** Where a builder stood; everything appended since can be taken back. */
+/** The state of a builder, to roll back everything appended since. */
 export interface Checkpoint {
   readonly values: number;
   readonly ops: number;
@@ -34,37 +34,37 @@ export interface Checkpoint {
   readonly spent: FreedNodes['soFar'];
 }
 
-/** What a region says and asks of the program around it. */
+/** The interface of a region's builder to that of the surrounding program. */
 interface Outside extends OutsideMemory, OutsideNodes {}
 
 /**
- * Appends every op that is bound to a program instead of running it. Its tensors have meta and a value
- * id, no data. A write in place is an op without output: what it wrote is seen through every value that
- * shows the same memory, by the order of the ops alone.
+ * Appends every bound op to a program instead of running it. Its tensors have meta and a value
+ * id, but no data. An in-place write is an op without output: its effect is visible through every value that
+ * shares the memory, determined only by the order of the ops.
  */
 export class ProgramBuilder implements Interceptor {
   readonly #values: TensorMeta[] = [];
   readonly #inputs: ValueId[] = [];
   readonly #ops: ProgramOp[] = [];
-  /** Leaves that were made in the program. */
+  /** Leaves created in the program. */
   readonly #ownLeaves = new Set<ValueId>();
-  /** Gradients that are there or not, as the run decides. */
+  /** Optional gradients. */
   readonly #optional = new Set<ValueId>();
-  /** Results of control ops: their memory may be that of an operand or of another result. */
+  /** Results of control ops that may alias an operand or another result. */
   readonly #handedThrough = new Set<ValueId>();
   readonly #onForeign: (tensor: Tensor) => Tensor;
-  /** The user's position that the next ops belong to. */
+  /** The position in the user's code of the next ops. */
   at: UserPosition | undefined;
-  /** The call of `checkpoint` that the next ops belong to. */
+  /** The number of the `checkpoint` call that the next ops belong to. */
   checkpointed: number | undefined;
-  /** Calls of `checkpoint` so far. */
+  /** The number of `checkpoint` calls so far. */
   checkpointCalls = 0;
   /** A backward() or grad() inside the program is being traced. */
   differentiates = false;
-  /** While a program is replayed: the copy that the next write finds made already. */
+  /** While a program is replayed: the existing copy for the next write. */
   copyBefore: Tensor | null = null;
 
-  /** What is appended is taken back: no tensor learns of it. */
+  /** Appended ops will be rolled back: tensors are not updated. */
   #isTrial = false;
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
@@ -72,9 +72,9 @@ export class ProgramBuilder implements Interceptor {
   readonly spent: FreedNodes;
 
   /**
-   * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
-   * region it answers for the values of the surrounding programs, too, and with `replay` for those of the
-   * program that is built again. `outside`: what a region says and asks of the program around it.
+   * `onForeign` returns the traced value for a tensor with data, which may become an input. In a
+   * region it also does so for values of the surrounding programs, and with `replay` for those of the
+   * program that is built again. `outside`: the interface to the surrounding program.
    */
   constructor(
     onForeign: (tensor: Tensor) => Tensor,
@@ -99,7 +99,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.length;
   }
 
-  /** The next value to be made. */
+  /** The id of the next value. */
   get nextValue(): ValueId {
     return this.#values.length as ValueId;
   }
@@ -108,7 +108,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#inputs;
   }
 
-  /** A new program input with these strides; a tensor with others is copied into them at run time. */
+  /** A new program input with these strides; a tensor with other strides is copied at run time. */
   input({ dtype, shape, strides, device }: TensorMeta): Tensor {
     const tensor = this.#newValue({ dtype, shape, strides, offset: 0, device });
     this.#inputs.push(this.valueOf(tensor));
@@ -129,19 +129,19 @@ export class ProgramBuilder implements Interceptor {
     return this.#handedThrough.has(this.rootOf(tensor));
   }
 
-  /** Said of such a result whose memory is its own. */
+  /** Notes that such a result doesn't alias. */
   noteOwn(tensor: Tensor): void {
     this.#handedThrough.delete(this.valueOf(tensor));
   }
 
-  /** Said of a gradient that enters the program, or that a control op answers. */
+  /** Notes whether a gradient that enters the program, or that a control op returns, is optional. */
   noteOptional(tensor: Tensor, isOptional: boolean): void {
     const id = this.valueOf(tensor);
     if (isOptional) this.#optional.add(id);
     else this.#optional.delete(id);
   }
 
-  /** Gradients that come to it are its own, and the program has made it. */
+  /** Whether it is a leaf created by the program. */
   isOwnLeaf(tensor: Tensor): boolean {
     return this.#ownLeaves.has(this.valueOf(tensor)) && tensor.isLeaf;
   }
@@ -187,7 +187,7 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** What a view is taken of: its place may be one that each run computes. */
+  /** The base of a view, whose offset may be computed in each run. */
   #baseOf(tensor: Tensor): TensorMeta {
     const meta = this.metaOf(this.valueOf(tensor));
     const isOwn = tensor.traced?.builder === this;
@@ -196,9 +196,9 @@ export class ProgramBuilder implements Interceptor {
 
   recordWrite(op: OpRecord, operands: readonly Tensor[], given: Attrs): Tensor {
     const target = operands[0]!;
-    // What existed before has handles that the program knows nothing of.
+    // Pre-existing memory has handles that are unknown to the program.
     const id = this.valueOf(target);
-    // So has another value that a branch or loop may have left as this one.
+    // So has another value that a branch or loop may have merged with this one.
     const hasOthers = this.isInput(this.#memory.rootOf(id)) || this.#memory.isLinked(id);
     if (this.#isRegion || hasOthers) {
       throw new RecordedWriteInPlace(userName(op));
@@ -212,7 +212,7 @@ export class ProgramBuilder implements Interceptor {
     return recordInPlace(op, attrs, inputs, {
       before: () => {
         const before = this.copyBefore ?? noGrad(() => bind1(copy, [target]));
-        // Backward with a history reads it as the target that it was: from there gradients go on.
+        // Backward with a history reads it as the old target, whose history continues.
         return attach(before, targetOf(target)).detach();
       },
       write: (before) => this.#write(op, ids, attrs, before && this.valueOf(before)),
@@ -225,17 +225,17 @@ export class ProgramBuilder implements Interceptor {
     this.noteWrite(ids[0]!);
   }
 
-  /** The memory of the value has been written, by an op of this program or inside one. */
+  /** Notes a write to the value's memory, by an op of this program or inside one. */
   noteWrite(id: ValueId): void {
     this.#memory.noteWrite(id);
   }
 
-  /** How often the memory of the value has been written so far. */
+  /** The number of writes to the value's memory so far. */
   versionOf(id: ValueId): number {
     return this.#memory.versionOf(id);
   }
 
-  /** Takes back that the last `count` writes were made. */
+  /** Rolls back the last `count` noted writes. */
   forgetWrites(count: number): void {
     this.#memory.forgetWrites(count);
   }
@@ -244,7 +244,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#memory.writeCount;
   }
 
-  /** Eager execution infers first: it refuses operands that are larger than the target. */
+  /** Infers first, as in eager execution, which rejects operands larger than the target. */
   #expectFit(op: OpRecord, ids: readonly ValueId[], attrs: Attrs): void {
     op.infer(
       ids.map((id) => this.#values[id]!),
@@ -294,7 +294,7 @@ export class ProgramBuilder implements Interceptor {
     };
   }
 
-  /** Takes back whatever `body` appends. */
+  /** Rolls back whatever `body` appends. */
   trial<T>(body: () => T): T {
     const checkpoint = this.checkpoint();
     const outer = this.#isTrial;
@@ -318,7 +318,7 @@ export class ProgramBuilder implements Interceptor {
     this.spent.rollback(to.spent);
   }
 
-  /** Ops from this one on, in their order. */
+  /** Ops from this one on, in order. */
   opsFrom(index: number): readonly ProgramOp[] {
     return this.#ops.slice(index);
   }
@@ -354,7 +354,7 @@ export class ProgramBuilder implements Interceptor {
     });
   }
 
-  /** A view whose place is computed in each run has a symbolic offset; its value has the present one. */
+  /** A view whose offset is computed in each run has a symbolic offset; its value has the current one. */
   #newValue(meta: TensorMeta): Tensor {
     const { offset } = meta;
     const known = isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;

@@ -4,44 +4,44 @@ import type { TensorMeta } from '../tensor/meta.ts';
 import type { DynamicCall } from './dynamic-call.ts';
 
 declare const valueBrand: unique symbol;
-/** The one identity of a value, fixed at compile time and shared by forward and backward. */
+/** Identifies a value, at compile time, in forward and backward alike. */
 export type ValueId = number & { readonly [valueBrand]: 'ValueId' };
 
-/** One op of a program. `inputs` follow the record's operands; a `shape` operand names its value too. */
+/** One op of a program. `inputs` correspond to the record's operands, including those with use `shape`. */
 export interface ProgramOp {
   readonly op: OpRecord;
   readonly inputs: readonly ValueId[];
   readonly outputs: readonly ValueId[];
   readonly attrs: Attrs;
-  /** False for ops inside noGrad: differentiation goes round them. */
+  /** False for ops inside noGrad: differentiation skips them. */
   readonly recordsGrad: boolean;
-  /** The user's line that asked for it; backward ops have the position of the op that they undo. */
+  /** The position in the user's code; a backward op has the position of its forward op. */
   readonly at: UserPosition | undefined;
-  /** Number of the call of `checkpoint` that it is in, the outermost one: backward makes its result again. */
+  /** Number of the outermost `checkpoint` call around it: backward recomputes its result. */
   readonly checkpoint?: number;
-  /** It computes gradients: part of a backward() or grad() inside the program. */
+  /** Whether it is part of a backward() or grad() inside the program. */
   readonly backward?: true;
-  /** Of a write in place that gradients flow through: a copy of the target as it was, for backward. */
+  /** For an in-place write that gradients flow through: a copy of the old target, for backward. */
   readonly before?: ValueId;
-  /** Of a fused op: the ops that it does in one launch, in their order, over the same values. */
+  /** For a fused op: the ops that it performs in one launch, in order, with the same values. */
   readonly parts?: readonly ProgramOp[];
-  /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */
+  /** For a control op: the programs in it. Outer values that they read are inputs of the op. */
   readonly regions?: readonly Region[];
-  /** Of a call whose shapes only the run knows. */
+  /** For a call with data-dependent shapes. */
   readonly call?: DynamicCall;
 }
 
-/** A program inside an op, with values of its own. */
+/** A program inside an op, with its own values. */
 export interface Region {
   readonly program: Program;
-  /** Set where gradients flow through the op. */
+  /** Set if gradients flow through the op. */
   readonly joint: JointProgram | null;
 }
 
 /** Metas of all values, by id; forward and backward of one subgraph share one table. */
 export type ValueTable = readonly TensorMeta[];
 
-/** A straight line of ops in static single assignment form: every value is written once, before its uses. */
+/** A list of ops in static single assignment form: every value is written once, before its uses. */
 export interface Program {
   readonly values: ValueTable;
   readonly inputs: readonly ValueId[];
@@ -49,24 +49,24 @@ export interface Program {
   readonly outputs: readonly ValueId[];
 }
 
-/** Forward and backward in one straight line, before they are split. */
+/** Forward and backward in one list of ops, before they are split. */
 export interface JointProgram {
-  /** Inputs: those of forward, then those that `gradOutputs` names. Outputs: all gradients. */
+  /** Inputs: those of forward, then those in `gradOutputs`. Outputs: all gradients. */
   readonly program: Program;
   /** The first ops are the forward program. */
   readonly forwardOps: number;
   readonly forwardInputs: readonly ValueId[];
   readonly forwardOutputs: readonly ValueId[];
   /**
-   * Per forward output: the input that takes its gradient; null when it is not differentiable. Of a branch or
-   * loop body then per forward input: the one that takes what has come to the operand before, for the region to
-   * add its parts to one by one; null where it has one part at most.
+   * Per forward output: the input with its gradient; null if it is not differentiable. For a branch or
+   * loop body, then per forward input: the one with the operand's earlier gradient contributions, for the region to
+   * add its own to one by one; null if it has at most one.
    */
   readonly gradOutputs: readonly (ValueId | null)[];
-  /** Forward outputs that are leaves which the program has made, and to which its gradients flow. */
+  /** Forward outputs that are leaves created by the program, to which its gradients flow. */
   readonly leafOutputs: readonly number[];
-  /** Per forward input, then per leaf: its gradient; null when none is needed or none flows there. */
+  /** Per forward input, then per leaf: its gradient; null if it has none or needs none. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** Per such gradient: where it has several parts, the values of their sum, part after part. */
+  /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
   readonly sums: readonly (readonly ValueId[])[];
 }

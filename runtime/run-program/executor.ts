@@ -30,35 +30,35 @@ import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
 export interface ExecutableOptions {
-  /** A run that is out of memory has written nothing to its inputs, control ops aside. */
+  /** A run that fails for lack of memory has not written to its inputs, except in control ops. */
   readonly atomic?: boolean;
-  /** What runs it; null: the device's kernels. */
+  /** The backend; null: the device's kernels. */
   readonly backend?: Backend | null;
   /** A simulated run: no observer sees its steps. */
   readonly counter?: StepCounter | null;
 }
 
-/** Counts the steps of a simulated run, those of regions too. */
+/** Counts the steps of a simulated run, including those of regions. */
 export interface StepCounter {
   step(): void;
-  /** The action of an op as it is simulated. */
+  /** The simulated action of an op. */
   control(step: Step, values: ValueTable, run: Action): Action;
 }
 
 /**
- * A plan bound to the kernels of its device. All that can be known before a run is decided here once:
- * kernels, sizes, where each value is put and which ones leave after each op.
+ * A plan bound to the kernels of its device. Everything known before a run is decided here once:
+ * kernels, sizes, placement of values, and which values leave after each op.
  */
 export class Executable {
   readonly #actions: readonly Action[];
-  /** Of the run that is under way. */
+  /** State of the current run. */
   readonly #memory: RunMemory;
   readonly plan: Plan;
   readonly #values: ValueTable;
   /** Null: the list of actions is the program. */
   readonly #backend: BackendProgram | null;
 
-  /** `gradients`: inputs that may be missing, as may what is computed from them. */
+  /** `gradients`: optional inputs; results computed from them are optional, too. */
   constructor(
     plan: Plan,
     values: ValueTable,
@@ -72,7 +72,7 @@ export class Executable {
     const devices = new Set(
       plan.steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)),
     );
-    // Values are placed in a block on one device.
+    // An arena is on one device.
     const device = devices.size === 1 ? [...devices][0] : undefined;
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
@@ -92,7 +92,7 @@ export class Executable {
     this.#backend = backend && new BackendProgram(backend, plan, values, bound, reserve);
   }
 
-  /** The same of a plan on several devices, waiting for what leaves a GPU. */
+  /** The same for a plan on several devices, awaiting transfers from a GPU. */
   async runAwaiting({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const { steps } = this.plan;
     for (const [i, action] of this.#actions.entries()) {
@@ -108,7 +108,7 @@ export class Executable {
     }
   }
 
-  /** One step alone, of a plan without an arena. */
+  /** Runs one step, of a plan without an arena. */
   runStep(step: number, { slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
     this.#actions[step]!(slots, scalars);
   }
@@ -123,7 +123,7 @@ export class Executable {
       if (this.#backend) this.#backend.runIn(scope);
       else for (const action of this.#actions) action(slots, scalars);
     } finally {
-      // After an exception it goes with the last value in it.
+      // After an exception it is freed with the last value in it.
       memory.close();
       events.op = op;
       events.at = at;
@@ -140,7 +140,7 @@ function leavingGpu({ op: { op, inputs } }: Step, values: ValueTable): ValueId |
 
 const leaving = new WeakMap<Plan, boolean>();
 
-/** Whether a run has to wait for a GPU. */
+/** Whether a run must await a GPU. */
 export function leavesGpu(plan: Plan, values: ValueTable): boolean {
   let known = leaving.get(plan);
   if (known === undefined) {
@@ -150,7 +150,7 @@ export function leavesGpu(plan: Plan, values: ValueTable): boolean {
   return known;
 }
 
-/** Where the results of one step lie. */
+/** The placement of the results of one step. */
 interface ResultMemory {
   readonly memory: RunMemory;
   /** Per output: the number of its reserved block, if it has one. */
@@ -186,7 +186,7 @@ function compileStep(step: Step, results: ResultMemory, binding: Binding): StepA
     }
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
-  // What a step does beside its kernel is not left to a backend.
+  // A backend computes only kernels.
   return { step, run: whole, computable: run === action ? computable : null };
 }
 
@@ -226,7 +226,7 @@ function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp
   return compileKernel(step, values, results, backend !== null);
 }
 
-/** A view shares its operand's holder; only its place in it is its own. */
+/** A view shares its operand's holder; only its offset differs. */
 function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   const [base, view] = [op.inputs[0]!, op.outputs[0]!];
   const shift = values[view]!.offset - values[base]!.offset;
@@ -243,7 +243,7 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   };
 }
 
-/** The same where each run computes the place. */
+/** The same if each run computes the offset. */
 function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): Action {
   const [base, view] = [inputs[0]!, outputs[0]!];
   const { kernel } = op;
@@ -256,7 +256,7 @@ function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: Va
   let shift = shiftNow();
   return (slots, scalars) => {
     if (place.update(scalars)) shift = shiftNow();
-    // The trace's guards hold; a program of a file has none that are known to be right.
+    // Guards hold for a traced program; those of a file are not trusted.
     const isInside = Number.isInteger(shift) && shift >= 0 && shift <= room;
     invariant(isInside, `${op.name} outside of its tensor`);
     const { holder, offset } = slots[base]!;
@@ -271,7 +271,7 @@ function compileKernel(
   mayBeComputed: boolean,
 ): BoundOp {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
-  // A write in place puts its result where its first operand is.
+  // An in-place write has its result in its first operand.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
   const outputMetas = metas(written);
   const { device } = values[written[0] ?? op.inputs[0]!]!;
@@ -286,18 +286,18 @@ function compileKernel(
     if (reuse !== null) return takeOver(id, reuse);
     return makeOutput(values[id]!, id, memory, places?.[i] ?? null, blocks?.[i] ?? null);
   });
-  // The operand lists are made once per step and filled per run: a launch keeps neither.
+  // Operand lists are allocated once per step and filled per run: a launch doesn't keep them.
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
   const targets = writesOf(op);
   const span = { kind: 'kernel', name: op.op.name, device: device.name } as const;
-  // A transfer is a copy, and says so itself.
+  // A transfer emits its own copy event.
   const isKernel = op.op.kernel.kind !== 'transfer';
   const action: Action = (slots, scalars) => {
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
-    // Attributes that launches aren't told are part of the bound kernel.
+    // Attributes that are not passed at launch are part of the bound kernel.
     if (now && numbers.update(scalars) && !isTold) launch = bind({ ...now });
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
@@ -320,7 +320,7 @@ function compileKernel(
   return { action, computable };
 }
 
-/** Number of the operand of each write in place, in their order. */
+/** The operand number of each in-place write, in order. */
 function writesOf(given: ProgramOp): readonly number[] {
   const { op, inputs, parts } = given;
   if (!parts) return op.inPlace ? [0] : [];
@@ -331,7 +331,7 @@ function writesOf(given: ProgramOp): readonly number[] {
 }
 
 function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {
-  // A second owner for the time of the kernel: the operand's own share is freed with the step.
+  // A second owner during the kernel: the operand's own reference is released with the step.
   return (slots) => {
     const { holder, offset } = slots[reuse]!;
     slots[id]!.put(holder!.retain(), offset);

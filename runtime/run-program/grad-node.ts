@@ -26,20 +26,20 @@ import { applyRecorded, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
-/** The backward programs of a subgraph, bound when the first backward of their kind runs. */
+/** The backward programs of a subgraph, bound at the first backward of their kind. */
 const executables = new WeakMap<object, Executable>();
 
 /** A backward plan, and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
-/** Per plan, by the inputs whose sums go on from what was there. */
+/** Per plan, by the inputs whose sums continue earlier ones. */
 const continued = new WeakMap<Plan, Map<string, Plan>>();
 
 /**
- * The one node of a run of a subgraph. It keeps the scope locked, in which only the values that
- * backward reads still have data; of no-need-buffer values there is nothing but their compile-time meta.
+ * The grad node of a run of a subgraph. It keeps the scope locked, in which only values that
+ * backward reads still have data; no-need-buffer values have only their compile-time meta.
  *
- * Gradients come to it by the number of an output. Those with a larger number are of values of forward that a
+ * Gradients arrive by output number. Larger numbers denote forward values that a
  * recorded backward has read (`recorded-node.ts`).
  */
 export class RunProgramNode extends GradNode {
@@ -47,10 +47,10 @@ export class RunProgramNode extends GradNode {
   readonly subgraph: Subgraph;
   readonly scope: Scope;
   readonly results: OpenResults;
-  /** A recorded backward has read values of forward, to which gradients may come. */
+  /** Forward values that a recorded backward has read, which may receive gradients. */
   isTapped = false;
   readonly #versions: readonly number[];
-  /** Inputs that backward keeps copies of: what they were must not have been written, as if they were kept. */
+  /** Inputs saved as copies: writing to the originals is an error, as if they were saved themselves. */
   #watched: readonly WatchedInput[] = [];
   /** Of the outputs that were said to bring a gradient. */
   #expected: Partial | null = null;
@@ -98,7 +98,7 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /** A backward program in which something leaves a GPU runs as a whole while the pass waits. */
+  /** A backward program with a transfer from a GPU runs as a whole while the pass awaits it. */
   override awaits(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
@@ -147,7 +147,7 @@ export class RunProgramNode extends GradNode {
     return this.#expected.freeing.gradInputs.map((id) => id !== null);
   }
 
-  /** While some results may still be differentiated, what they need stays. */
+  /** Saved values stay as long as a result may still be differentiated. */
   override finish(): void {
     if (this.results.allDone) {
       this.consume();
@@ -220,7 +220,7 @@ export class RunProgramNode extends GradNode {
     return innerOutputsOf(this.backward.plan);
   }
 
-  /** The plan that adds to what has arrived for the inputs so far, which enters the scope. */
+  /** The plan that adds to the inputs' gradients so far, which enter the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
     const { continuedSums } = this.subgraph;
     const going: number[] = [];
@@ -249,7 +249,7 @@ export class RunProgramNode extends GradNode {
     return known;
   }
 
-  /** As if it hadn't begun; without `retainGraph` saved values may be gone, so it can't run again. */
+  /** Rolls back; without `retainGraph` saved values may be gone, so it can't run again. */
   #afterFailure(retainGraph: boolean): void {
     if (!retainGraph) {
       this.consume();
@@ -282,8 +282,8 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Throws AutogradError where a value was written since forward that backward of these outputs reads, null: any. What
-   * only others would read may have changed.
+   * Throws AutogradError if a value that backward of these outputs (null: any) reads has been written since forward. Values that
+   * only other outputs need may have changed.
    */
   expectUnchanged(outputs: readonly number[], reads: ReadonlySet<ValueId> | null): void {
     const { slots } = this.scope;
@@ -318,7 +318,7 @@ export class RunProgramNode extends GradNode {
     if (!recorded) return null;
     const { forward } = this.subgraph.planned;
     const count = this.backward.gradOutputs.length;
-    // A larger number is that of a value which a recorded backward has read.
+    // A larger number is a value that a recorded backward has read.
     const idsOf = (list: readonly number[]) =>
       list.map((i) => forward.outputs[i] ?? ((i - count) as ValueId));
     const refused = { roots: idsOf(outputs), undone: idsOf(this.results.closed), changed };

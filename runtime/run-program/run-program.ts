@@ -24,19 +24,19 @@ import { joinShared, type OutputBase, outputBases } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];
 
-/** A planned subgraph bound to its device, with the scopes it runs in. */
+/** A planned subgraph bound to its device, with the scopes that it runs in. */
 export class Subgraph {
   readonly planned: PlannedSubgraph;
   readonly scopes: ScopePool;
-  /** Those of the program, and two for each of `continuedSums`. */
+  /** The values of the program, and two for each of `continuedSums`. */
   readonly values: ValueTable;
-  /** Gradients of several parts, which may go on from what other nodes have brought. */
+  /** Gradients with several contributions, which may be added to those of other nodes. */
   readonly continuedSums: readonly ContinuedTarget[];
-  /** Its backwards, by the outputs that bring a gradient. */
+  /** Its backward programs, by the outputs that have a gradient. */
   readonly partials: Partials | null;
-  /** Those whose results can be differentiated; null without the compiler that makes them. */
+  /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
-  /** Null as well where no backward can be made for other strides. */
+  /** Also null if no backward can be compiled for other strides. */
   readonly gradientOrder: GradientOrder | null;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
@@ -47,11 +47,11 @@ export class Subgraph {
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
   readonly #span: SpanStart;
-  /** Branches and loops may leave a view or an input in several places. */
+  /** Branches and loops may return a view or an input several times. */
   readonly #mayBeSame: boolean;
-  /** Per output: what it is a view of. */
+  /** Per output: the base that it is a view of. */
   readonly #bases: readonly OutputBase[];
-  /** Numbers of the inputs that are brought back when the run is given up. */
+  /** Numbers of the inputs that are restored if the run fails. */
   readonly #copied: readonly number[];
 
   constructor(planned: PlannedSubgraph) {
@@ -89,12 +89,12 @@ export class Subgraph {
 
   /**
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
-   * the scope as further owners of their holders; one with other strides than planned as a copy that
-   * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
-   * `donated`, bit i for input number i, are handed over: their handles lose their memory. `numbers` are the
+   * the scope as additional owners of their holders; one with other strides than planned as a copy that
+   * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all do.
+   * `donated`, bit i for input number i: these inputs are donated, and their handles lose their memory. `numbers` are the
    * scalar inputs, from which symbolic attributes of both programs are computed once.
-   * After a check of the user's that fails, a kernel that refuses its values, or too little memory, everything is
-   * as before.
+   * If a check of the user's fails, a kernel rejects its values, or memory runs out, everything is
+   * unchanged.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
     if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);
@@ -144,17 +144,17 @@ export class Subgraph {
     }
   }
 
-  /** The node of one run; `owners` handles will lead to it. */
+  /** The node of one run, which `owners` handles will refer to. */
   protected nodeFor(scope: Scope, targets: readonly Target[], owners: number): RunProgramNode {
     return new RunProgramNode(this, scope, targets, owners);
   }
 
-  /** A program of a backward that is recorded, made runnable. */
+  /** Binds the program of a recorded backward. */
   protected recordedPart(planned: PlannedSubgraph): Subgraph {
     return new Subgraph(planned);
   }
 
-  /** A handle for the outside on a value of the scope. */
+  /** Returns a tensor handle to a scope value. */
   take(slots: readonly Slot[], id: ValueId): Tensor {
     const { holder, offset, identity } = slots[id]!;
     const { dtype, shape, strides, device } = this.planned.values[id]!;
@@ -164,7 +164,7 @@ export class Subgraph {
     return tensor;
   }
 
-  /** The host's numbers that a run in this scope was given. */
+  /** The scalar inputs of a run in this scope. */
   numbersOf({ scalars }: Scope): readonly number[] {
     return scalarInputs(this.#scalarTable, scalars);
   }
@@ -178,7 +178,7 @@ export class Subgraph {
     const { gradInputs, gradOutputs, leafOutputs } = this.planned.backward!;
     const targets = inputs.map(
       (input, i): Target =>
-        // That an input has become a leaf is said of it after the run.
+        // An input that has become a leaf is marked after the run.
         gradInputs[i] === null ? null : (targetOf(input) ?? { leaf: input }),
     );
     for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });

@@ -20,8 +20,8 @@ import { simplify } from './simplify.ts';
 import { chooseSlices } from './slices/choose-slices.ts';
 
 /**
- * The optimizer: every pass once, in the order in which they run. A pass computes the same bits with its
- * program as without; a new one is a file of its own and a line here.
+ * The optimizer: all passes in execution order. A program has bitwise identical results with
+ * and without a pass. A new pass is one file and one line here.
  */
 export const passes = [
   {
@@ -69,7 +69,7 @@ export const passes = [
   {
     name: 'joinedGradients',
     stages: ['joint', 'step', 'region'],
-    // With the gradient of one result missing, sums have other zeros.
+    // If the gradient of one result is missing, sums have other zeros.
     enabled: (context) => minimizesSaved(context) && context.gradOutputs <= 1,
     run: onProgram((program, { firstLate }) => joinedGradients(program, firstLate)),
   },
@@ -135,7 +135,7 @@ export const passes = [
 
 export type PassName = (typeof passes)[number]['name'];
 
-/** Names of all passes, in their order. */
+/** Names of all passes, in execution order. */
 export const passNames: readonly PassName[] = passes.map(({ name }) => name);
 
 function onProgram(
@@ -158,7 +158,7 @@ function simplifies({ memory }: { readonly memory: MemoryOptions }): boolean {
   return memory.simplify;
 }
 
-/** Of a joint program in both parts: what the caller gets of forward is read, too. */
+/** Runs on both parts of a joint program: outputs of forward count as read. */
 function withoutDead(given: Staged): Staged {
   const { program, alsoRead } = given;
   const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
@@ -171,7 +171,7 @@ function withoutDeadCode(program: Staged['program']): Staged['program'] {
   return { ...program, ops: eliminateDeadCode(program.ops, program.outputs) };
 }
 
-/** Of a joint program only its backward part: its forward part is what the user asked for. */
+/** Runs only on the backward part of a joint program: its forward part is the user's. */
 function withoutDeadRematerialized(
   program: Staged['program'],
   { firstLate }: Staged,

@@ -5,8 +5,8 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { passes } from './passes.ts';
 
 /**
- * Runs the passes of one stage in their order. `settings` switches single passes off, gets a record of each
- * that ran, and may see the program after it.
+ * Runs the passes of one stage in order. `settings` disables passes, gets a record of each
+ * that ran, and may observe the program after it.
  */
 export function* runPasses(
   given: Staged,
@@ -29,7 +29,7 @@ export function* runPasses(
   return current;
 }
 
-/** The result of a pass, and the milliseconds that its steps have taken. */
+/** The result of a pass, and the milliseconds that its steps took. */
 function* timed(run: () => Staged | Steps<Staged>): Steps<readonly [Staged, number]> {
   let before = performance.now();
   const begun = run();
@@ -44,7 +44,7 @@ function* timed(run: () => Staged | Steps<Staged>): Steps<readonly [Staged, numb
   }
 }
 
-/** Passes rebuild lists freely; a pass was applied when an op differs. */
+/** Passes may rebuild lists; a pass counts as applied if an op differs. */
 function hasSameOps({ program: before }: Staged, { program: after }: Staged): boolean {
   if (before.ops === after.ops) return true;
   if (before.ops.length !== after.ops.length) return false;
