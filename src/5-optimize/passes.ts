@@ -12,6 +12,7 @@ import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
 import { pooledRelu } from './pooled-relu.ts';
+import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
 import { shareCopies } from './share-copies.ts';
@@ -34,6 +35,11 @@ export const passes = [
     name: 'joinCalls',
     stages: ['traced'],
     run: onProgram((program) => joinCalls(program, new Set(program.outputs))),
+  },
+  {
+    name: 'readCopies',
+    stages: ['traced', 'region'],
+    run: onProgram((program, _given, { stage }) => dropReadCopies(program, stage === 'region')),
   },
   { name: 'deadCode', stages: ['traced'], run: onProgram(withoutDeadCode) },
   { name: 'deadBackward', stages: ['joint'], run: withoutDeadBackward },

@@ -1,5 +1,6 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { mapText, textWith } from '../../runtime/program/number-text.ts';
+import { itemSync } from '../../runtime/tensor/read.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileNumber } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
@@ -73,8 +74,8 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
 
 function compileScalar({ index, type }: ScalarRecipe): (values: RunValues) => number | boolean {
   return ({ outputs }) => {
-    const [value] = outputs[index]!.dataSync();
-    return type === 'boolean' ? Boolean(value) : Number(value);
+    const value = itemSync(outputs[index]!);
+    return type === 'boolean' ? Boolean(value) : value;
   };
 }
 

@@ -1,7 +1,8 @@
 /** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
 
 import { describe, expect, it } from 'vitest';
-import { arange, full, ne, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { arange, type DType, full, ne, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { outcome } from './outcome.ts';
 import { sameAsEager } from './suite.ts';
 
 const pairs: readonly (readonly [number, number])[] = [
@@ -135,4 +136,52 @@ describe('numbers of a program', () => {
     };
     sameAsEager(f, [() => [tensor([1, 7], { dtype: 'int32' })]]);
   });
+
+  const all = ['float16', 'bfloat16', 'float32', 'float64', 'int32', 'uint8', 'bool'] as const;
+
+  it.each(all)('of %s are what eager execution reads', (dtype) => {
+    const f = (x: Tensor) => {
+      const [a, b] = [read(x, 0), read(x, 1)];
+      const list: number[] = [];
+      for (let i = 0; i < b; i++) list.push(a);
+      const size = a > 1 ? 'large' : 'small';
+      const told = `${a} and ${b}: ${size}`;
+      return [a, b, a + b, Math.hypot(a, b), told, list, x.mul(a), full([2], b), tensor([a, b])];
+    };
+    const make = (values: number[]) => [tensor(values, { dtype: 'float32' }).to(dtype)];
+    const graph = toStatic(f, { fullGraph: true });
+    for (const values of [
+      [3, 2],
+      [1, 0],
+      [0, 1],
+    ]) {
+      expect(outcome(graph, make(values))).toEqual(outcome(f, make(values)));
+    }
+    expect(graph.stats()).toMatchObject({ translations: 1, breaks: [] });
+  });
+
+  // A fraction beside integers decides the dtype of the result: it is refused.
+  const whole = all.filter((dtype) => !dtype.includes('float'));
+  const pairsOf = (numbers: readonly DType[], tensors: readonly DType[]) =>
+    numbers.flatMap((number) => tensors.map((each) => [number, each] as const));
+
+  it.each([...pairsOf(all, all.slice(0, 4)), ...pairsOf(whole, whole)])(
+    'of %s join a tensor of %s as numbers of the host do',
+    (dtype, like) => {
+      const f = (x: Tensor, own: Tensor) => {
+        const n = read(x, 1);
+        return [own.add(n), own.mul(n), own.sub(n), own.eq(n), own.lt(n), own.div(n)];
+      };
+      const graph = toStatic(f, { fullGraph: true });
+      for (const values of [
+        [3, 2],
+        [0, 1],
+        [7, 0],
+        [1, 250],
+      ]) {
+        const make = () => [tensor(values).to(dtype), tensor([0, 1, 3, 200]).to(like)];
+        expect(outcome(graph, make())).toEqual(outcome(f, make()));
+      }
+    },
+  );
 });

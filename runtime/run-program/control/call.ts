@@ -9,6 +9,7 @@ import { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 import { handedOver, handedToCall, takeFrom } from './handed-over.ts';
+import { readNumber } from './read-number.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
@@ -34,7 +35,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
       if (form === 'tensor') return null;
       if (form === 'list') return (holder as TensorList).items.length;
       if (form === 'dynamic') return (holder as DynamicTensor).shape;
-      const number = Number(device.downloadSync(values[id]!, slots[id]!)[0]);
+      const number = readNumber(values[id]!, slots[id]!);
       decided.current?.note(number);
       return number;
     });

@@ -5,6 +5,7 @@ import type { ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Action } from '../scope/action.ts';
 import type { Slot } from '../scope/scope.ts';
+import { readNumber } from './read-number.ts';
 
 /** Reads the seed and the place in the stream, which waits for the device, and draws from there. */
 export function compileDraw({ op }: Step, values: ValueTable): Action {
@@ -17,7 +18,7 @@ export function compileDraw({ op }: Step, values: ValueTable): Action {
   const launch = device.prepare(drawnBy(op.op), [], [meta], attrs);
   const numberAt = (slots: readonly Slot[], id: number): number => {
     const from = values[id]!;
-    return Number(from.device.downloadSync(from, slots[id]!)[0]);
+    return readNumber(from, slots[id]!);
   };
   const [seed, ...places] = op.inputs;
   return (slots) => {

@@ -3,6 +3,7 @@ import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
+import { readNumber } from './read-number.ts';
 
 /** Reads the numbers, which waits for the device, and puts what the host's function answers back there. */
 export function compileHostNumber({ op }: Step, values: ValueTable): Action {
@@ -18,7 +19,7 @@ export function compileHostNumber({ op }: Step, values: ValueTable): Action {
   return (slots) => {
     for (let i = 0; computes && i < operands.length; i++) {
       const { id, meta: from } = operands[i]!;
-      numbers[i] = Number(device.downloadSync(from, slots[id]!)[0]);
+      numbers[i] = readNumber(from, slots[id]!);
     }
     data[0] = Number(fn(...numbers));
     const slot = slots[result!]!;

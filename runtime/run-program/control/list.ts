@@ -9,6 +9,7 @@ import { ownPlace } from '../scope/identity.ts';
 import type { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
+import { readNumber } from './read-number.ts';
 
 /** Ops on lists. */
 export function compileList(step: Step, values: ValueTable): Action {
@@ -160,7 +161,7 @@ class ListStep {
 
   index(slots: readonly Slot[], operand: number): number {
     const meta = this.#values[this.#inputs[operand]!]!;
-    return Number(meta.device.downloadSync(meta, this.operand(slots, operand))[0]);
+    return readNumber(meta, this.operand(slots, operand));
   }
 
   answer(slots: readonly Slot[], holder: Holder, offset = 0, identity = ownPlace): void {

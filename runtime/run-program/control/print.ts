@@ -8,6 +8,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import type { Action } from '../scope/action.ts';
 import type { Slot } from '../scope/scope.ts';
 import { type Line, writeLine } from './lines.ts';
+import { readNumber } from './read-number.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
@@ -26,7 +27,7 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
   const read = (slots: readonly Slot[], index: number) => {
     const id = op.inputs[index]!;
     const meta = values[id]!;
-    return meta.device.downloadSync(meta, slots[id]!)[0];
+    return readNumber(meta, slots[id]!);
   };
   const scalarOf = (slots: readonly Slot[], part: ScalarPart) =>
     'number' in part ? Number(read(slots, part.number)) : Boolean(read(slots, part.boolean));

@@ -10,7 +10,8 @@ import { tensor } from '../../../runtime/tensor/create.ts';
 import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { typeOfScalar } from '../control-flow/numbers/scalars.ts';
+import { asNumber, typeOfScalar } from '../control-flow/numbers/scalars.ts';
+import { asInteger, isWhole } from '../control-flow/numbers/whole-numbers.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
@@ -57,7 +58,7 @@ function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null
   return isEven && first ? [elements.length, ...first] : null;
 }
 
-/** As `tensor` and `full` choose it. An integer dtype could not hold every number: that is for the host to say. */
+/** As `tensor` and `full` choose it. An integer dtype takes numbers that are whole; others are for the host to reject. */
 function dtypeOf(
   t: Tracer,
   leaves: readonly Variable[],
@@ -76,9 +77,12 @@ function dtypeOf(
     }
   }
   if (dtypes[dtype].floating || dtype === 'bool') return dtype;
-  const scalar = leaves.find((leaf) => leaf.kind === 'scalar') as DeviceScalar;
+  const fraction = leaves.find((leaf): leaf is DeviceScalar => {
+    return leaf.kind === 'scalar' && !isWhole(leaf);
+  });
+  if (!fraction) return dtype;
   throw numberNeeded(
-    scalar,
+    fraction,
     `becomes part of a tensor of ${dtype}, which does not hold every number`,
   );
 }
@@ -89,7 +93,10 @@ function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
       throw new GraphBreak('unsupported-value', 'a number of the program on another device');
     }
     const { tensor: value } = leaf;
-    return value.dtype === dtype ? value : t.runApi(() => noGrad(() => cast(value, dtype)));
+    if (value.dtype === dtype) return value;
+    const isInteger = dtype !== 'bool' && !dtypes[dtype].floating;
+    if (isInteger) return asInteger(t, asNumber(t, leaf), dtype);
+    return t.runApi(() => noGrad(() => cast(value, dtype)));
   }
   const value = constantOf(t, leaf);
   if (typeof value !== 'number' && typeof value !== 'boolean') {

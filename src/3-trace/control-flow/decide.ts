@@ -5,13 +5,15 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
+import { OwnMap } from '../../vm/language/primordials.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { UnionMet } from '../variables/unions.ts';
-import type { DeviceScalar, Variable } from '../variables/variable.ts';
+import type { DeviceScalar, TensorVariable, Variable } from '../variables/variable.ts';
 import { learn, narrow, toldBy } from './merge/union.ts';
 import { check } from './numbers/check.ts';
+import { readArray } from './numbers/read-array.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
 import { numberOf, type PathEnd, type Target } from './plans/path.ts';
 import { sortByRanks } from './sort-order.ts';
@@ -21,13 +23,22 @@ import { isProtected, traceCond } from './trace-cond.ts';
 /** More decisions than this inside one another: a loop is followed iteration by iteration and doesn't end. */
 const maxNesting = 64;
 
-/** `x.itemSync()` where decisions belong to the program; undefined elsewhere, and for other reads. */
+/** Reads whose values stay in the program where decisions belong to it. */
+const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable | undefined>([
+  [Tensor.prototype.itemSync, readScalar],
+  [Tensor.prototype.toArraySync, readArray],
+  [Tensor.prototype.tolist, readArray],
+]);
+
+/** `x.itemSync()` or `x.toArraySync()` where decisions belong to the program; undefined for what reads elsewhere. */
 export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
-  if (fn !== Tensor.prototype.itemSync || receiver.kind !== 'tensor') return undefined;
+  const read = readers.get(fn);
+  if (!read || receiver.kind !== 'tensor') return undefined;
   const { file } = t.top.closure.code.source;
   if (t.control.policy === 'functions' && !isControlFlowFile(file)) return undefined;
-  t.control.hasRead = true;
-  return readScalar(t, receiver);
+  const found = read(t, receiver);
+  if (found) t.control.hasRead = true;
+  return found;
 }
 
 /** A jump that depends on a value of the program. Answers where the trace goes on. */

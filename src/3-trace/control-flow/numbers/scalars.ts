@@ -6,7 +6,7 @@ import type { Device } from '../../../../runtime/device/device.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
 import { full } from '../../../../runtime/ops/movement/create.ts';
-import { reshape } from '../../../../runtime/ops/movement/movement.ts';
+import { clone, reshape } from '../../../../runtime/ops/movement/movement.ts';
 import {
   hostScalarNames,
   scalarFunctions,
@@ -38,7 +38,8 @@ import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbe
 export function readScalar(t: Tracer, variable: TensorVariable): DeviceScalar {
   const x = t.use(variable);
   asOp(t, () => single(x, 'itemSync'));
-  const tensor = run(t, () => reshape(x, []));
+  // A number is what was read: a later write to the tensor doesn't change it.
+  const tensor = run(t, () => clone(reshape(x, [])));
   return { kind: 'scalar', type: 'number', tensor, at: t.position() };
 }
 
@@ -309,20 +310,17 @@ export function scalarOperand(
 ): TensorVariable {
   const dtype = like?.dtype ?? 'float32';
   const { tensor } = scalar;
-  const isInteger = !dtypes[dtype].floating && dtype !== 'bool';
-  if (
-    isInteger &&
-    scalar.type === 'number' &&
-    tensor.dtype === 'float64' &&
-    isWholeTensor(tensor)
-  ) {
-    return t.result(asInteger(t, tensor, dtype));
-  }
-  if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
-    throw numberNeeded(
-      scalar,
-      `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
-    );
+  if (!dtypes[dtype].floating) {
+    if (scalar.type === 'boolean' || !isWholeTensor(tensor)) {
+      throw numberNeeded(
+        scalar,
+        `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
+      );
+    }
+    // Truth values and a whole number are int32 together.
+    const integer = dtype === 'bool' ? 'int32' : dtype;
+    const isHeld = tensor.dtype === integer;
+    return t.result(isHeld ? tensor : asInteger(t, asNumber(t, scalar), integer));
   }
   return t.result(tensor.dtype === dtype ? tensor : run(t, () => cast(tensor, dtype)));
 }

@@ -1,0 +1,32 @@
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { reshape, select } from '../../../../runtime/ops/movement/movement.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { newArray, type TensorVariable, type Variable } from '../../variables/variable.ts';
+import { readScalar } from './scalars.ts';
+
+/** Each value that is read is a number of the program, with ops of its own. */
+const mostRead = 256;
+
+/** `x.toArraySync()`: arrays of numbers that stay in the program. Undefined for too many values. */
+export function readArray(t: Tracer, variable: TensorVariable): Variable | undefined {
+  const x = t.use(variable);
+  if (x.numel() > mostRead) return undefined;
+  const shape = [...x.shape];
+  const elements = t.perform<Tensor[]>([x], ([given]) => noGrad(() => elementsOf(given as Tensor)));
+  let next = 0;
+  const level = (dim: number): Variable => {
+    if (dim < shape.length) {
+      return newArray(Array.from({ length: shape[dim]! }, () => level(dim + 1)));
+    }
+    const value = readScalar(t, t.result(elements[next++]!) as TensorVariable);
+    return x.dtype === 'bool' ? { ...value, type: 'boolean' } : value;
+  };
+  return level(0);
+}
+
+/** The values as tensors of no dimensions, in the order in which they lie in the shape. */
+function elementsOf(x: Tensor): Tensor[] {
+  if (x.rank === 0) return [reshape(x, [])];
+  return Array.from({ length: x.shape[0]! }, (_, i) => elementsOf(select(x, 0, i))).flat();
+}

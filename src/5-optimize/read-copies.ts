@@ -1,0 +1,68 @@
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
+import { isCopy } from './share-copies.ts';
+
+/**
+ * A number that is read of a tensor is traced as a copy, since a write may follow. Where none does, the copy
+ * becomes a view. In: any program. Out: the same bits; `region`: of a program whose caller may write
+ * what it takes and what it hands out.
+ */
+export function dropReadCopies(program: Program, region: boolean): Program {
+  const isReadCopy = (op: ProgramOp): boolean => copiesNumber(program, op);
+  if (!program.ops.some(isReadCopy)) return program;
+  const facts = new ProgramFacts(program);
+  const inputs = new Set(program.inputs.map((id) => facts.memoryOf(id)));
+  const writesInputs = program.inputs.some((id) => facts.isWritten(id));
+  // Memories that are handed out: how often.
+  const outputs = new Map<ValueId, number>();
+  for (const id of program.outputs) {
+    const memory = facts.memoryOf(id);
+    outputs.set(memory, (outputs.get(memory) ?? 0) + 1);
+  }
+
+  const controlled = new Set<ValueId>();
+  for (const { op, inputs } of program.ops) {
+    if (op.kernel.kind !== 'control') continue;
+    for (const id of inputs) controlled.add(facts.memoryOf(id));
+  }
+
+  const isNeedless = ({ inputs: [from], outputs: [to] }: ProgramOp): boolean => {
+    if (facts.isWritten(from!) || facts.isWritten(to!)) return false;
+    const [base, memory] = [facts.memoryOf(from!), facts.memoryOf(to!)];
+    if (inputs.has(base) && writesInputs) return false;
+    // The programs inside control ops fix where their inputs begin.
+    if (program.values[from!]!.offset !== 0 && controlled.has(memory)) return false;
+    if (!outputs.has(memory)) return true;
+    // Handed out, it must be memory of its own, and no larger than the number.
+    if (region || inputs.has(base) || outputs.has(base) || outputs.get(memory)! > 1) return false;
+    const root = program.values[facts.rootOf(from!)]!;
+    return root.shape.every((size) => size === 1);
+  };
+
+  const view = opNamed('reshape');
+  const values = [...program.values];
+  // By how many elements a value begins later than as a copy.
+  const shifts = new Map<ValueId, number>();
+  const shift = (id: ValueId, by: number): void => {
+    shifts.set(id, by);
+    values[id] = { ...values[id]!, offset: values[id]!.offset + by };
+  };
+  let changed = false;
+  const ops = program.ops.map((op): ProgramOp => {
+    const [from, to] = [op.inputs[0]!, op.outputs[0]!];
+    if (op.op.kernel.kind === 'view' && shifts.has(from)) shift(to, shifts.get(from)!);
+    if (!isReadCopy(op) || !isNeedless(op)) return op;
+    changed = true;
+    shift(to, values[from]!.offset);
+    // Two copies of one memory that are both handed out stay apart.
+    if (outputs.has(facts.memoryOf(to))) outputs.set(facts.memoryOf(from), 1);
+    return { ...op, op: view, attrs: { shape: [] } };
+  });
+  return changed ? { ...program, values, ops } : program;
+}
+
+/** One element without dimensions, outside of any gradient. */
+function copiesNumber({ values }: Program, { op, inputs, recordsGrad }: ProgramOp): boolean {
+  return isCopy(op) && !recordsGrad && values[inputs[0]!]!.shape.length === 0;
+}
