@@ -24,6 +24,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
 import {
   decidesShape,
+  filledWith,
   integersCompared,
   scalarOperands,
   scaledWrite,
@@ -31,7 +32,7 @@ import {
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
-import { callDynamically } from '../values/call-dynamically.ts';
+import { callDynamically, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { outerTensors } from '../values/varying-array.ts';
@@ -153,6 +154,7 @@ export function callApi(
   const inGraph =
     rowsAt(t, fn, receiver, args) ??
     scaledWrite(t, fn, receiver, args) ??
+    filledWith(t, fn, receiver, args) ??
     callDynamically(t, fn, receiver, args);
   if (inGraph) return inGraph;
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
@@ -184,6 +186,8 @@ export function callApi(
     if (error instanceof ShapeDependsOnData) {
       throw new GraphBreak('data-read', `the size of what ${error.op}() answers hangs on values`);
     }
+    const withNumbers = callWithNumbers(t, fn, receiver, args);
+    if (withNumbers) return withNumbers;
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
 }

@@ -16,7 +16,7 @@ import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
 import { grownArray, unknownLength } from '../control-flow/lists/list-elements.ts';
-import { takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
+import { decidesShape, takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
@@ -55,6 +55,19 @@ export function callDynamically(
   const isNumber = (given: Variable): boolean => !takes && resolved(given).kind === 'scalar';
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
   return new Call(t, fn, takes).answer(receiver, args);
+}
+
+/** A call with numbers of the program where the function takes no tensors: a run makes it with its numbers. */
+export function callWithNumbers(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  const number = args.map(resolved).find((arg): arg is DeviceScalar => arg.kind === 'scalar');
+  if (!number) return undefined;
+  if (t.control.policy !== 'always' || fn.name.endsWith('_')) throw decidesShape(fn.name, number);
+  return new Call(t, fn, false).answer(receiver, args);
 }
 
 /** One call that is being appended to the program. */

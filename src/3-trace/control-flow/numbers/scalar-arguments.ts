@@ -87,6 +87,24 @@ export function scaledWrite(
   return t.result(written);
 }
 
+/** `x.fill_(s)` at a number of the program, as a copy of it; undefined for other calls. */
+export function filledWith(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): TensorVariable | undefined {
+  const [target, number] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  if (fn !== inPlace.fill_ && fn !== methodNamed('fill_')) return undefined;
+  if (target?.kind !== 'tensor' || number?.kind !== 'scalar') return undefined;
+  const x = t.use(target);
+  t.control.copied.expectNone(t.builder, x);
+  const value = t.use(scalarOperand(t, number, x));
+  return t.result(
+    t.perform<Tensor>([x, value], ([to, from]) => inPlace.copy_(to as Tensor, from as Tensor)),
+  );
+}
+
 type Comparison = (x: Tensor, y: Tensor) => Tensor;
 
 /** Comparisons of a tensor with a number, as functions and as methods. */

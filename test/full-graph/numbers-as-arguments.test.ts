@@ -1,0 +1,71 @@
+/** Every method of tensors with a number of the program: as eagerly, or refused by name; never another error. */
+
+import { describe, expect, it } from 'vitest';
+import { FullGraphError, seed, Tensor, tensor, toStatic } from '../../src/index.ts';
+
+interface Form {
+  readonly number: number;
+  readonly argsOf: (n: number) => unknown[];
+}
+
+const forms: Readonly<Record<string, Form>> = {
+  'a whole number': { number: 2, argsOf: (n) => [n] },
+  'a fraction behind a number': { number: 0.5, argsOf: (n) => [2, n] },
+  'a fraction behind a tensor': { number: 0.5, argsOf: (n) => [tensor([1, 2, 3]), n] },
+};
+
+/** Of other objects than the tensor, or what another name does as well. */
+const notTried = /dispose|register|retain|backward|Sync$|data$|item$|tolist|toArray|standFor/i;
+const isTried = (name: string): boolean => {
+  return (
+    !notTried.test(name) && (!name.endsWith('_') || /^(?:fill|clamp|add|mul|pow)_$/.test(name))
+  );
+};
+const names = Object.entries(Object.getOwnPropertyDescriptors(Tensor.prototype)).flatMap(
+  ([name, { value }]) => (typeof value === 'function' && isTried(name) ? [name] : []),
+);
+
+const plain = (value: unknown): unknown => {
+  if (value instanceof Tensor) return [value.dtype, value.shape, value.toArraySync()];
+  return Array.isArray(value) ? value.map(plain) : value;
+};
+
+type Fn = (x: Tensor, k: Tensor) => unknown;
+
+const attempt = (
+  fn: Fn,
+  number: number,
+): { readonly value?: unknown; readonly error?: unknown } => {
+  seed(1);
+  try {
+    return { value: plain(fn(tensor([1, 2, 3]), tensor(number))) };
+  } catch (error) {
+    return { error };
+  }
+};
+
+describe('methods take numbers of a program', () => {
+  it.each(Object.entries(forms))('%s', (_form, { number, argsOf }) => {
+    let same = 0;
+    const others: string[] = [];
+    for (const name of names) {
+      const fn: Fn = (x, k) => {
+        const y = x.mul(1) as unknown as Record<string, (...args: unknown[]) => unknown>;
+        const result = y[name]!(...argsOf(k.itemSync()));
+        return [result, y];
+      };
+      const eager = attempt(fn, number);
+      if (eager.error) continue;
+      const graph = attempt(toStatic(fn, { fullGraph: true }), number);
+      if (graph.error instanceof FullGraphError) continue;
+      try {
+        expect(graph).toEqual(eager);
+        same++;
+      } catch {
+        others.push(`${name}: ${String(graph.error ?? graph.value)}`);
+      }
+    }
+    expect(others).toEqual([]);
+    expect(same).toBeGreaterThan(20);
+  });
+});
