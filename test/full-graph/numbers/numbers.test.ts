@@ -1,9 +1,9 @@
 /** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
 
 import { describe, expect, it } from 'vitest';
-import { arange, type DType, full, ne, type Tensor, tensor, toStatic } from '../../src/index.ts';
-import { outcome } from './outcome.ts';
-import { sameAsEager } from './suite.ts';
+import { arange, type DType, full, ne, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { outcome } from '../outcome.ts';
+import { sameAsEager } from '../suite.ts';
 
 const pairs: readonly (readonly [number, number])[] = [
   [1, 2],

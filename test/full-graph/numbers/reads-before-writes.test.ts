@@ -1,7 +1,7 @@
 /** A number that was read is what it was, whatever is written to the tensor afterwards. */
 
 import { describe, expect, it } from 'vitest';
-import { type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 /** Tensors of three elements, and of one, that a function may read and write. */
 const sources: Readonly<Record<string, (x: Tensor) => Tensor>> = {

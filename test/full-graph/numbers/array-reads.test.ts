@@ -1,7 +1,7 @@
 /** Arrays that `toArraySync()` reads stay in the program, number by number. */
 
 import { describe, expect, it } from 'vitest';
-import type { DType, Nested } from '../../src/index.ts';
+import type { DType, Nested } from '../../../src/index.ts';
 import {
   FullGraphError,
   nn,
@@ -10,8 +10,8 @@ import {
   tensor,
   tidy,
   toStatic,
-} from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+} from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const dtypes: readonly DType[] = ['float32', 'float64', 'float16', 'int32', 'uint8', 'bool'];
 const shapes = [[], [1], [5], [0], [2, 0], [2, 3], [3, 1, 2]];

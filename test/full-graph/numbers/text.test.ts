@@ -1,8 +1,8 @@
 /** Text of numbers that a program computes: made after the run, or when the program writes it. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values);
 const inputs = [() => [x(1, 2.5)], () => [x(-3, 1)], () => [x(0.1, 0)], () => [x(1e9, 7)]];

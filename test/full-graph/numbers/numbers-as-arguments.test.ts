@@ -1,7 +1,7 @@
 /** Every method of tensors with a number of the program: as eagerly, or refused by name; never another error. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, seed, Tensor, tensor, toStatic } from '../../src/index.ts';
+import { FullGraphError, seed, Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 interface Form {
   readonly number: number;

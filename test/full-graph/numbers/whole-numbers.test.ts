@@ -1,8 +1,8 @@
 /** Numbers of the program that are whole meet integer tensors as whole numbers of the host do. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
-import { outcome } from './outcome.ts';
+import { FullGraphError, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { outcome } from '../outcome.ts';
 
 const dtypes = ['int32', 'uint8'] as const;
 
