@@ -4,7 +4,7 @@ import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/core/define-op.ts';
 import { capturedBehind } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
-import { randn, type Tensor, toStatic } from '../src/index.ts';
+import { nn, randn, type StaticFunction, type Tensor, toStatic } from '../src/index.ts';
 import { activate } from '../src/vm/frames/function-of.ts';
 
 /** Least microseconds of one call, over `rounds` of `calls`. */
@@ -29,6 +29,23 @@ function guardHit(): { guards: number; microseconds: number } {
   const tensors = Array.from({ length: 10 }, () => randn([8, 8]));
   const args = [tensors, { p: 2, q: 3, r: 4, s: 5, t: 6, u: 7, v: 8 }] as const;
   f(...args).dispose();
+  return passOf(f, args);
+}
+
+/** 50 linear layers, of which the trace guards each parameter. */
+function parameterHit(): { guards: number; microseconds: number } {
+  const model = new nn.Sequential(...Array.from({ length: 50 }, () => new nn.Linear(4, 4)));
+  const f = toStatic((x: Tensor) => model.forward(x));
+  const x = randn([2, 4]);
+  f(x).dispose();
+  return passOf(f, [x]);
+}
+
+/** One look at all guards of the function's first trace, for a call that they let pass. */
+function passOf<F extends (...args: never[]) => unknown>(
+  f: StaticFunction<F>,
+  args: readonly unknown[],
+): { guards: number; microseconds: number } {
   const { guards } = f.programs()[0]!.trace;
   const { closure } = capturedBehind(f)!.code!;
   const frames = [activate(closure, undefined, args)];
@@ -66,7 +83,11 @@ function firstCall(): number {
 
 const hit = guardHit();
 console.log(
-  `guard hit, 10 tensors and ${hit.guards} guards: ${hit.microseconds.toFixed(2)} µs (≤ 2)`,
+  `guard hit, 10 tensors and ${hit.guards} guards: ${hit.microseconds.toFixed(2)} µs (≤ 1)`,
+);
+const parameters = parameterHit();
+console.log(
+  `guard hit, 100 parameters and ${parameters.guards} guards: ${parameters.microseconds.toFixed(2)} µs (≤ 5)`,
 );
 const { call, kernel } = oneOp();
 console.log(

@@ -73,7 +73,7 @@ function compileDistinct(
 }
 
 /** Guards that ask the object, not only which one it is. */
-const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
+export const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
   'keys',
   'members',
   'plainArray',
@@ -87,7 +87,7 @@ type ValueGuard = Exclude<
   { kind: 'gradMode' | 'device' | 'opDevice' | 'number' | 'same' | 'distinct' | 'data' }
 >;
 
-function compileTest(guard: ValueGuard): (value: unknown) => boolean {
+export function compileTest(guard: ValueGuard): (value: unknown) => boolean {
   switch (guard.kind) {
     case 'value':
       return (value) => Object.is(value, guard.value);

@@ -3,7 +3,9 @@ import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame, Scope } from '../vm/bytecode/frame.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
+import { mayGenerate } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck } from './check-guard.ts';
+import { generateChecks } from './generate-checks.ts';
 import type { NumberExpr } from './number-expr.ts';
 import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
@@ -134,20 +136,36 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   data: 9,
 };
 
+/** After so many hits, the checks are generated as code: the first calls of an entry don't pay for it. */
+const hotAfter = 200;
+/** Fewer guards are as fast one by one. */
+const fewest = 3;
+
 /** All guards of one entry as one function. A read that throws is a miss. */
 export class GuardSet {
   readonly guards: readonly Guard[];
   readonly #checks: readonly Check[];
   readonly #reads = new PlainReads();
+  readonly #sizes: readonly number[];
+  /** How often all held. */
+  #hits = 0;
+  /** All checks as one function, once that pays. */
+  #generated: Check | undefined;
 
   /** `sizes`: those of results, which guards on numbers may ask for. */
   constructor(guards: readonly Guard[], sizes: readonly number[] = []) {
+    this.#sizes = sizes;
     this.guards = [...guards].sort((a, b) => cost[a.kind] - cost[b.kind]);
     this.#checks = this.guards.map((guard) => compileCheck(guard, sizes, this.#reads));
   }
 
   holds(frames: readonly Frame[]): boolean {
-    return this.firstFailing(frames) === undefined;
+    if (this.#generated) return this.#generated(frames);
+    if (this.firstFailing(frames) !== undefined) return false;
+    if (++this.#hits === hotAfter && this.guards.length >= fewest && mayGenerate()) {
+      this.#generated = generateChecks(this.guards, this.#sizes);
+    }
+    return true;
   }
 
   /** For explanations and look-up alike: the first guard that doesn't hold. */

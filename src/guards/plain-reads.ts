@@ -91,7 +91,7 @@ function compilePlainRead(base: Reader, name: string | symbol): Reader {
 }
 
 /** Getters of this package, of the host's containers and of module namespaces run nothing of the user's. */
-function isHarmless(object: object, getter: unknown): boolean {
+export function isHarmless(object: object, getter: unknown): boolean {
   if (object instanceof Tensor) return isTensorGetter(getter);
   if (object instanceof Map || object instanceof Set) return true;
   if (isParameterCell(object)) return true;
@@ -99,7 +99,7 @@ function isHarmless(object: object, getter: unknown): boolean {
 }
 
 /** Places of the tracer's own making, which show a variable or a private field as a property. */
-function isReadThrough({ base, key }: Source & { kind: 'property' }): boolean {
+export function isReadThrough({ base, key }: Source & { kind: 'property' }): boolean {
   if (base.kind === 'private') return base.slot;
   return base.kind === 'held' && accessorOf(base.value, key) !== undefined;
 }

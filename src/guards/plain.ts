@@ -140,8 +140,13 @@ interface UtilTypes {
 
 /** Where it can be told (Node): a Proxy, each read of which may run user code. */
 export function isProxy(value: unknown): boolean {
+  return proxyTest()(value);
+}
+
+/** The host's own function that tells. */
+export function proxyTest(): (value: unknown) => boolean {
   utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? nobodyKnows) as UtilTypes;
-  return utilTypes.types.isProxy(value);
+  return utilTypes.types.isProxy;
 }
 
 const nobodyKnows: UtilTypes = { types: { isProxy: () => false } };

@@ -16,6 +16,7 @@ import { notCallable } from '../language/native-errors.ts';
 import { apply, weakGet, weakSet } from '../language/primordials.ts';
 import { functionText, runsWithoutFrame } from './function-text.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
+import { FunctionConstructor, mayGenerate } from './may-generate.ts';
 import { resumePoints } from './resume-pcs.ts';
 import { stopsEverywhere } from './stops.ts';
 
@@ -55,7 +56,7 @@ function makeMachine(
   { executor, suspendEverywhere }: Execution,
   machineFor: MachineFor,
 ): Machine {
-  const interprets = executor === 'interpreter' || !canGenerate();
+  const interprets = executor === 'interpreter' || !mayGenerate();
   if (suspendEverywhere) return stopsEverywhere(code, machineFor, interprets ? undefined : compile);
   return interprets ? interpreterOf(code, machineFor) : generated(code, machineFor);
 }
@@ -64,7 +65,7 @@ function makeMachine(
 function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker | undefined {
   const known = new WeakMap<Code, FunctionMaker>();
   return (code) => {
-    if (!runsWithoutFrame(code) || !canGenerate()) return undefined;
+    if (!runsWithoutFrame(code) || !mayGenerate()) return undefined;
     let make = weakGet(known, code);
     if (make === undefined) {
       const program = new FunctionConstructor('C', 'H', functionText(code));
@@ -96,21 +97,6 @@ function generated(code: Code, machineFor: MachineFor): Machine {
 /** Runs a frame of any code: to its return, or to where it is suspended, then the result is `Suspended`. */
 export function executeFrame(frame: Frame): unknown {
   return machineFor(frame.closure.code)(frame);
-}
-
-let generates: boolean | undefined;
-const FunctionConstructor = Function;
-
-function canGenerate(): boolean {
-  if (generates === undefined) {
-    try {
-      new FunctionConstructor('');
-      generates = true;
-    } catch {
-      generates = false; // a content security policy without unsafe-eval
-    }
-  }
-  return generates;
 }
 
 /** The machine that is entered at one of `entries`. */

@@ -1,0 +1,315 @@
+/**
+ * The guards of an entry that is found again and again, as one generated function: each place is a variable, and each
+ * property is read by its name where the engine remembers how. The same reads and the same questions as the checks
+ * of `check-guard.ts`, with the same care for getters and Proxies.
+ */
+
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { contiguousStrides } from '../../runtime/tensor/shape.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { uninitialized } from '../vm/bytecode/frame.ts';
+import { fastKey } from '../vm/language/index-key.ts';
+import { FunctionConstructor } from '../vm/machine/may-generate.ts';
+import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';
+import type { Guard } from './guard.ts';
+import { sourcesOf } from './guard-sources.ts';
+import { lookupGetter } from './inherited-property.ts';
+import { isProxy, proxyTest } from './plain.ts';
+import { isHarmless, isReadThrough, PlainReads } from './plain-reads.ts';
+import { compileRead, type Reader, type Source } from './source.ts';
+import { sourceKey } from './source-key.ts';
+
+/** Engines optimize no function that is much longer. */
+const mostStatements = 400;
+
+/** `guards` in the order in which they are asked. True where all hold; a read that throws is a miss. */
+export function generateChecks(guards: readonly Guard[], sizes: readonly number[]): Check {
+  const writer = new CheckWriter(guards, sizes);
+  const parts: Check[] = [];
+  for (const guard of alongPaths(guards)) {
+    writer.write(guard);
+    if (writer.statements >= mostStatements) parts.push(writer.take());
+  }
+  if (writer.statements > 0) parts.push(writer.take());
+  return (frames) => {
+    for (let i = 0; i < parts.length; i++) if (!parts[i]!(frames)) return false;
+    return true;
+  };
+}
+
+/** So long are the paths to places that tell entries apart. */
+const shallow = 3;
+
+/**
+ * Guards on places near the arguments first, which tell entries apart; then along the paths of places, so that the
+ * way to an object is read once for all that is asked of it.
+ */
+function alongPaths(guards: readonly Guard[]): readonly Guard[] {
+  const placed = guards.map((guard, order) => {
+    const [source] = sourcesOf(guard);
+    const isNear = source === undefined || depthOf(source) <= shallow;
+    return { guard, order, path: isNear ? null : sourceKey(source) };
+  });
+  placed.sort((a, b) => {
+    if (a.path === null || b.path === null) {
+      return a.path === b.path ? a.order - b.order : a.path === null ? -1 : 1;
+    }
+    return a.path < b.path ? -1 : a.path > b.path ? 1 : a.order - b.order;
+  });
+  return placed.map(({ guard }) => guard);
+}
+
+function depthOf(source: Source): number {
+  return 'base' in source ? 1 + depthOf(source.base) : 1;
+}
+
+class CheckWriter {
+  /** Places of which something is asked that would run the handler of a Proxy. */
+  readonly #holders: ReadonlySet<string>;
+  /** Places that only one object may be in. */
+  readonly #identities: ReadonlyMap<string, object>;
+  readonly #sizes: readonly number[];
+  readonly #lines: string[] = [];
+  /** The variable of each place that was read. */
+  readonly #places = new Map<string, string>();
+  readonly #constants: unknown[] = [];
+  readonly #names = new Map<unknown, string>();
+  /** Of guards that are asked as they are. */
+  #reads = new PlainReads();
+  #seen: Set<unknown>[] = [];
+
+  constructor(guards: readonly Guard[], sizes: readonly number[]) {
+    this.#sizes = sizes;
+    this.#holders = holdersOf(guards);
+    this.#identities = new Map(
+      guards.flatMap((guard) => {
+        return guard.kind === 'identity' ? [[sourceKey(guard.source), guard.value] as const] : [];
+      }),
+    );
+  }
+
+  get statements(): number {
+    return this.#lines.length;
+  }
+
+  /** The function of what was written since the last one. */
+  take(): Check {
+    const [constants, reads, seen] = [this.#constants.slice(), this.#reads, this.#seen];
+    const names = constants.map((_, i) => `c${i}`);
+    const text = `const [${names.join()}] = C; return (F) => { let g; try {\n${this.#lines.join('\n')}\nreturn true; } catch { return false; } finally { end(); } }`;
+    const end = () => {
+      // A check keeps nobody's objects alive.
+      reads.forget();
+      for (const each of seen) each.clear();
+    };
+    this.#lines.length = 0;
+    this.#constants.length = 0;
+    this.#places.clear();
+    this.#names.clear();
+    this.#reads = new PlainReads();
+    this.#seen = [];
+    const make = new FunctionConstructor('C', 'end', text) as (
+      constants: readonly unknown[],
+      end: () => void,
+    ) => Check;
+    return make(constants, end);
+  }
+
+  write(guard: Guard): void {
+    switch (guard.kind) {
+      case 'gradMode':
+        this.#expect(`${this.#constant(gradEnabled)}() === ${guard.enabled}`);
+        break;
+      case 'device':
+      case 'opDevice':
+      case 'number': {
+        const check = compileCheck(guard, this.#sizes, this.#reads);
+        this.#expect(`${this.#constant(check)}(F)`);
+        break;
+      }
+      case 'same': {
+        const [one, other] = [this.#read(guard.source), this.#read(guard.other)];
+        this.#expect(`${one} ${guard.same ? '===' : '!=='} ${other}`);
+        break;
+      }
+      case 'distinct':
+        this.#writeDistinct(guard.sources, guard.others);
+        break;
+      case 'data':
+        for (const source of guard.sources) this.#read(source);
+        break;
+      case 'value': {
+        const value = this.#constant(guard.value);
+        const place = this.#read(guard.source);
+        const isPlain = guard.value !== 0 && !Number.isNaN(guard.value);
+        this.#expect(isPlain ? `${place} === ${value}` : `Object.is(${place}, ${value})`);
+        break;
+      }
+      case 'truthy':
+        this.#expect(`${guard.truthy ? '' : '!'}${this.#read(guard.source)}`);
+        break;
+      case 'defined':
+        this.#expect(`${this.#read(guard.source)} != null`);
+        break;
+      case 'typeof':
+        this.#expect(`typeof ${this.#read(guard.source)} === ${JSON.stringify(guard.type)}`);
+        break;
+      case 'initialized':
+        this.#expect(`${this.#read(guard.source)} !== ${this.#constant(uninitialized)}`);
+        break;
+      case 'identity':
+        this.#expect(`${this.#read(guard.source)} === ${this.#constant(guard.value)}`);
+        break;
+      case 'leaf': {
+        const place = this.#read(guard.source);
+        const tensor = this.#constant(Tensor);
+        this.#expect(`${place} instanceof ${tensor} && ${place}.isLeaf && !${place}.hooks?.length`);
+        break;
+      }
+      case 'tensor':
+        this.#writeTensor(guard);
+        break;
+      default:
+        this.#expect(`${this.#constant(compileTest(guard))}(${this.#read(guard.source)})`);
+    }
+  }
+
+  #writeTensor(guard: Guard & { kind: 'tensor' }): void {
+    const { source, dtype, shape, strides, device, requiresGrad } = guard;
+    const x = this.#read(source);
+    this.#expect(
+      `${x} instanceof ${this.#constant(Tensor)} && ${x}.dtype === ${this.#constant(dtype)}` +
+        ` && ${x}.device === ${this.#constant(device)} && ${x}.requiresGrad === ${requiresGrad}`,
+    );
+    const sizes = shape.flatMap((size, dim) => {
+      if (size === 'any') return [];
+      return size === null ? [`g[${dim}] >= 2`] : [`g[${dim}] === ${size}`];
+    });
+    this.#lines.push(`g = ${x}.shape;`);
+    this.#expect([`g.length === ${shape.length}`, ...sizes].join(' && '));
+    if (strides === null || strides === 'any') {
+      const isUsual = strides === null && shape.every((size) => typeof size === 'number');
+      const usual = isUsual
+        ? `${this.#stridesAre(x, contiguousStrides(shape as number[]))} || `
+        : '';
+      this.#expect(`${usual}${strides === 'any' ? '!' : ''}${x}.isContiguous`);
+    } else {
+      this.#expect(this.#stridesAre(x, strides));
+    }
+    this.#expect(`${x}.holder !== null`);
+  }
+
+  #stridesAre(x: string, strides: readonly number[]): string {
+    const steps = strides.map((stride, dim) => `g[${dim}] === ${stride}`);
+    return [`(g = ${x}.strides).length === ${strides.length}`, ...steps].join(' && ');
+  }
+
+  #writeDistinct(sources: readonly Source[], others: readonly Source[]): void {
+    const seen = new Set<unknown>();
+    this.#seen.push(seen);
+    const set = this.#constant(seen);
+    for (const [i, source] of sources.entries()) {
+      this.#lines.push(`${set}.add(${this.#read(source)});`);
+      this.#expect(`${set}.size === ${i + 1}`);
+    }
+    for (const other of others) this.#expect(`!${set}.has(${this.#read(other)})`);
+  }
+
+  #expect(condition: string): void {
+    this.#lines.push(`if (!(${condition})) return false;`);
+  }
+
+  #constant(value: unknown): string {
+    if (typeof value === 'string') return JSON.stringify(value);
+    if (typeof value === 'boolean' || value === null || value === undefined) return String(value);
+    let name = this.#names.get(value);
+    if (!name || Object.is(value, -0)) {
+      name = `c${this.#constants.push(value) - 1}`;
+      this.#names.set(value, name);
+    }
+    return name;
+  }
+
+  /** The variable that holds what is at the place. */
+  #read(source: Source): string {
+    const key = sourceKey(source);
+    const known = this.#places.get(key);
+    if (known) return known;
+    const value = this.#expression(source);
+    const place = `v${this.#places.size}`;
+    this.#places.set(key, place);
+    this.#lines.push(`const ${place} = ${value};`);
+    const only = this.#identities.get(key);
+    // An object that was no Proxy when it was traced is none now.
+    if (only && !isProxy(only)) this.#expect(`${place} === ${this.#constant(only)}`);
+    else if (this.#holders.has(key)) this.#expect(`!${this.#constant(proxyTest())}(${place})`);
+    return place;
+  }
+
+  #expression(source: Source): string {
+    switch (source.kind) {
+      case 'argument':
+        return `F[${source.frame}].args[${source.index}]`;
+      case 'this':
+        return `F[${source.frame}].thisValue`;
+      case 'register':
+        return `F[${source.frame}].registers[${source.reg}]`;
+      case 'held':
+        return this.#constant(source.value);
+      case 'property':
+        if (!isReadThrough(source)) return this.#property(source.base, source.key);
+        break;
+      default:
+        break;
+    }
+    if (!('base' in source)) return `${this.#constant(compileRead(source, notRead))}(F)`;
+    const read = this.#constant(readFrom(source));
+    return `${read}(F, ${this.#read(source.base)})`;
+  }
+
+  #property(from: Source, name: string | symbol): string {
+    const object = this.#read(from);
+    const key = fastKey(name);
+    const text = typeof key === 'symbol' ? this.#constant(key) : JSON.stringify(key);
+    const getter = `${this.#constant(lookupGetter)}.call(${object}, ${text})`;
+    this.#lines.push(
+      `if ((g = ${getter}) !== undefined && !${this.#constant(isHarmless)}(${object}, g)) return false;`,
+    );
+    return `${object}[${text}]`;
+  }
+}
+
+function notRead(): never {
+  throw new TypeError('the source goes through nothing');
+}
+
+/** Reads the last step of a source. */
+function readFrom(source: Source): (frames: readonly Frame[], base: unknown) => unknown {
+  let current: unknown;
+  const read: Reader = compileRead(source, () => () => current);
+  return (frames, base) => {
+    current = base;
+    try {
+      return read(frames);
+    } finally {
+      current = undefined;
+    }
+  };
+}
+
+function holdersOf(guards: readonly Guard[]): Set<string> {
+  const holders = new Set<string>();
+  const addBases = (source: Source): void => {
+    if (!('base' in source) || holders.has(sourceKey(source.base))) return;
+    holders.add(sourceKey(source.base));
+    addBases(source.base);
+  };
+  for (const guard of guards) {
+    for (const source of sourcesOf(guard)) {
+      addBases(source);
+      if (looksInside.has(guard.kind)) holders.add(sourceKey(source));
+    }
+  }
+  return holders;
+}
