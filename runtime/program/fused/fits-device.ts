@@ -13,7 +13,6 @@ export function fitsDevice(made: ProgramOp, values: ValueTable): boolean {
 /** Whether the device has a kernel for the fused op as it is; its parts are ops of their own otherwise. */
 export function runsFused(op: ProgramOp, device: Device, values: ValueTable): boolean {
   if (!device.fusesPointwise) return false;
-  if (op.op.kernel.kind === 'staged') return device.innerBytes > 0;
   // An op that only keeps parts together has the record of its first one.
   return op.op !== op.parts?.[0]?.op && fitsDevice(op, values);
 }

@@ -1,3 +1,4 @@
+import { isProductPart } from '../../../runtime/program/fused/product-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
 import { stagedOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
@@ -20,6 +21,7 @@ export class RowRules implements GroupRules<Rows> {
   }
 
   begin(op: ProgramOp): Rows | null {
+    if (isProductPart(op, this.#values)) return { sharedProducts: 0 };
     const cuts = rowCutsOf(op, this.#values);
     if (cuts.length === 0) return null;
     const isShared = cuts.every(({ least }) => least > 1);
@@ -35,7 +37,9 @@ export class RowRules implements GroupRules<Rows> {
   }
 
   isAlias(op: ProgramOp): boolean {
-    return isAlias(op, this.#values);
+    // Elements of a product on a GPU are in one shape.
+    const hasRows = op.inputs.every((id) => this.#values[id]!.device.innerBytes > 0);
+    return hasRows && isAlias(op, this.#values);
   }
 
   /** Empty values have no rows. */

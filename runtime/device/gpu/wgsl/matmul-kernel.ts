@@ -1,8 +1,11 @@
+import { identity } from '../../../ops/expr/expr-type.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
 import { input, output } from '../kernel-plan.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
+import { bodyText, chosenByExponents, exponentNames } from './pointwise-kernel.ts';
+import type { ProductBody } from './product-body.ts';
+import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -33,71 +36,113 @@ interface Sides {
 }
 
 /** [batches…, m, k] × [batches…, k, n], any strides; sums in the order of k. */
-export function matmulPlan([a, b]: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan {
-  const rank = out!.shape.length;
-  const batchShape = out!.shape.slice(0, -2);
-  const [m, n] = [out!.shape[rank - 2]!, out!.shape[rank - 1]!];
-  const k = a!.shape[rank - 1]!;
+export function matmulPlan(
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): WgslPlan {
+  const [out] = outputs;
+  const copied = { expr: identity, operands: [{ operand: inputs.length }], dtype: out!.dtype };
+  const body = { shape: out!.shape, parts: [copied], results: [0], writes: [] };
+  return productPlan({ factors: [0, 1], body, attr: (_part, name) => name }, inputs, outputs);
+}
+
+/** A product and the pointwise ops on each of its elements, before it is stored. */
+export function productPlan(
+  { factors, body, attr }: ProductBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): WgslPlan {
+  const { shape } = body;
+  const rank = shape.length;
+  const batchShape = shape.slice(0, -2);
+  const [m, n] = [shape[rank - 2]!, shape[rank - 1]!];
+  const factorMetas = factors.map((index) => inputs[index]!);
+  const k = factorMetas[0]!.shape[rank - 1]!;
   const batches = sizeOf(batchShape);
-  const metas = [a!, b!, out!];
-  const { loops } = walksOf(
-    batchShape,
-    metas.map(({ strides }) => strides.slice(0, -2)),
+  const batchWalks = (strides: readonly (readonly number[])[]) =>
+    walksOf(
+      batchShape,
+      strides.map((each) => each.slice(0, -2)),
+    ).loops;
+  const factorLoops = batchWalks(factorMetas.map(({ strides }) => strides));
+  const [left, right] = factorMetas.map(({ strides }) => sidesOf(strides)) as [Sides, Sides];
+  const metas = [...inputs, ...outputs];
+  const strides = metas.map((meta, i) =>
+    factors.includes(i) ? shape.map(() => 0) : broadcastStrides(meta.shape, meta.strides, shape),
   );
-  const [left, right, result] = metas.map(
-    ({ strides }): Sides => ({ row: strides[rank - 2]!, column: strides[rank - 1]! }),
-  ) as [Sides, Sides, Sides];
+  const loops = batchWalks(strides);
   const tile = tileFor(m, k, n, batches);
   const side = tile ? tile.threads * tile.perThread : 1;
   const tiles = Math.ceil(m / side) * Math.ceil(n / side);
   const threads = tile ? tile.threads * tile.threads : workgroupThreads;
-  return {
-    scratch: [],
-    stages: [
-      {
-        operands: metas.map((_, i) => ({
-          slot: i < 2 ? input(i) : output(0),
-          written: i === 2,
-          walk: null,
-          elements: i === 2 ? sizeOf(out!.shape) : 0,
-        })),
-        isEmpty: sizeOf(out!.shape) === 0,
-        chosenBy: chosenByNothing,
-        write: ({ bindings, written }) => {
-          const w = new WgslWriter({ threads, written });
-          const counts = { m: w.count('m', m), n: w.count('n', n), k: w.count('k', k) };
-          const batch = w.count('batches', batches);
-          w.line(`for (var z = at.z; z < ${batch}; z = z + count.z) {`);
-          const bases = indexTexts(w, loops, 'z', 'batch_');
-          const first = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
-          const step = (name: string, stride: number) =>
-            stride === 1 ? '' : ` * ${w.count(name, stride)}`;
-          const texts: ProductTexts = {
-            ...counts,
-            a: (row, column) =>
-              `b${bindings[0]!}[${first[0]!} + (${row})${step('aRow', left.row)} + (${column})${step('aColumn', left.column)}]`,
-            b: (row, column) =>
-              `b${bindings[1]!}[${first[1]!} + (${row})${step('bRow', right.row)} + (${column})${step('bColumn', right.column)}]`,
-            out: (row, column) =>
-              `b${bindings[2]!}[${first[2]!} + (${row})${step('outRow', result.row)} + (${column})${step('outColumn', result.column)}]`,
-            aByRows: left.column === 1,
-            bByRows: right.column === 1 || right.row !== 1,
-          };
-          if (tile) tileText(w, tile, texts);
-          else directText(w, texts);
-          w.line('}');
-          return {
-            text: w.text(),
-            uniforms: w.uniforms,
-            groups: groupsOf(
-              tile ? tiles : Math.ceil(tiles / workgroupThreads),
-              Math.min(batches, mostSlices),
-            ),
-          };
-        },
-      },
-    ],
+  const stage: WgslStage = {
+    operands: metas.map((meta, i) => ({
+      slot: i < inputs.length ? input(i) : output(i - inputs.length),
+      written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
+      walk: factors.includes(i) ? null : strides[i]!.join(),
+      elements: sizeOf(meta.shape),
+    })),
+    isEmpty: sizeOf(shape) === 0,
+    chosenBy: chosenByExponents(exponentNames(body, attr)),
+    write: ({ bindings, written, attrs }) => {
+      const w = new WgslWriter({ threads, written });
+      const counts = { m: w.count('m', m), n: w.count('n', n), k: w.count('k', k) };
+      const times = (name: string, stride: number) =>
+        stride === 1 ? '' : ` * ${w.count(name, stride)}`;
+      const batch = w.count('batches', batches);
+      w.line(`for (var z = at.z; z < ${batch}; z = z + count.z) {`);
+      const bases = indexTexts(w, factorLoops, 'z', 'batch_');
+      const first = bases.map((base, i) => w.let(`${w.offset(factors[i]!)} + ${base}`));
+      const factor =
+        (i: number, { row, column }: Sides) =>
+        (r: string, c: string) =>
+          `b${bindings[factors[i]!]!}[${first[i]!} + (${r})${times(`row${i}`, row)} + (${c})${times(`column${i}`, column)}]`;
+      const texts: ProductTexts = {
+        ...counts,
+        a: factor(0, left),
+        b: factor(1, right),
+        aByRows: left.column === 1,
+        bByRows: right.column === 1 || right.row !== 1,
+      };
+      if (tile) tileText(w, tile, texts);
+      else directText(w, texts);
+      w.line('}');
+      w.function('finish(z : u32, row : u32, column : u32, product : f32)', () => {
+        const own = indexTexts(w, loops, 'z', 'own_');
+        const place = (i: number) => {
+          const sides = sidesOf(strides[i]!);
+          const term = (name: string, coordinate: string, stride: number) =>
+            stride === 0 ? '' : ` + ${coordinate}${times(`${name}${i}_own`, stride)}`;
+          return `b${bindings[i]!}[${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}]`;
+        };
+        bodyText(w, body, {
+          // The product is the operand after those of the op, and results come after these.
+          place,
+          firstResult: inputs.length,
+          dtype: (i) => inputs[i]?.dtype ?? factorMetas[0]!.dtype,
+          known: new Map([[inputs.length, 'product']]),
+          attr: (part, name) => {
+            const full = attr(part, name);
+            return { field: `a_${full}`, name: full, value: Number(attrs[full]) };
+          },
+        });
+      });
+      return {
+        text: w.text(),
+        uniforms: w.uniforms,
+        groups: groupsOf(
+          tile ? tiles : Math.ceil(tiles / workgroupThreads),
+          Math.min(batches, mostSlices),
+        ),
+      };
+    },
   };
+  return { scratch: [], stages: [stage] };
+}
+
+function sidesOf(strides: readonly number[]): Sides {
+  const rank = strides.length;
+  return { row: strides[rank - 2]!, column: strides[rank - 1]! };
 }
 
 /** Workgroups along z; more batches than these take several rounds. */
@@ -109,7 +154,6 @@ interface ProductTexts {
   readonly k: string;
   readonly a: (row: string, column: string) => string;
   readonly b: (row: string, column: string) => string;
-  readonly out: (row: string, column: string) => string;
   /** Whether threads that load neighbours of one row of it load neighbours in memory. */
   readonly aByRows: boolean;
   readonly bByRows: boolean;
@@ -125,7 +169,7 @@ function directText(w: WgslWriter, t: ProductTexts): void {
     `for (var j = 0u; j < ${t.k}; j = j + 1u) {`,
     `sum = sum + ${t.a('row', 'j')} * ${t.b('j', 'column')};`,
     '}',
-    `${t.out('row', 'column')} = sum;`,
+    'finish(z, row, column, sum);',
     '}',
   );
 }
@@ -181,6 +225,6 @@ function tileText(w: WgslWriter, { threads, perThread, depth }: Tile, t: Product
   for (const i of outputs) {
     const row = `row0 + ty + ${Math.floor(i / perThread) * threads}u`;
     const column = `column0 + tx + ${(i % perThread) * threads}u`;
-    w.line(`if (${row} < ${t.m} && ${column} < ${t.n}) { ${t.out(row, column)} = sum${i}; }`);
+    w.line(`if (${row} < ${t.m} && ${column} < ${t.n}) { finish(z, ${row}, ${column}, sum${i}); }`);
   }
 }

@@ -52,13 +52,11 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     return { ...each, walks, first, size: sizeOf(body.shape) };
   });
   const total = segments.reduce((sum, { size }) => sum + size, 0);
-  const exponents = bodies.flatMap(({ body, attr }) =>
-    body.parts.flatMap(({ expr }, part) => exponentsOf(expr).map((name) => attr(part, name))),
-  );
+  const exponents = bodies.flatMap(({ body, attr }) => exponentNames(body, attr));
   return {
     operands,
     isEmpty: total === 0,
-    chosenBy: (attrs) => exponents.map((name) => exponentClass(Number(attrs[name]))).join(),
+    chosenBy: chosenByExponents(exponents),
     write: ({ bindings, written, attrs }) => {
       const w = new WgslWriter({ threads: workgroupThreads, written });
       w.line(`var e = group * ${workgroupThreads}u + thread;`);
@@ -78,46 +76,84 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
   };
 }
 
+/** Names of the attributes that are exponents. */
+export function exponentNames(body: FusedBody, attr: PointwiseBody['attr']): readonly string[] {
+  return body.parts.flatMap(({ expr }, part) => exponentsOf(expr).map((name) => attr(part, name)));
+}
+
+export function chosenByExponents(names: readonly string[]): (attrs: Attrs) => string {
+  return (attrs) => names.map((name) => exponentClass(Number(attrs[name]))).join();
+}
+
 function segmentText(
   w: WgslWriter,
-  { body, inputs, attr, walks, first }: Segment,
+  segment: Segment,
   number: number,
   bindings: readonly number[],
   attrs: Attrs,
 ): void {
+  const { body, inputs, attr, walks, first } = segment;
   const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
   const place = (operand: number) =>
     `b${bindings[first + operand]!}[${w.offset(first + operand)} + ${indices[operand]!}]`;
-  const loaded = new Map<number, string>();
+  bodyText(w, body, {
+    place,
+    firstResult: inputs.length,
+    dtype: (operand) => inputs[operand]!.meta.dtype,
+    attr: (part, name) => {
+      const full = attr(part, name);
+      return { field: `a${number}_${full}`, name: full, value: Number(attrs[full]) };
+    },
+  });
+}
+
+/** What the text of a body finds in its kernel. */
+export interface BodySources {
+  /** The element of an operand, or of the result with this number after the operands. */
+  readonly place: (operand: number) => string;
+  readonly dtype: (operand: number) => DType;
+  readonly attr: (
+    part: number,
+    name: string,
+  ) => { readonly field: string; readonly name: string; readonly value: number };
+  /** Operands whose values are there already, by name. */
+  readonly known?: ReadonlyMap<number, string>;
+  /** The number of the first result. */
+  readonly firstResult: number;
+}
+
+/** Writes what one element goes through, and stores its results. */
+export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): void {
+  const loaded = new Map<number, string>(sources.known);
   const values: string[] = [];
   const read = (from: FusedOperand): string => {
     if ('part' in from) return values[from.part]!;
     let name = loaded.get(from.operand);
     if (name === undefined) {
-      name = w.let(place(from.operand));
+      name = w.let(sources.place(from.operand));
       loaded.set(from.operand, name);
     }
     return name;
   };
   const dtypeOf = (from: FusedOperand): DType =>
-    'part' in from ? body.parts[from.part]!.dtype : inputs[from.operand]!.meta.dtype;
+    'part' in from ? body.parts[from.part]!.dtype : sources.dtype(from.operand);
   body.parts.forEach(({ expr: given, operands, dtype }, part) => {
     const expr = inPrecision(given, 'single');
     const value = exprText(w, expr, {
       element: (index) => read(operands[index]!),
       attr: (name) => {
-        const full = attr(part, name);
-        const field = `a${number}_${full.replaceAll(/\W/g, '_')}`;
-        return w.uniform(field, { kind: 'attr', name: full });
+        const own = sources.attr(part, name);
+        const field = own.field.replaceAll(/\W/g, '_');
+        return w.uniform(field, { kind: 'attr', name: own.name });
       },
-      exponent: (name) => Number(attrs[attr(part, name)]),
+      exponent: (name) => sources.attr(part, name).value,
     });
     values.push(storedText(w, value, expr, operands.map(dtypeOf), dtype));
   });
   body.writes.forEach(({ operand, part }) => {
-    w.line(`${place(operand)} = ${values[part]!};`);
+    w.line(`${sources.place(operand)} = ${values[part]!};`);
   });
   body.results.forEach((part, i) => {
-    w.line(`${place(inputs.length + i)} = ${values[part]!};`);
+    w.line(`${sources.place(sources.firstResult + i)} = ${values[part]!};`);
   });
 }

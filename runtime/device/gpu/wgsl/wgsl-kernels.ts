@@ -3,9 +3,10 @@ import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { listPlan } from './list-kernels.ts';
-import { matmulPlan } from './matmul-kernel.ts';
+import { matmulPlan, productPlan } from './matmul-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
+import { productBodyOf } from './product-body.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
 /** Makes the dispatches of an op for operands of these metas. */
@@ -50,6 +51,10 @@ export function wgslPlan(
   }
   if (kernel.kind === 'fused') {
     return { scratch: [], stages: [pointwiseStage([fusedBody(kernel.body, inputs, outputs)])] };
+  }
+  if (kernel.kind === 'staged') {
+    const counts = { operands: inputs.length, results: outputs.length };
+    return productPlan(productBodyOf(kernel.body, inputs, counts), inputs, outputs);
   }
   if (kernel.kind === 'list') return listPlan(kernel.body, inputs, outputs, mostBuffers);
   if (kernel.kind !== 'named') return null;

@@ -30,8 +30,8 @@ export interface WgslShape {
 /** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
 export class WgslWriter {
   readonly #shape: WgslShape;
-  readonly #lines: string[] = [];
-  readonly #workgroup: string[] = [];
+  #lines: string[] = [];
+  readonly #declarations: string[] = [];
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
 
@@ -55,7 +55,17 @@ export class WgslWriter {
 
   /** Memory that the threads of a workgroup share. */
   shared(name: string, type: string): void {
-    this.#workgroup.push(`var<workgroup> ${name} : ${type};`);
+    this.#declarations.push(`var<workgroup> ${name} : ${type};`);
+  }
+
+  /** A function of its own, with what `body` writes. */
+  function(signature: string, body: () => void): void {
+    const outer = this.#lines;
+    this.#lines = [];
+    body();
+    const lines = this.#lines.map((line) => `  ${line}`).join('\n');
+    this.#declarations.push(`fn ${signature} {\n${lines}\n}`);
+    this.#lines = outer;
   }
 
   line(...lines: readonly string[]): void {
@@ -85,8 +95,8 @@ export class WgslWriter {
         (isWritten, i) =>
           `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<f32>;`,
       ),
-      ...this.#workgroup,
-      ...functionsIn(body),
+      ...functionsIn([body, ...this.#declarations].join('\n')),
+      ...this.#declarations,
       `@compute @workgroup_size(${threads})`,
       'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
       '        @builtin(local_invocation_index) thread : u32) {',

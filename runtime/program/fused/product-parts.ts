@@ -1,0 +1,88 @@
+import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
+import { isContiguousMeta } from '../../tensor/meta.ts';
+import { sameShape } from '../../tensor/shape.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
+import { writtenOperands } from '../writes.ts';
+import { exprOf, shapeOf } from './fused-op.ts';
+
+/** All elements as one row: a device without inner memory takes each element through all stages. */
+const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
+
+const isProduct = ({ op }: ProgramOp) => op.kernel.kind === 'named' && op.kernel.name === 'matmul';
+
+/**
+ * Whether the op may be one of a product and pointwise ops on its elements, on a device that fuses and has no inner
+ * memory.
+ */
+export function isProductPart(given: ProgramOp, values: ValueTable): boolean {
+  const { op, inputs, outputs, before, call, regions } = given;
+  if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
+  if (!isProduct(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
+  const all = [...inputs, ...outputs];
+  const { device } = values[all[0]!]!;
+  if (!device.fusesPointwise || device.innerBytes > 0) return false;
+  return all.every((id) => values[id]!.device === device);
+}
+
+/**
+ * One product, and pointwise ops of its shape that don't decide its operands, as a staged op of one row. Null for
+ * other parts, and for more operands and results than the device binds.
+ */
+export function productBody(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  operands: readonly ValueId[],
+  values: ValueTable,
+): StagedBody | null {
+  const products = parts.filter(isProduct);
+  const [product] = products;
+  if (!product || products.length > 1 || !parts.every((part) => isProductPart(part, values))) {
+    return null;
+  }
+  const { shape, device } = values[product.outputs[0]!]!;
+  if (operands.length + results.length > device.mostFusedBuffers) return null;
+  const isAlike = parts.every((part) => sameShape(loopShape(part, values), shape));
+  if (!isAlike || !results.every((id) => isContiguousMeta(values[id]!))) return null;
+  const changed = new Set(parts.flatMap((part) => [...part.outputs, ...targets(part)]));
+  if (product.inputs.some((id) => changed.has(id))) return null;
+  const slots = new Map<ValueId, number>();
+  const place = (id: ValueId): StagePlace => {
+    const result = results.indexOf(id);
+    if (result >= 0) return { kind: 'result', index: result };
+    const operand = operands.indexOf(id);
+    if (operand >= 0) return { kind: 'operand', index: operand };
+    const slot = slots.get(id) ?? slots.size;
+    slots.set(id, slot);
+    return { kind: 'inner', slot };
+  };
+  const ordered = [product, ...parts.filter((part) => part !== product)];
+  return {
+    rows: 1,
+    least: 1,
+    stages: ordered.map((part): Stage => {
+      const written = part.op.inPlace ? part.inputs.slice(0, 1) : part.outputs;
+      return {
+        op: part.op,
+        part: parts.indexOf(part),
+        cut: wholeCut,
+        inputs: part.inputs.map(place),
+        outputs: written.map(place),
+        dtypes: [...part.inputs, ...written].map((id) => values[id]!.dtype),
+      };
+    }),
+    slots: [...slots].map(() => 0),
+    longestRow: 0,
+    writes: [...new Set(parts.flatMap(targets))].map((id) => operands.indexOf(id)),
+    overwrites: new Set(),
+  };
+}
+
+function loopShape(part: ProgramOp, values: ValueTable) {
+  const { kernel } = part.op;
+  return kernel.kind === 'fused' ? kernel.body.shape : shapeOf(part, values);
+}
+
+/** Values that the part writes in place. */
+function targets(part: ProgramOp): readonly ValueId[] {
+  return writtenOperands(part).map((i) => part.inputs[i]!);
+}
