@@ -67,6 +67,8 @@ export class GpuCore {
   #anyFailure = false;
   /** Reads under way. */
   readonly #reads = new Set<Promise<Float32Array>>();
+  /** Submits of which WebGPU has yet to say whether they failed. */
+  readonly #reports = new Set<Promise<void>>();
   /** What WebGPU reported on its own; told at the next read. */
   #reported: string | null = null;
   #closed = false;
@@ -211,7 +213,9 @@ export class GpuCore {
       encode();
       this.#batch.flush();
     } finally {
-      void this.#reportUnlessMissing(device.popErrorScope(), unconfirmed);
+      const report = this.#reportUnlessMissing(device.popErrorScope(), unconfirmed);
+      this.#reports.add(report);
+      void report.then(() => this.#reports.delete(report));
     }
   }
 
@@ -361,6 +365,7 @@ export class GpuCore {
       encoder.copyBufferToBuffer(buffer.buffer, offset * elementBytes, staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
+      await Promise.all(this.#reports);
       this.#expectThere(buffer);
       const values = new Float32Array(staging.getMappedRange().slice(0));
       staging.unmap();

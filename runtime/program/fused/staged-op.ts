@@ -3,8 +3,8 @@ import { stageAttr } from '../../ops/staged-body.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
+import { headedBody } from './headed-parts.ts';
 import { areApart, listOp } from './list-op.ts';
-import { productBody } from './product-parts.ts';
 import { stagedBody } from './row-parts.ts';
 
 /** Whether the parts are element by element over one shape: those of one fused kernel. */
@@ -32,7 +32,8 @@ export function oneOp(
 /**
  * One op that takes a few rows at a time through all `parts`: ops with rows that don't depend on each other, fused
  * ones, and views that show a value in another shape. `results` are the values that are read elsewhere; the others
- * take no memory. Null where the parts have no rows in common. On a GPU: a product and pointwise ops on its elements.
+ * take no memory. Null where the parts have no rows in common. On a GPU: a product or
+ * sum, and pointwise ops on its elements.
  */
 export function stagedOp(
   parts: readonly ProgramOp[],
@@ -53,7 +54,7 @@ export function stagedOp(
   const body =
     device.innerBytes > 0
       ? stagedBody(parts, results, inputs, values)
-      : productBody(parts, results, inputs, values);
+      : headedBody(parts, results, inputs, values);
   if (!body) return null;
   return compositeOp(parts, inputs, results, {
     kernel: { kind: 'staged', body },

@@ -8,8 +8,8 @@ import { RowRules } from './row-groups.ts';
  * In: a program in the order of its plan, pointwise ops fused. Out: the same with groups of ops that fall into rows
  * as one op each: pointwise ops before and after reductions, softmax, norms, products and convolutions. A few rows
  * at a time go through the whole group while they are in cache, and what lies between takes no memory. Every op
- * computes a row as it does among all rows, so that bits are the same. On a GPU a group is a product and pointwise
- * ops on its elements.
+ * computes a row as it does among all rows, so that bits are the same. On a GPU a group is a product or
+ * sum, and pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
   const { program } = given;

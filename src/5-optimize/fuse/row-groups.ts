@@ -1,4 +1,4 @@
-import { isProductPart } from '../../../runtime/program/fused/product-parts.ts';
+import { isHeadedPart } from '../../../runtime/program/fused/headed-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
 import { stagedOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
@@ -21,7 +21,7 @@ export class RowRules implements GroupRules<Rows> {
   }
 
   begin(op: ProgramOp): Rows | null {
-    if (isProductPart(op, this.#values)) return { sharedProducts: 0 };
+    if (isHeadedPart(op, this.#values)) return { sharedProducts: 0 };
     const cuts = rowCutsOf(op, this.#values);
     if (cuts.length === 0) return null;
     const isShared = cuts.every(({ least }) => least > 1);
@@ -37,7 +37,7 @@ export class RowRules implements GroupRules<Rows> {
   }
 
   isAlias(op: ProgramOp): boolean {
-    // Elements of a product on a GPU are in one shape.
+    // What is element by element on a GPU has one shape.
     const hasRows = op.inputs.every((id) => this.#values[id]!.device.innerBytes > 0);
     return hasRows && isAlias(op, this.#values);
   }

@@ -4,7 +4,7 @@ import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
 import { input, output } from '../kernel-plan.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { bodyText, chosenByExponents, exponentNames } from './pointwise-kernel.ts';
-import type { ProductBody } from './product-body.ts';
+import { type HeadBody, operandsUsed } from './staged-body.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -43,12 +43,12 @@ export function matmulPlan(
   const [out] = outputs;
   const copied = { expr: identity, operands: [{ operand: inputs.length }], dtype: out!.dtype };
   const body = { shape: out!.shape, parts: [copied], results: [0], writes: [] };
-  return productPlan({ factors: [0, 1], body, attr: (_part, name) => name }, inputs, outputs);
+  return productPlan({ reads: [0, 1], body, attr: (_part, name) => name }, inputs, outputs);
 }
 
 /** A product and the pointwise ops on each of its elements, before it is stored. */
 export function productPlan(
-  { factors, body, attr }: ProductBody,
+  { reads: factors, body, attr }: HeadBody,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): WgslPlan {
@@ -67,8 +67,11 @@ export function productPlan(
   const factorLoops = batchWalks(factorMetas.map(({ strides }) => strides));
   const [left, right] = factorMetas.map(({ strides }) => sidesOf(strides)) as [Sides, Sides];
   const metas = [...inputs, ...outputs];
+  const used = operandsUsed(body);
   const strides = metas.map((meta, i) =>
-    factors.includes(i) ? shape.map(() => 0) : broadcastStrides(meta.shape, meta.strides, shape),
+    i < inputs.length && !used.has(i)
+      ? shape.map(() => 0)
+      : broadcastStrides(meta.shape, meta.strides, shape),
   );
   const loops = batchWalks(strides);
   const tile = tileFor(m, k, n, batches);

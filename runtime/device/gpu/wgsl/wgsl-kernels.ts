@@ -1,12 +1,15 @@
+import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
 import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
+import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { listPlan } from './list-kernels.ts';
 import { matmulPlan, productPlan } from './matmul-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
-import { productBodyOf } from './product-body.ts';
+import { folds, headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
+import { headedOf } from './staged-body.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
 /** Makes the dispatches of an op for operands of these metas. */
@@ -28,13 +31,25 @@ interface WgslEntry {
 }
 
 const sizes = 'sizes as uniforms, integer indices';
+const shared = `workgroup memory, ${sizes}`;
 
 /** Ops with a name; others keep the kernels of gpu.js (`codegen/kernels.ts`). */
 export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, WgslEntry>([
   ['fill', { why: sizes, plan: pointwisePlan(E.attr('value')) }],
   ['copy', { why: sizes, plan: pointwisePlan(E.input(0)) }],
   ['copyInto', { why: sizes, plan: pointwisePlan(E.input(1)) }],
-  ['matmul', { why: `workgroup memory, ${sizes}`, plan: matmulPlan }],
+  ['sum', { why: shared, plan: overDims('sum') }],
+  ['prod', { why: shared, plan: overDims('prod') }],
+  ['max', { why: shared, plan: overDims('max') }],
+  ['min', { why: shared, plan: overDims('min') }],
+  [
+    'sumTo',
+    {
+      why: shared,
+      plan: ([x, like], [out]) => reducePlan(folds.sum, x!, repeatedDims(x!, like!), out!),
+    },
+  ],
+  ['matmul', { why: shared, plan: matmulPlan }],
 ]);
 
 /** The op as kernels of ours; null: gpu.js has it. */
@@ -52,10 +67,7 @@ export function wgslPlan(
   if (kernel.kind === 'fused') {
     return { scratch: [], stages: [pointwiseStage([fusedBody(kernel.body, inputs, outputs)])] };
   }
-  if (kernel.kind === 'staged') {
-    const counts = { operands: inputs.length, results: outputs.length };
-    return productPlan(productBodyOf(kernel.body, inputs, counts), inputs, outputs);
-  }
+  if (kernel.kind === 'staged') return stagedPlan(kernel.body, inputs, outputs, attrs);
   if (kernel.kind === 'list') return listPlan(kernel.body, inputs, outputs, mostBuffers);
   if (kernel.kind !== 'named') return null;
   return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs) ?? null;
@@ -64,6 +76,26 @@ export function wgslPlan(
 /** Copies elements from one layout to another. */
 export function copyPlan(from: TensorMeta, to: TensorMeta): WgslPlan {
   return pointwisePlan(E.input(0))([from], [to], {});
+}
+
+function overDims(fold: keyof typeof folds): NamedWgslPlan {
+  return ([x], [out], { dims }) => reducePlan(folds[fold], x!, dims as readonly number[], out!);
+}
+
+/** A product or sum, and the pointwise ops on its elements. */
+function stagedPlan(
+  staged: StagedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const { op, inputs: read, attrs: own, body } = headedOf(staged, inputs, outputs.length, attrs);
+  const [x, like] = read;
+  const name = op.kernel.kind === 'named' ? op.kernel.name : null;
+  if (name === 'matmul') return productPlan(body, inputs, outputs);
+  invariant(name === 'sum' || name === 'sumTo', `${op.name} as the head of a staged op`);
+  const dims = name === 'sum' ? (own.dims as readonly number[]) : repeatedDims(x!, like!);
+  return headedReduction(folds.sum, reductionOf(x!, dims), body, inputs, outputs);
 }
 
 function pointwisePlan(expr: Expr): NamedWgslPlan {

@@ -1,3 +1,6 @@
+import { operandUse } from '../../ops/core/define-op.ts';
+import type { KernelName } from '../../ops/core/kernel-names.ts';
+import { isChanging, presentAttrs } from '../../ops/core/symbolic-attrs.ts';
 import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
 import { isContiguousMeta } from '../../tensor/meta.ts';
 import { sameShape } from '../../tensor/shape.ts';
@@ -8,43 +11,53 @@ import { exprOf, shapeOf } from './fused-op.ts';
 /** All elements as one row: a device without inner memory takes each element through all stages. */
 const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
 
-const isProduct = ({ op }: ProgramOp) => op.kernel.kind === 'named' && op.kernel.name === 'matmul';
+/** Ops with elements that may go through pointwise ops before they are stored. */
+const heads: ReadonlySet<KernelName> = new Set<KernelName>(['matmul', 'sum', 'sumTo']);
+
+const isHead = ({ op }: ProgramOp) => op.kernel.kind === 'named' && heads.has(op.kernel.name);
 
 /**
- * Whether the op may be one of a product and pointwise ops on its elements, on a device that fuses and has no inner
- * memory.
+ * Whether the op may be one of a product or sum and pointwise ops on its elements, on a device that fuses and has no
+ * inner memory.
  */
-export function isProductPart(given: ProgramOp, values: ValueTable): boolean {
-  const { op, inputs, outputs, before, call, regions } = given;
+export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
+  const { op, inputs, outputs, attrs, before, call, regions } = given;
   if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
-  if (!isProduct(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
+  if (!isHead(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
   const all = [...inputs, ...outputs];
+  if (all.length === 0) return false;
   const { device } = values[all[0]!]!;
   if (!device.fusesPointwise || device.innerBytes > 0) return false;
-  return all.every((id) => values[id]!.device === device);
+  if (!all.every((id) => values[id]!.device === device)) return false;
+  if (!isHead(given)) return true;
+  const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
+  const isPlain = !Object.values(attrs).some(isChanging);
+  return (
+    isPlain && device.scratchBytes(op, metas(inputs), metas(outputs), presentAttrs(attrs)) === 0
+  );
 }
 
 /**
- * One product, and pointwise ops of its shape that don't decide its operands, as a staged op of one row. Null for
- * other parts, and for more operands and results than the device binds.
+ * One product or sum, and pointwise ops of its shape that don't decide its operands, as a staged op of one row. Null
+ * for other parts, and for more operands and results than the device binds.
  */
-export function productBody(
+export function headedBody(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
   operands: readonly ValueId[],
   values: ValueTable,
 ): StagedBody | null {
-  const products = parts.filter(isProduct);
-  const [product] = products;
-  if (!product || products.length > 1 || !parts.every((part) => isProductPart(part, values))) {
+  const [head, ...further] = parts.filter(isHead);
+  if (!head || further.length > 0 || !parts.every((part) => isHeadedPart(part, values))) {
     return null;
   }
-  const { shape, device } = values[product.outputs[0]!]!;
+  const { shape, device } = values[head.outputs[0]!]!;
   if (operands.length + results.length > device.mostFusedBuffers) return null;
   const isAlike = parts.every((part) => sameShape(loopShape(part, values), shape));
   if (!isAlike || !results.every((id) => isContiguousMeta(values[id]!))) return null;
   const changed = new Set(parts.flatMap((part) => [...part.outputs, ...targets(part)]));
-  if (product.inputs.some((id) => changed.has(id))) return null;
+  if (head.inputs.some((id, i) => operandUse(head.op, i) === 'data' && changed.has(id)))
+    return null;
   const slots = new Map<ValueId, number>();
   const place = (id: ValueId): StagePlace => {
     const result = results.indexOf(id);
@@ -55,7 +68,7 @@ export function productBody(
     slots.set(id, slot);
     return { kind: 'inner', slot };
   };
-  const ordered = [product, ...parts.filter((part) => part !== product)];
+  const ordered = [head, ...parts.filter((part) => part !== head)];
   return {
     rows: 1,
     least: 1,

@@ -1,0 +1,68 @@
+/** What a steady training step sends to the GPU. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  crossEntropy,
+  deviceGuard,
+  nn,
+  optim,
+  randn,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+} from '../../../runtime/index.ts';
+import { toStatic } from '../../../src/to-static.ts';
+import { gpuForTests, skipGpu } from '../open-gpu.ts';
+
+class Mlp extends nn.Module {
+  first: nn.Linear;
+  second: nn.Linear;
+  constructor(readonly widths: readonly [number, number, number]) {
+    super();
+    this.first = new nn.Linear(widths[0], widths[1]);
+    this.second = new nn.Linear(widths[1], widths[2]);
+  }
+  override forward(x: Tensor): Tensor {
+    return this.second.forward(relu(this.first.forward(x)));
+  }
+}
+
+describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
+  const gpu = gpuForTests();
+
+  it.each([
+    [8, [6, 16, 4]],
+    [64, [784, 128, 10]],
+  ] as const)(
+    'MLP + Adam, batch %i of widths %j: at most 12 dispatches, 1 submit',
+    async (batch, widths) => {
+      seed(1);
+      const labels = Int32Array.from({ length: batch }, (_, i) => i % widths[2]);
+      const [x, target, model] = deviceGuard(
+        gpu(),
+        () => [randn([batch, widths[0]]), tensor(labels), new Mlp(widths)] as const,
+      );
+      const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+      const step = toStatic((input: Tensor, classes: Tensor) => {
+        const loss = crossEntropy(model.forward(input), classes);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      });
+      const run = async () => {
+        step(x, target).dispose();
+        await gpu().synchronize();
+      };
+      for (let i = 0; i < 12; i++) await run();
+      const before = { ...gpu().commandCounts, ...gpu().kernelStats };
+      for (let i = 0; i < 3; i++) await run();
+      const after = { ...gpu().commandCounts, ...gpu().kernelStats };
+      expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(3 * 12);
+      expect(after.submits - before.submits).toBe(3);
+      expect(after.bindGroups - before.bindGroups).toBe(0);
+      expect(after.compiled - before.compiled).toBe(0);
+    },
+  );
+});
