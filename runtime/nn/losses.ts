@@ -1,4 +1,4 @@
-/** Losses as modules: each is the function of the same name. The mean of all elements when left out. */
+/** Losses as modules: each is the function of the same name. By default the mean of all elements. */
 
 import {
   type CrossEntropyOptions,
@@ -42,21 +42,21 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer } from './module/parameter.ts';
 
-/** Factors that are tensors become the module's own: they move and are saved with it. */
+/** A loss with its options, all of them optional. Weights that are tensors become buffers of the module. */
 abstract class Loss<O extends object = LossOptions> extends Module {
   readonly options: O;
 
-  constructor(options: O) {
+  constructor(options: O = {} as O) {
     super();
     this.options = options;
   }
 }
 
-/** What the losses with a factor per class or element hold. */
+/** A loss with a weight per class or element. */
 abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> extends Loss<O> {
   weight: Tensor | null;
 
-  constructor(options: O) {
+  constructor(options: O = {} as O) {
     super(options);
     this.weight = options.weight ? buffer(options.weight) : null;
   }
@@ -69,10 +69,6 @@ abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> exten
 
 /** The squared differences. */
 export class MSELoss extends Loss {
-  constructor(options: LossOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return mseLoss(input, target, this.options);
   }
@@ -80,10 +76,6 @@ export class MSELoss extends Loss {
 
 /** The absolute differences. */
 export class L1Loss extends Loss {
-  constructor(options: LossOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return l1Loss(input, target, this.options);
   }
@@ -91,10 +83,6 @@ export class L1Loss extends Loss {
 
 /** Squares below `beta`, 1 when left out, and a line above it. */
 export class SmoothL1Loss extends Loss<LossOptions & { readonly beta?: number }> {
-  constructor(options: LossOptions & { readonly beta?: number } = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return smoothL1Loss(input, target, this.options);
   }
@@ -102,10 +90,6 @@ export class SmoothL1Loss extends Loss<LossOptions & { readonly beta?: number }>
 
 /** Squares below `delta`, 1 when left out, and a line of that slope above it. */
 export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
-  constructor(options: LossOptions & { readonly delta?: number } = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return huberLoss(input, target, this.options);
   }
@@ -113,10 +97,6 @@ export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
 
 /** Of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities like the scores. */
 export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
-  constructor(options: CrossEntropyOptions = {}) {
-    super(options);
-  }
-
   override forward(scores: Tensor, target: Tensor): Tensor {
     return crossEntropy(scores, target, this.current);
   }
@@ -124,10 +104,6 @@ export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
 
 /** −logProbs[i, target[i]]; logProbs [n, classes, …], target int32 [n, …]. */
 export class NLLLoss extends WeightedLoss<NllOptions> {
-  constructor(options: NllOptions = {}) {
-    super(options);
-  }
-
   override forward(logProbs: Tensor, target: Tensor): Tensor {
     return nllLoss(logProbs, target, this.current);
   }
@@ -135,10 +111,6 @@ export class NLLLoss extends WeightedLoss<NllOptions> {
 
 /** Of probabilities with targets between 0 and 1. */
 export class BCELoss extends WeightedLoss<BinaryOptions> {
-  constructor(options: BinaryOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return binaryCrossEntropy(input, target, this.current);
   }
@@ -161,10 +133,6 @@ export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
 
 /** Kullback and Leibler's divergence of log-probabilities from probabilities. */
 export class KLDivLoss extends Loss<KlDivOptions> {
-  constructor(options: KlDivOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return klDiv(input, target, this.options);
   }
@@ -172,10 +140,6 @@ export class KLDivLoss extends Loss<KlDivOptions> {
 
 /** Of Poisson-distributed targets. */
 export class PoissonNLLLoss extends Loss<PoissonNllOptions> {
-  constructor(options: PoissonNllOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return poissonNllLoss(input, target, this.options);
   }
@@ -183,10 +147,6 @@ export class PoissonNLLLoss extends Loss<PoissonNllOptions> {
 
 /** Of normally distributed targets, whose variance is an input. */
 export class GaussianNLLLoss extends Loss<GaussianNllOptions> {
-  constructor(options: GaussianNllOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
     return gaussianNllLoss(input, target, variance, this.options);
   }
@@ -194,10 +154,6 @@ export class GaussianNLLLoss extends Loss<GaussianNllOptions> {
 
 /** ln(1 + e^(−target · x)), targets 1 or −1. */
 export class SoftMarginLoss extends Loss {
-  constructor(options: LossOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return softMarginLoss(input, target, this.options);
   }
@@ -205,10 +161,6 @@ export class SoftMarginLoss extends Loss {
 
 /** x for target 1, what is missing to the margin, 1 when left out, for target −1. */
 export class HingeEmbeddingLoss extends Loss<MarginOptions> {
-  constructor(options: MarginOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return hingeEmbeddingLoss(input, target, this.options);
   }
@@ -216,10 +168,6 @@ export class HingeEmbeddingLoss extends Loss<MarginOptions> {
 
 /** 1 − cosine for target 1, what the cosine is above the margin for target −1. */
 export class CosineEmbeddingLoss extends Loss<MarginOptions> {
-  constructor(options: MarginOptions = {}) {
-    super(options);
-  }
-
   override forward(first: Tensor, second: Tensor, target: Tensor): Tensor {
     return cosineEmbeddingLoss(first, second, target, this.options);
   }
@@ -227,10 +175,6 @@ export class CosineEmbeddingLoss extends Loss<MarginOptions> {
 
 /** max(0, −target · (first − second) + margin). */
 export class MarginRankingLoss extends Loss<MarginOptions> {
-  constructor(options: MarginOptions = {}) {
-    super(options);
-  }
-
   override forward(first: Tensor, second: Tensor, target: Tensor): Tensor {
     return marginRankingLoss(first, second, target, this.options);
   }
@@ -238,10 +182,6 @@ export class MarginRankingLoss extends Loss<MarginOptions> {
 
 /** The positive one should be nearer to the anchor than the negative one, by the margin. */
 export class TripletMarginLoss extends Loss<TripletOptions> {
-  constructor(options: TripletOptions = {}) {
-    super(options);
-  }
-
   override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginLoss(anchor, positive, negative, this.options);
   }
@@ -249,10 +189,6 @@ export class TripletMarginLoss extends Loss<TripletOptions> {
 
 /** The right class should score higher than every other, by the margin. */
 export class MultiMarginLoss extends WeightedLoss<MultiMarginOptions> {
-  constructor(options: MultiMarginOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return multiMarginLoss(input, target, this.current);
   }
@@ -260,10 +196,6 @@ export class MultiMarginLoss extends WeightedLoss<MultiMarginOptions> {
 
 /** A yes or no per class, by raw scores. */
 export class MultiLabelSoftMarginLoss extends WeightedLoss<WeightOptions> {
-  constructor(options: WeightOptions = {}) {
-    super(options);
-  }
-
   override forward(input: Tensor, target: Tensor): Tensor {
     return multilabelSoftMarginLoss(input, target, this.current);
   }

@@ -1,4 +1,4 @@
-/** One value per window. The stride is the window's size when left out. */
+/** One value per window. By default the stride is the window's size. */
 
 import {
   adaptiveMaxPool1d,
@@ -25,12 +25,12 @@ import { Module } from './module/module.ts';
 type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];
 
-/** A kernel and its options. */
+/** A window's size and the options, all of them optional. */
 abstract class Pool<Size, Options> extends Module {
   readonly kernel: Size;
   readonly options: Options;
 
-  constructor(kernel: Size, options: Options) {
+  constructor(kernel: Size, options: Options = {} as Options) {
     super();
     this.kernel = kernel;
     this.options = options;
@@ -41,10 +41,6 @@ type WithoutIndices<O> = Omit<O, 'returnIndices'>;
 
 /** Largest value of each window: [n, c, length] → [n, c, length']. */
 export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number>>> {
-  constructor(kernel: number, options: WithoutIndices<MaxPoolOptions<number>> = {}) {
-    super(kernel, options);
-  }
-
   override forward(input: Tensor): Tensor {
     return maxPool1d(input, this.kernel, this.options);
   }
@@ -52,10 +48,6 @@ export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number
 
 /** Largest value of each window: [n, c, h, w] → [n, c, h', w']. */
 export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
-  constructor(kernel: number | Pair, options: WithoutIndices<MaxPoolOptions> = {}) {
-    super(kernel, options);
-  }
-
   override forward(input: Tensor): Tensor {
     return maxPool2d(input, this.kernel, this.options);
   }
@@ -63,10 +55,6 @@ export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions
 
 /** Mean of each window of [n, c, length]. */
 export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
-  constructor(kernel: number, options: AvgPoolOptions<number> = {}) {
-    super(kernel, options);
-  }
-
   override forward(input: Tensor): Tensor {
     return avgPool1d(input, this.kernel, this.options);
   }
@@ -74,10 +62,6 @@ export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
 
 /** Mean of each window of [n, c, h, w]. */
 export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>> {
-  constructor(kernel: number | Pair, options: AvgPoolOptions<number | Pair> = {}) {
-    super(kernel, options);
-  }
-
   override forward(input: Tensor): Tensor {
     return avgPool2d(input, this.kernel, this.options);
   }
@@ -85,10 +69,6 @@ export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>
 
 /** Mean of each window of [n, c, d, h, w]. */
 export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
-  constructor(kernel: number | Triple, options: AvgPoolOptions<number | Triple> = {}) {
-    super(kernel, options);
-  }
-
   override forward(input: Tensor): Tensor {
     return avgPool3d(input, this.kernel, this.options);
   }
