@@ -1,9 +1,10 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Engine, OpCall } from '../lowering/target.ts';
+import { viewPositions } from '../lowering/view-positions.ts';
 import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
-import { placesOf, writtenFlat } from './ops/movement.ts';
+import { writtenFlat } from './ops/movement.ts';
 
 /** Programs as ops of StableHLO: sizes are numbers. */
 export class StableHloEngine extends Emitter implements Engine<Value> {
@@ -52,7 +53,7 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
         );
         if (op.kernel.kind !== 'view' || !isFixed) break;
         const { shape, strides, offset } = op.kernel.view(metas, attrs);
-        return writtenFlat({ to: this }, operand, written, placesOf(shape, strides, offset));
+        return writtenFlat({ to: this }, operand, written, viewPositions(shape, strides, offset));
       }
     }
     throw writeRefused(op.name);

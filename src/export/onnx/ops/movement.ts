@@ -1,7 +1,7 @@
 import type { Attrs } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
-import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
+import { viewPositions } from '../../lowering/view-positions.ts';
 import { addDims, fixedDims, isFixed, multiplyDims, subtractDims } from '../emit/dims.ts';
 import type { Value } from '../emit/emitter.ts';
 import {
@@ -27,7 +27,7 @@ export function viewPlaces(call: OpCall): { places: Int32Array; shape: readonly 
   if (Object.values(attrs).some((value) => typeof value === 'object' && !isList(value)))
     return null;
   const { shape, strides, offset } = op.kernel.view(metas, attrs as Attrs);
-  return { places: placesOf(shape, strides, offset), shape };
+  return { places: viewPositions(shape, strides, offset), shape };
 }
 
 const isList = (value: object): boolean =>
@@ -42,23 +42,6 @@ const strided: OpMapping = (call) => {
   }
   return gatherFlat(call.to, call.inputs[0]!, view!.places, view!.shape);
 };
-
-/** Place of each element of a view in its row-major operand. */
-function placesOf(
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-): Int32Array {
-  const places = new Int32Array(sizeOf(shape));
-  const steps = contiguousStrides(shape);
-  for (let i = 0; i < places.length; i++) {
-    let at = offset;
-    for (let d = 0; d < shape.length; d++)
-      at += (Math.floor(i / steps[d]!) % shape[d]!) * strides[d]!;
-    places[i] = at;
-  }
-  return places;
-}
 
 const narrow: OpMapping = (call) => {
   const { to, inputs, outputs, attrs } = call;
@@ -113,7 +96,7 @@ const placeInto: OpMapping = (call) => {
 
 function strideplaces(call: OpCall, region: Value): Int32Array {
   const shape = fixedShape(call, region.shape, 'size');
-  return placesOf(shape, fixedList(call, 'strides'), fixedAttr(call, 'offset'));
+  return viewPositions(shape, fixedList(call, 'strides'), fixedAttr(call, 'offset'));
 }
 
 /** Sums over the dimensions that broadcasting has added or repeated. */

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../../../runtime/errors/errors.ts';
+import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
 import { sizeOfDims } from '../emit/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import { numberAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
@@ -7,12 +7,6 @@ import { numberAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 const lowBits = 0xffffffff;
-
-interface Words {
-  readonly words: readonly [Value, Value, Value, Value];
-  /** Lane of each element in its block, int64. */
-  readonly lane: Value;
-}
 
 /** 32-bit words in int64, where runtimes have products and bitwise functions. */
 class WordArithmetic {
@@ -51,7 +45,7 @@ class WordArithmetic {
 }
 
 /** The words of the block that each of `count` elements lies in. */
-function wordsFor(call: OpCall, count: Value['shape'][number]): Words {
+function wordsFor(call: OpCall, count: Value['shape'][number]): RandomWords<Value> {
   const { to } = call;
   const on = new WordArithmetic(to);
   const c = (value: number) => to.constant(value, 'i64');
@@ -81,42 +75,17 @@ function uniformOf(to: Emitter, word: Value): Value {
   return to.binary('multiply', to.convert(bits, 'f32'), to.constant(2 ** -24, 'f32'));
 }
 
-function drawn(distribution: 'uniform' | 'normal'): OpMapping {
-  return (call) => {
-    const { to, outputs, op } = call;
-    const { shape, dtype } = outputs[0]!;
-    if (dtype !== 'float32') {
-      throw new ArgumentError({
-        what: `export: ${op.name} in ${dtype}`,
-        given: dtype,
-        expected: 'float32, whose numbers have 24 random bits',
-        remedy: "draw in float32 and cast: rand(shape).to('float64')",
-      });
-    }
-    const { words, lane } = wordsFor(call, sizeOfDims(shape));
-    const numbers = words.map((word) => uniformOf(to, word));
-    const isLane = (i: number) => to.compare('EQ', lane, to.constant(i, 'i64'));
-    const choose = (lanes: readonly Value[]) =>
-      lanes.reduceRight((rest, own, i) => to.select(isLane(i), own, rest));
-    if (distribution === 'uniform') return to.reshape(choose(numbers), shape);
-    const normals = [0, 2].flatMap((first) => pair(to, numbers[first]!, numbers[first + 1]!));
-    return to.reshape(choose(normals), shape);
-  };
-}
-
-/** Box–Muller, in float64 as our kernels' own numbers are rounded from it. */
-function pair(to: Emitter, u: Value, v: Value): [Value, Value] {
-  const c = (value: number) => to.constant(value, 'f64');
-  const [first, second] = [to.convert(u, 'f64'), to.convert(v, 'f64')];
-  const log = to.unary('log', to.binary('subtract', c(1), first));
-  const radius = to.unary('sqrt', to.binary('multiply', c(-2), log));
-  const angle = to.binary('multiply', c(2 * Math.PI), second);
-  const times = (name: 'cosine' | 'sine') =>
-    to.convert(to.binary('multiply', radius, to.unary(name, angle)), 'f32');
-  return [times('cosine'), times('sine')];
-}
+const draw =
+  (distribution: 'uniform' | 'normal'): OpMapping =>
+  (call) =>
+    drawn(
+      distribution,
+      call,
+      () => wordsFor(call, sizeOfDims(call.outputs[0]!.shape)),
+      (word) => uniformOf(call.to, word),
+    );
 
 export const randomOps: Readonly<Record<string, OpMapping>> = {
-  uniform: drawn('uniform'),
-  normal: drawn('normal'),
+  uniform: draw('uniform'),
+  normal: draw('normal'),
 };

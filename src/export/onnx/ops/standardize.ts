@@ -1,4 +1,5 @@
-import { wideElement } from '../../lowering/target.ts';
+import { type GroupArithmetic, standardizeGradients } from '../../lowering/standardize.ts';
+import { type Element, wideElement } from '../../lowering/target.ts';
 import { type Dims, sizeOfDims } from '../emit/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import {
@@ -28,8 +29,8 @@ const meanOf = (to: Emitter, x: Value, { over }: Groups) => to.reduce('Mean', x,
 const keptShape = ({ view, over }: Groups): Dims =>
   view.map((size, d) => (over.includes(d) ? 1 : size));
 
-const weightsIn = (to: Emitter, weight: Value, x: Value, { weightShape }: Groups) =>
-  to.reshape(to.convert(weight, x.element), weightShape);
+const weightsIn = (to: Emitter, weight: Value, element: Element, { weightShape }: Groups) =>
+  to.reshape(to.convert(weight, element), weightShape);
 
 const standardize: OpMapping = (call) => {
   const { to, inputs, outputs, attrs } = call;
@@ -42,8 +43,8 @@ const standardize: OpMapping = (call) => {
   const padded = to.binary('add', variance, numberAttr(call, 'eps', x.element));
   const scale = to.binary('divide', to.constant(1, x.element), to.unary('sqrt', padded));
   let out = to.binary('multiply', distance, scale);
-  if (weight) out = to.binary('multiply', out, weightsIn(to, weight, out, groups));
-  if (bias) out = to.binary('add', out, weightsIn(to, bias, out, groups));
+  if (weight) out = to.binary('multiply', out, weightsIn(to, weight, out.element, groups));
+  if (bias) out = to.binary('add', out, weightsIn(to, bias, out.element, groups));
   const count = sizeOfDims(keptShape(groups));
   const statistics = [center, scale].map((each) => to.reshape(each, [count, 1]));
   const stats = to.concatenate(statistics, 1, 2);
@@ -53,51 +54,22 @@ const standardize: OpMapping = (call) => {
   ];
 };
 
-/** (x − mean) · scale, and the scale, in the shape of the view. */
-function standardized(to: Emitter, x: Value, stats: Value, groups: Groups) {
-  const [mean, scale] = [0, 1].map((i) =>
-    to.reshape(to.slice(stats, 1, i, i + 1, 1), keptShape(groups)),
-  ) as [Value, Value];
-  return { out: to.binary('multiply', to.binary('subtract', x, mean), scale), scale };
-}
-
-const standardizeGrad: OpMapping = (call) => {
-  const { to, inputs, attrs, outputs } = call;
+const arithmeticOf = (call: OpCall): GroupArithmetic<Value> => {
+  const { to } = call;
   const groups = groupsOf(call);
-  const [dy, given, stats, weight] = inputs as [Value, Value, Value, Value?];
-  const inView = (each: Value) => to.reshape(to.convert(each, stats.element), groups.view);
-  const { out, scale } = standardized(to, inView(given), stats, groups);
-  let own = inView(dy);
-  if (weight) own = to.binary('multiply', own, weightsIn(to, weight, own, groups));
-  const along = to.binary('multiply', out, meanOf(to, to.binary('multiply', own, out), groups));
-  const rest = attrs.centered ? to.binary('subtract', own, meanOf(to, own, groups)) : own;
-  const dx = to.binary('multiply', scale, to.binary('subtract', rest, along));
-  return to.convert(to.reshape(dx, outputs[0]!.shape), given.element);
+  const column = (stats: Value, i: number) =>
+    to.reshape(to.slice(stats, 1, i, i + 1, 1), keptShape(groups));
+  return {
+    ...groups,
+    mean: (x) => meanOf(to, x, groups),
+    statistics: (stats) => [column(stats, 0), column(stats, 1)],
+    weights: (weight, element) => weightsIn(to, weight, element, groups),
+    sum: (x, dims) => to.reduce('Sum', x, dims),
+  };
 };
-
-function weightGrad(call: OpCall, dy: Value, given: Value, stats: Value): Value {
-  const { to, outputs } = call;
-  const groups = groupsOf(call);
-  const { view, weightShape } = groups;
-  const inView = (each: Value) => to.reshape(to.convert(each, stats.element), view);
-  const { out } = standardized(to, inView(given), stats, groups);
-  const lead = view.length - weightShape.length;
-  const dims = view.flatMap((_, d) => ((weightShape[d - lead] ?? 1) === 1 ? [d] : []));
-  const sum = to.reduce('Sum', to.binary('multiply', inView(dy), out), dims);
-  return to.reshape(sum, outputs[0]!.shape);
-}
 
 export const standardizeOps: Readonly<Record<string, OpMapping>> = {
   standardize,
   standardizeAffine: standardize,
-  standardizeGrad,
-  standardizeAffineGrad: standardizeGrad,
-  standardizeWeightGrad: (call) => {
-    const [dy, x, stats, weight] = call.inputs as [Value, Value, Value, Value];
-    return call.to.convert(weightGrad(call, dy, x, stats), weight.element);
-  },
-  addStandardizeWeightGrad_: (call) => {
-    const [dw, dy, x, stats] = call.inputs as [Value, Value, Value, Value];
-    return call.to.binary('add', dw, weightGrad(call, dy, x, stats));
-  },
+  ...standardizeGradients(arithmeticOf),
 };

@@ -1,5 +1,6 @@
-import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
+import { viewPositions } from '../../lowering/view-positions.ts';
 import type { Value } from '../emit/emitter.ts';
 import {
   fixedAttr,
@@ -20,25 +21,8 @@ export const strided: OpMapping = (call) => {
   if (op.kernel.kind !== 'view') return inputs[0]!;
   for (const name of Object.keys(attrs)) if (op.numbers?.includes(name)) fixedAttr(call, name);
   const { shape, strides, offset } = op.kernel.view(metas, attrs);
-  return gatherFlat(to, inputs[0]!, placesOf(shape, strides, offset), shape);
+  return gatherFlat(to, inputs[0]!, viewPositions(shape, strides, offset), shape);
 };
-
-/** Place of each element of a view in its row-major operand. */
-export function placesOf(
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-): Int32Array {
-  const places = new Int32Array(sizeOf(shape));
-  const steps = contiguousStrides(shape);
-  for (let i = 0; i < places.length; i++) {
-    let at = offset;
-    for (let d = 0; d < shape.length; d++)
-      at += (Math.floor(i / steps[d]!) % shape[d]!) * strides[d]!;
-    places[i] = at;
-  }
-  return places;
-}
 
 function narrow(call: OpCall): Value {
   const { to, inputs, outputs, attrs } = call;
@@ -77,14 +61,19 @@ function place(call: OpCall): Value {
   const { shape } = outputs[0]!;
   const offset = fixedAttr(call, 'offset');
   const background = to.broadcast(numberAttr(call, 'value', x.element), shape);
-  const places = placesOf(x.shape, sizesAttr(call, 'strides'), offset);
+  const places = viewPositions(x.shape, sizesAttr(call, 'strides'), offset);
   return writtenFlat(call, background, x, places);
 }
 
 function placeInto(call: OpCall): Value {
   const [x, source] = call.inputs as [Value, Value];
   const offset = fixedAttr(call, 'offset');
-  return writtenFlat(call, x, source, placesOf(source.shape, sizesAttr(call, 'strides'), offset));
+  return writtenFlat(
+    call,
+    x,
+    source,
+    viewPositions(source.shape, sizesAttr(call, 'strides'), offset),
+  );
 }
 
 /** `target` with those of its elements replaced. */

@@ -1,3 +1,4 @@
+import { type GroupArithmetic, standardizeGradients } from '../../lowering/standardize.ts';
 import { wideElement } from '../../lowering/target.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
@@ -154,41 +155,21 @@ const standardize: OpMapping = (call) => {
   return [to.convert(to.reshape(out, given.shape), given.element), to.concatenate(statistics, 1)];
 };
 
-/** (x − mean) · scale, and the scale, in the shape of the view. */
-function standardized(to: Emitter, x: Value, stats: Value, groups: Groups) {
-  const count = stats.shape[0]!;
-  const [mean, scale] = [0, 1].map((i) =>
-    perGroup(to, to.reshape(to.slice(stats, [0, i], [count, i + 1]), [count]), groups),
-  ) as [Value, Value];
-  return { out: to.binary('multiply', to.binary('subtract', x, mean), scale), scale };
-}
-
-const standardizeGrad: OpMapping = (call) => {
-  const { to, inputs, attrs, outputs } = call;
+const arithmeticOf = (call: OpCall): GroupArithmetic<Value> => {
+  const { to } = call;
   const groups = groupsOf(call);
-  const [dy, given, stats, weight] = inputs as [Value, Value, Value, Value?];
-  const inView = (each: Value) => to.reshape(to.convert(each, stats.element), groups.view);
-  const { out, scale } = standardized(to, inView(given), stats, groups);
-  let own = inView(dy);
-  if (weight)
-    own = to.binary('multiply', own, weightsIn(to, to.convert(weight, own.element), groups));
-  const along = to.binary('multiply', out, meanOf(to, to.binary('multiply', own, out), groups));
-  const rest = attrs.centered ? to.binary('subtract', own, meanOf(to, own, groups)) : own;
-  const dx = to.binary('multiply', scale, to.binary('subtract', rest, along));
-  return to.convert(to.reshape(dx, outputs[0]!.shape), given.element);
+  const column = (stats: Value, i: number) => {
+    const count = stats.shape[0]!;
+    return perGroup(to, to.reshape(to.slice(stats, [0, i], [count, i + 1]), [count]), groups);
+  };
+  return {
+    ...groups,
+    mean: (x) => meanOf(to, x, groups),
+    statistics: (stats) => [column(stats, 0), column(stats, 1)],
+    weights: (weight, element) => weightsIn(to, to.convert(weight, element), groups),
+    sum: (x, dims) => to.reduce('add', x, 0, dims),
+  };
 };
-
-function weightGrad(call: OpCall, dy: Value, given: Value, stats: Value): Value {
-  const { to, outputs } = call;
-  const groups = groupsOf(call);
-  const { view, weightShape } = groups;
-  const inView = (each: Value) => to.reshape(to.convert(each, stats.element), view);
-  const { out } = standardized(to, inView(given), stats, groups);
-  const lead = view.length - weightShape.length;
-  const dims = view.flatMap((_, d) => ((weightShape[d - lead] ?? 1) === 1 ? [d] : []));
-  const sum = to.reduce('add', to.binary('multiply', inView(dy), out), 0, dims);
-  return to.reshape(sum, outputs[0]!.shape);
-}
 
 export const rowOps: Readonly<Record<string, OpMapping>> = {
   softmax: widely(softmax),
@@ -201,14 +182,5 @@ export const rowOps: Readonly<Record<string, OpMapping>> = {
   crossEntropyGrad,
   standardize,
   standardizeAffine: standardize,
-  standardizeGrad,
-  standardizeAffineGrad: standardizeGrad,
-  standardizeWeightGrad: (call) => {
-    const [dy, x, stats, weight] = call.inputs as [Value, Value, Value, Value];
-    return call.to.convert(weightGrad(call, dy, x, stats), weight.element);
-  },
-  addStandardizeWeightGrad_: (call) => {
-    const [dw, dy, x, stats] = call.inputs as [Value, Value, Value, Value];
-    return call.to.binary('add', dw, weightGrad(call, dy, x, stats));
-  },
+  ...standardizeGradients(arithmeticOf),
 };
