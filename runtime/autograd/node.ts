@@ -88,7 +88,10 @@ export abstract class GradNode {
     return null;
   }
 
-  /** Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. */
+  /**
+   * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
+   * before any node runs: throws AutogradError where an earlier backward has used up what leads there.
+   */
   leadsTo?(outputs: ReadonlySet<number>): readonly boolean[] | null;
 
   /** Gives back everything kept for backward. */

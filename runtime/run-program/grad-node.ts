@@ -140,11 +140,14 @@ export class RunProgramNode extends GradNode {
     return false;
   }
 
+  /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as eagerly. */
   override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
+    const expected = this.subgraph.partials!.ofOutputs(outputs);
+    this.results.expectOpen(expected);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
-    this.#expected = this.subgraph.partials!.ofOutputs(outputs);
-    if (this.#expected.isWhole) return null;
-    return this.#expected.freeing.gradInputs.map((id) => id !== null);
+    this.#expected = expected;
+    if (expected.isWhole) return null;
+    return expected.freeing.gradInputs.map((id) => id !== null);
   }
 
   /** Saved values stay as long as a result may still be differentiated. */
