@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
 import type { Scope } from '../../src/vm/bytecode/frame.ts';
@@ -70,6 +70,27 @@ async function outcome(world: World, call: Call, isAsync: boolean): Promise<stri
   return inspect([world.log, ends], { depth: 6, breakLength: Number.POSITIVE_INFINITY });
 }
 
+/**
+ * What a function is, its name and its enumerable properties: `inspect` itself tells a class by the text, which temporaries
+ * don't have, and takes one with parentheses in its heritage for a function.
+ */
+function showFunction(this: object): unknown {
+  const own = Object.getOwnPropertyDescriptors(this) as Record<string, PropertyDescriptor>;
+  const kind = [
+    ...(types.isAsyncFunction(this) ? ['async'] : []),
+    ...(types.isGeneratorFunction(this) ? ['generator'] : []),
+    own['prototype']?.writable === false ? 'class' : 'function',
+  ];
+  const properties = Object.entries(own).filter(([, { enumerable }]) => enumerable);
+  const parent: unknown = Object.getPrototypeOf(this);
+  return [
+    kind.join(' '),
+    own['name']?.value,
+    ...(typeof parent === 'function' && parent !== Function.prototype ? [parent] : []),
+    ...(properties.length > 0 ? [Object.defineProperties({}, Object.fromEntries(properties))] : []),
+  ];
+}
+
 /** Generated code is compiled anew for every program, at every instruction at most: a short run does that for some. */
 function everyHowMany({ executor, suspendEverywhere }: Execution): number {
   if (process.env['GENERATED_RUNS'] || executor === 'interpreter') return 1;
@@ -100,7 +121,14 @@ async function check(program: LanguageProgram): Promise<void> {
 
 // Functions made by bytecode don't show the text that they were written with, outside of `tostatic run`.
 const shown = vi.spyOn(Function.prototype, 'toString').mockReturnValue('text');
-afterAll(() => shown.mockRestore());
+Object.defineProperty(Function.prototype, inspect.custom, {
+  value: showFunction,
+  configurable: true,
+});
+afterAll(() => {
+  shown.mockRestore();
+  Reflect.deleteProperty(Function.prototype, inspect.custom);
+});
 
 it('language programs do as bytecode what they do natively', { timeout: 3_600_000 }, async () => {
   await fc.assert(fc.asyncProperty(languagePrograms, check), runs(2000));
