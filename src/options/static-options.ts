@@ -101,6 +101,7 @@ export interface StaticSettings {
 
 /** What is left out comes from the environment, or is the default. Throws ArgumentError. */
 export function settingsOf(options: ToStaticOptions): StaticSettings {
+  verifyChoices(options);
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
   if (!(minGraphSize >= 0)) {
     throw new ArgumentError({
@@ -165,6 +166,48 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     check,
     compile: compileOptions(options, memory, strict || check > 0),
   };
+}
+
+/** Every option, with its values where these are few; null: checked by itself. */
+const choices: { readonly [Name in keyof Required<ToStaticOptions>]: readonly unknown[] | null } = {
+  scope: null,
+  fallback: ['eager', 'error'],
+  dynamic: ['auto', true, false],
+  inputSpec: null,
+  fullGraph: [true, false],
+  capture: ['break', 'auto'],
+  unrollLimit: null,
+  pathLimit: null,
+  traceLimit: null,
+  minGraphSize: null,
+  strict: [true, false],
+  memory: null,
+  backend: null,
+  passes: null,
+  check: null,
+};
+
+/** Throws ArgumentError for an option that there isn't, and for a value that isn't one of its few. */
+function verifyChoices(options: ToStaticOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(choices, name)) {
+      throw new ArgumentError({
+        what: 'toStatic: no such option',
+        given: `the option '${name}'`,
+        expected: Object.keys(choices).join(', '),
+        remedy: 'use one of these names, or leave it out',
+      });
+    }
+    const values = choices[name as keyof ToStaticOptions];
+    if (value === undefined || values === null || values.includes(value)) continue;
+    const shown = (each: unknown) => (typeof each === 'string' ? `'${each}'` : String(each));
+    throw new ArgumentError({
+      what: `toStatic: ${name} has no such value`,
+      given: shown(value),
+      expected: values.map(shown).join(' or '),
+      remedy: 'use one of these, or leave it out for the default',
+    });
+  }
 }
 
 /** Throws ArgumentError for an unknown pass or backend, and for memory options or passes of what is interpreted. */

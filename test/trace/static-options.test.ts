@@ -1,0 +1,43 @@
+/** Options of toStatic are verified before anything runs, also where no type checker has looked. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  ArgumentError,
+  type Tensor,
+  type ToStaticOptions,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+const fn = (x: Tensor) => x.mul(2);
+
+const wrong: readonly (readonly [options: Readonly<Record<string, unknown>>, says: RegExp])[] = [
+  [{ fullgraph: true }, /no such option.*'fullgraph'.*fullGraph/s],
+  [{ memory: { budgett: 1 } }, /no such memory option.*'budgett'/s],
+  [{ memory: 'cleanedd' }, /cleanedd/s],
+  [{ passes: { slice: false } }, /slice/s],
+  [{ capture: 'always' }, /capture has no such value.*'always'.*'break' or 'auto'/s],
+  [{ fallback: 'native' }, /fallback has no such value.*'eager' or 'error'/s],
+  [{ dynamic: 'yes' }, /dynamic has no such value.*'auto' or true or false/s],
+  [{ fullGraph: 'auto' }, /fullGraph has no such value.*true or false/s],
+  [{ strict: 1 }, /strict has no such value/s],
+  [{ backend: 'cuda' }, /cuda/s],
+  [{ unrollLimit: -1 }, /unrollLimit/s],
+  [{ pathLimit: 0 }, /pathLimit/s],
+  [{ traceLimit: Number.NaN }, /traceLimit/s],
+  [{ minGraphSize: -1 }, /minGraphSize/s],
+  [{ check: -1 }, /check/s],
+];
+
+describe('options of toStatic', () => {
+  it.each(wrong)('%o is rejected', (options, says) => {
+    const attempt = () => toStatic(fn, options as ToStaticOptions);
+    expect(attempt).toThrow(ArgumentError);
+    expect(attempt).toThrow(says);
+  });
+
+  it('may be left undefined', () => {
+    const none = { capture: undefined, check: undefined, memory: undefined } as never;
+    expect(toStatic(fn, none)(tensor([1])).toArraySync()).toEqual([2]);
+  });
+});
