@@ -4,11 +4,14 @@ import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
+import { convWeightGradPlan } from './conv-weight-kernel.ts';
+import { folds } from './fold-text.ts';
 import { listPlan } from './list-kernels.ts';
+import { nllLossPlan, nllLossSharePlan } from './loss-kernels.ts';
 import { matmulPlan, productPlan } from './matmul-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
-import { folds, headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
+import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
 import { headedOf } from './staged-body.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
@@ -49,6 +52,9 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
       plan: ([x, like], [out]) => reducePlan(folds.sum, x!, repeatedDims(x!, like!), out!),
     },
   ],
+  ['nllLoss', { why: shared, plan: nllLossPlan }],
+  ['nllLossShare', { why: shared, plan: nllLossSharePlan }],
+  ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
   ['matmul', { why: shared, plan: matmulPlan }],
 ]);
 
