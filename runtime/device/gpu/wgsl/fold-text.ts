@@ -40,11 +40,21 @@ export function partsOf({ count, outputs }: FoldSizes): number {
   return count > partLength && outputs < fewOutputs ? Math.ceil(count / partLength) : 1;
 }
 
-/** Threads that fold one output together: a power of 2. */
+/** Threads that keep a GPU busy. */
+const busyThreads = 8192;
+
+/** Threads that fold one output together, a power of 2: no more than keep the GPU busy, and 16 for long rows. */
 export function slicesOf({ count, outputs }: FoldSizes): number {
-  const most = outputs >= 4096 ? 16 : 256;
-  const wanted = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(count, partLength) / 4)));
-  return Math.min(most, wanted);
+  const elements = Math.min(count, partLength);
+  const wanted = Math.max(busyThreads / Math.max(1, outputs), elements >= 1024 ? 16 : 1);
+  return powerOfTwo(Math.min(mostSlices, wanted, elements / 8));
+}
+
+const mostSlices = 256;
+
+/** The largest one up to the value; at least 1. */
+function powerOfTwo(value: number): number {
+  return 2 ** Math.floor(Math.log2(Math.max(1, value)));
 }
 
 export function threadsFor(slices: number): number {
@@ -62,7 +72,7 @@ export interface FoldTexts {
 
 /**
  * Writes the fold of each output, or of each part of one, which `finish(o, value)` gets once: thread `s` of `slices`
- * folds the elements s, s + slices, …, then halves of the threads fold what the other halves have.
+ * folds the elements s, s + slices, …, then few threads fold what all of them have.
  */
 export function foldText(
   w: WgslWriter,
@@ -97,17 +107,19 @@ export function foldText(
   const value = element('r');
   w.line(`x = fold(x, ${value});`, '}', '}');
   if (slices > 1) {
-    const own = `partial[s * ${perGroup}u + q]`;
     w.shared('partial', `array<${type}, ${threads}>`);
-    w.line(
-      `${own} = x;`,
-      'workgroupBarrier();',
-      `for (var h = ${slices / 2}u; h > 0u; h = h / 2u) {`,
-      `if (s < h) { ${own} = fold(${own}, partial[(s + h) * ${perGroup}u + q]); }`,
-      'workgroupBarrier();',
-      '}',
-      'if (s == 0u) { x = partial[q]; }',
-    );
+    w.line(`partial[s * ${perGroup}u + q] = x;`, 'workgroupBarrier();');
+    // Few barriers: the rows of partial results are folded by one thread each, in two steps where they are many.
+    const rows = slices > 32 ? slices / 16 : 1;
+    const fold = (first: string, count: number, step: number) => [
+      `x = partial[${first} * ${perGroup}u + q];`,
+      `for (var j = 1u; j < ${count}u; j = j + 1u) { x = fold(x, partial[(${first} + j * ${step}u) * ${perGroup}u + q]); }`,
+    ];
+    if (rows > 1) {
+      w.line(`if (s < ${rows}u) {`, ...fold('s', slices / rows, rows));
+      w.line(`partial[s * ${perGroup}u + q] = x;`, '}', 'workgroupBarrier();');
+    }
+    w.line('if (s == 0u) {', ...fold('0u', rows > 1 ? rows : slices, 1), '}');
   }
   w.line(`if (s == 0u && o < ${total}) { finish(o, x); }`);
   return groupsOf(Math.ceil((outputs * parts) / perGroup));
