@@ -23,7 +23,6 @@ export { type Condition, cond, map, scan, whileLoop } from './control-flow/index
 export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
 export type { Device, DeviceKind } from './device/device.ts';
-export { type InitOptions, init, shutdown } from './device/init.ts';
 export { withMetaReads } from './device/meta/meta-device.ts';
 export type { ErrorFacts } from './errors/errors.ts';
 export {
@@ -41,6 +40,7 @@ export {
 } from './errors/errors.ts';
 export { InvariantError } from './errors/invariant.ts';
 export type { UserPosition } from './errors/position.ts';
+export { type InitOptions, init, shutdown } from './init.ts';
 export {
   type Dim,
   type DimSpec,

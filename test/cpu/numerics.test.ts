@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { init } from '../../runtime/device/init.ts';
+import { init } from '../../runtime/init.ts';
 import { type MathFunctions, portableMath } from '../../runtime/numerics/math.ts';
 import { zeros } from '../../src/index.ts';
 

@@ -1,9 +1,9 @@
 /** The other side of own-process.ts: takes a request, measures, sends the answer. */
 
 import { setDevice } from '../../../runtime/device/current.ts';
-import { init } from '../../../runtime/device/init.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { init } from '../../../runtime/init.ts';
 import { measureVariant, type VariantResult } from '../../lab/compare/measure.ts';
 import { ablations, settingVariant, type Variant, variants } from '../../lab/compare/variants.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';

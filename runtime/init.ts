@@ -1,8 +1,8 @@
-import { ArgumentError } from '../errors/errors.ts';
-import { checkedNumerics, chooseNumerics, type Numerics } from '../numerics/math.ts';
-import { pool } from './cpu/threads/pool.ts';
-import { deviceNamed, deviceNames } from './current.ts';
-import type { Device } from './device.ts';
+import { pool } from './device/cpu/threads/pool.ts';
+import { deviceNamed, deviceNames } from './device/current.ts';
+import type { Device } from './device/device.ts';
+import { ArgumentError } from './errors/errors.ts';
+import { checkedNumerics, chooseNumerics, type Numerics } from './numerics/math.ts';
 
 export interface InitOptions {
   /** How many threads compute on the CPU; by default TOSTATIC_THREADS, or one per core up to 8. */
@@ -24,8 +24,8 @@ type Loader = (options: InitOptions) => Promise<Device>;
 
 /** Devices whose code is loaded when a program asks for them; the others are registered by `runtime/setup.ts`. */
 const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
-  ['gpu', async (options) => (await import('./gpu/init.ts')).initGpu(options)],
-  ['cpu:1', async () => (await import('./cpu/second-cpu.ts')).secondCpu()],
+  ['gpu', async (options) => (await import('./device/gpu/init.ts')).initGpu(options)],
+  ['cpu:1', async () => (await import('./device/cpu/second-cpu.ts')).secondCpu()],
 ]);
 
 /**
@@ -60,6 +60,6 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
 /** Gives back what `init` took, so that the process can end. */
 export async function shutdown(name: string): Promise<void> {
   if (name !== 'gpu') return;
-  const { destroyGpu } = await import('./gpu/init.ts');
+  const { destroyGpu } = await import('./device/gpu/init.ts');
   await destroyGpu();
 }
