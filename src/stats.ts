@@ -3,7 +3,7 @@ import type { CallTrace, CallTraceCounts } from '../runtime/ops/core/call-trace.
 import { type CheckCounter, noChecks } from './check/check-counter.ts';
 import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 
-/** The function, or a part of it, runs as ordinary JavaScript. Nothing of this is silent. */
+/** Records that the function, or a part of it, runs as ordinary JavaScript. */
 export interface FallbackRecord {
   readonly why: string;
   readonly at: UserPosition | undefined;
@@ -12,36 +12,36 @@ export interface FallbackRecord {
 /** All breaks of one kind. */
 export interface BreakGroup {
   readonly reason: BreakReason;
-  /** Breaks met while running, every iteration of a loop counted. */
+  /** Breaks during runs, counted in every iteration of a loop. */
   readonly met: number;
-  /** Different places. */
+  /** The number of distinct positions. */
   readonly places: number;
 }
 
-/** What happened to one captured function so far; plain data, the same after a round trip through JSON. */
+/** Statistics of one captured function; plain data that survives a round trip through JSON. */
 export interface CapturedStats {
   readonly calls: number;
-  /** Traces made; a call whose guards hold makes none. */
+  /** The number of traces; a call whose guards hold needs none. */
   readonly translations: number;
   /** Subgraphs with at least one op. */
   readonly graphs: number;
   /** Runs of subgraphs. */
   readonly graphRuns: number;
   readonly ops: number;
-  /** Programs compiled for one set of sizes each, of traces that serve several. */
+  /** The number of programs that were compiled for one set of sizes, from traces that serve several. */
   readonly sizes: number;
-  /** Plans made: one for each program, set of sizes and pattern of donated inputs. */
+  /** The number of plans: one for each program, set of sizes and pattern of donated inputs. */
   readonly plans: number;
-  /** Kernels issued inside subgraphs, and by everything else that ran in the calls. */
+  /** The number of kernels issued inside subgraphs, and by everything else in the calls. */
   readonly kernels: { readonly static: number; readonly eager: number };
-  /** One per place and reason, in the order they were met. */
+  /** One per position and reason, in the order of their first occurrence. */
   readonly breaks: readonly BreakRecord[];
-  /** The same by reason, the most frequent first. */
+  /** The same grouped by reason, the most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
-  /** Runs and backwards that check mode has repeated and compared; none of them differed. */
+  /** The number of runs and backwards that check mode has repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };
-  /** Where the function runs by itself because its source or scope can't be had: its ops. */
+  /** Its ops, if the function runs natively because its source or scope is not available. */
   readonly coExecution?: CallTraceCounts;
 }
 

@@ -18,70 +18,70 @@ import {
 } from './environment.ts';
 
 export interface ToStaticOptions {
-  /** Values of the names around the function, where they can't be found otherwise. */
+  /** Values of the function's free variables, if they can't be found otherwise. */
   readonly scope?: Readonly<Record<string, unknown>>;
-  /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
+  /** `error`: throws a CaptureError where a function, or a part of it, would run as ordinary JavaScript. */
   readonly fallback?: 'eager' | 'error';
   /**
-   * Whether numbers and sizes may differ without another trace: `auto` (when left out) takes the first
-   * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
+   * Which numbers and sizes are symbolic, so that other values need no new trace: with `auto`, the default, the first
+   * value is a constant and a second one makes it symbolic; `true` makes all symbolic, `false` none.
    */
   readonly dynamic?: Dynamic;
-  /** What the arguments of every call must be; one that isn't is an error that names it. */
+  /** The specification of the arguments. A call that doesn't match throws an error that names the argument. */
   readonly inputSpec?: readonly InputSpec[];
-  /** Decisions on values of the program become branches and loops in it; what can't is an error. */
+  /** Compiles the function to one program, with data-dependent branches and loops in it; throws where that is impossible. */
   readonly fullGraph?: boolean;
   /**
-   * Decisions on values of the program without `fullGraph`: `break` (when left out) ends the graph there;
-   * `auto` makes them branches and loops of it where both branches produce mergeable values, and breaks elsewhere.
+   * How data-dependent decisions are handled without `fullGraph`: `break`, the default, ends the graph there; `auto`
+   * converts them to branches and loops of the program if both branches produce mergeable values, and breaks elsewhere.
    */
   readonly capture?: 'break' | 'auto';
   /**
-   * With `fullGraph`: a loop whose iterations the host counts is unrolled up to so many iterations; one that takes more
-   * is kept as a loop of the program where that can be. 0 keeps all of them; all are unrolled when left out.
+   * With `fullGraph`: the number of iterations up to which a loop over JavaScript values is unrolled. A longer one becomes
+   * a loop of the program, if possible. 0 keeps all loops; by default all are unrolled.
    */
   readonly unrollLimit?: number;
   /**
-   * How many paths are traced for one decision on values of the program, with the decisions nested in it: branches, iterations
-   * of loops, and the options of what may be one of several objects. A decision that takes more ends the graph, or with
-   * `fullGraph` is an error; both name the decision that multiplies. 8192 when left out.
+   * How many paths are traced for one data-dependent decision, including the decisions nested in it: branches, iterations
+   * of loops, and members of unions. A decision with more paths ends the graph, or throws with `fullGraph`; the message
+   * names the decision that multiplies. 8192 by default.
    */
   readonly pathLimit?: number;
-  /** A graph ends after so many traced instructions. Never when left out: host loops are unrolled to their end. */
+  /** The number of traced instructions after which a graph ends. Unlimited by default: JavaScript loops are unrolled to their end. */
   readonly traceLimit?: number;
-  /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
+  /** Graphs with fewer ops are not compiled and run eagerly. 0 by default. */
   readonly minGraphSize?: number;
   /**
-   * A mistake of tostatic itself is thrown; else that part runs as ordinary JavaScript, with a record. All
-   * bytecode is verified before it is traced.
+   * Throws on internal errors of tostatic; by default that part runs as ordinary JavaScript, and the error is recorded. Also
+   * verifies all bytecode before it is traced.
    */
   readonly strict?: boolean;
-  /** Which clean-ups the memory plan makes: a preset's name or single switches. By default all. */
+  /** The memory optimizations: a preset's name, or single switches. By default all. */
   readonly memory?: MemoryChoice;
   /**
-   * What runs the programs: `wasm` (when left out), the kernels of their device; `interpret`, the traced program op by op,
-   * with no pass and no memory switch on, the reference of check mode; the name of a registered backend, or one.
+   * What executes the programs: `wasm`, the default: the kernels of their device; `interpret`: the traced program op by op,
+   * without passes and memory switches, the reference of check mode; the name of a registered backend; or a backend.
    */
   readonly backend?: string | Backend;
-  /** Passes of the optimizer that are switched off, by name: `{ slices: false }`. All are on by default. */
+  /** Disables passes of the optimizer by name: `{ slices: false }`. All are enabled by default. */
   readonly passes?: PassSwitches;
   /**
    * Check mode: the first `check` runs of every compiled subgraph (for each set of sizes and each path through
-   * its control flow), and as many of its backwards, are repeated as the traced program op by op, with no pass
-   * and no memory switch on. A difference throws CheckError, which names the first value that differs and
-   * the pass or switch that makes the difference; what the reference wrote stays. Freed memory is poisoned
-   * meanwhile. 0 by default, or `TOSTATIC_CHECK`.
+   * its control flow), and as many of its backwards, are repeated by the traced program op by op, without passes
+   * and memory switches. A difference throws a CheckError, which names the first value that differs and
+   * the pass or switch that causes it; the reference's writes remain. Freed memory is poisoned
+   * meanwhile. By default 0, or `TOSTATIC_CHECK`.
    */
   readonly check?: number;
 }
 
-/** No program of the test suite needs an eighth of it; as many paths take some seconds to trace. */
+/** No program of the test suite needs an eighth of this; tracing this many paths takes some seconds. */
 const defaultPathLimit = 8192;
 
-/** Passes by name; those that are false are switched off. */
+/** Passes by name; false disables a pass. */
 export type PassSwitches = Readonly<Partial<Record<PassName, boolean>>>;
 
-/** Options with everything filled in. */
+/** Options with defaults filled in. */
 export interface StaticSettings {
   readonly fallback: 'eager' | 'error';
   readonly dynamic: Dynamic;
