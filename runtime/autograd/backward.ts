@@ -13,9 +13,9 @@ import type { Place } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
-  /** Keeps the saved values, so that the same graph can be differentiated again; `createGraph` when left out. */
+  /** Keeps the saved values, so that the same graph can be differentiated again; `createGraph` by default. */
   readonly retainGraph?: boolean;
-  /** Records the backward ops: the gradients can be differentiated themselves. False when left out. */
+  /** Records the backward ops: the gradients can be differentiated themselves. False by default. */
   readonly createGraph?: boolean;
 }
 

@@ -26,16 +26,16 @@ interface Root {
 export interface RunOptions {
   /** Keeps what the nodes saved, for another backward. */
   readonly retainGraph: boolean;
-  /** Records the backward ops, so that gradients can be differentiated. False when left out. */
+  /** Records the backward ops, so that gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
-  /** The places that `sink` waits for; all leaves when left out. Nodes that lead to none don't run. */
+  /** The places that `sink` waits for; all leaves by default. Nodes that lead to none don't run. */
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
   /** Called when a part of a leaf's gradient was added to those before, by a node itself too. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
   /** Called before each node is undone, with the gradients of its results, which it may replace. */
   readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
-  /** Whether an earlier backward has used the node up; what the node says of itself when left out. */
+  /** Whether an earlier backward has used the node up; what the node says of itself by default. */
   readonly isConsumed?: (node: GradNode) => boolean;
 }
 

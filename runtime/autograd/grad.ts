@@ -9,11 +9,11 @@ import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface GradOptions {
-  /** One per output, null for 1 where the output has one element. Ones when left out. */
+  /** One per output, null for 1 where the output has one element. Ones by default. */
   readonly gradOutputs?: Tensor | null | readonly (Tensor | null)[];
-  /** Records the backward ops: the results can be differentiated themselves. False when left out. */
+  /** Records the backward ops: the results can be differentiated themselves. False by default. */
   readonly createGraph?: boolean;
-  /** Keeps the saved values for another backward; as `createGraph` when left out. */
+  /** Keeps the saved values for another backward; as `createGraph` by default. */
   readonly retainGraph?: boolean;
   /** Answers null for an input that the outputs don't depend on, instead of an error. */
   readonly allowUnused?: boolean;

@@ -9,7 +9,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 /** What the leaves of a batch are made of. */
 export interface Leaves<L> {
   readonly ofTensors: (tensors: readonly Tensor[]) => L;
-  /** The dtype is that of the array when left out. */
+  /** The dtype is that of the array by default. */
   readonly ofValues: (values: TypedArray, shape: Shape, dtype?: DType) => L;
 }
 

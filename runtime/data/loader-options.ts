@@ -6,10 +6,10 @@ import { type BatchDataset, type Dataset, type IterableDataset, isStream } from 
 import type { WorkerSource } from './worker-messages.ts';
 
 export interface DataLoaderOptions {
-  /** 1 when left out, as in PyTorch. */
+  /** 1 by default, as in PyTorch. */
   readonly batchSize?: number;
   readonly shuffle?: boolean;
-  /** Of the order; when left out it follows the library's `seed`. */
+  /** Of the order; by default it follows the library's `seed`. */
   readonly seed?: number;
   /** Leaves out a last batch that isn't full. */
   readonly dropLast?: boolean;
@@ -17,7 +17,7 @@ export interface DataLoaderOptions {
   readonly sampler?: Sampler;
   /** Says which samples come together, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
   readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
-  /** Threads that make batches, for `for await`; 0 when left out. They load `worker.module`. */
+  /** Threads that make batches, for `for await`; 0 by default. They load `worker.module`. */
   readonly numWorkers?: number;
   readonly worker?: WorkerSource;
   /** Batches that each worker makes ahead (without workers, batches that are read ahead); 2. */
@@ -25,7 +25,7 @@ export interface DataLoaderOptions {
 }
 
 export interface CollateOption<Sample, Batch> {
-  /** Makes a batch of samples; `defaultCollate` when left out. */
+  /** Makes a batch of samples; `defaultCollate` by default. */
   readonly collate?: (samples: Awaited<Sample>[]) => Batch;
 }
 

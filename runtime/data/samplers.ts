@@ -26,7 +26,7 @@ export class SequentialSampler implements Sampler {
 export interface RandomSamplerOptions {
   /** Samples may come more than once. */
   readonly replacement?: boolean;
-  /** How many come; as many as there are when left out. */
+  /** How many come; as many as there are by default. */
   readonly numSamples?: number;
   /** When left out the order follows the library's seed. */
   readonly seed?: number;

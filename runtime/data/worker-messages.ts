@@ -6,7 +6,7 @@ export interface WorkerSource {
   readonly module: URL | string;
   /**
    * Its export: a data set, or a function that makes one from `data` and the worker's number; `dataset`
-   * when left out.
+   * by default.
    */
   readonly export?: string;
   /** Handed to that function: what can be cloned between threads. */

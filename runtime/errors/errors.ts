@@ -7,7 +7,7 @@ export interface ErrorFacts {
   readonly given: string;
   readonly expected: string;
   readonly remedy: string;
-  /** Where in the user's files; found from the call stack when left out. */
+  /** Where in the user's files; found from the call stack by default. */
   readonly at?: UserPosition | undefined;
   readonly cause?: unknown;
 }

@@ -55,7 +55,7 @@ export class LogSigmoid extends Module {
   }
 }
 
-/** eˣ over its sum along `dim`, the last one when left out. */
+/** eˣ over its sum along `dim`, the last one by default. */
 export class Softmax extends Module {
   readonly dim: number;
 

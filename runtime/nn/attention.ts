@@ -16,15 +16,15 @@ import { Module } from './module/module.ts';
 import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface MultiheadAttentionOptions {
-  /** While training, zeroes this part of the weights; 0 when left out. */
+  /** While training, zeroes this part of the weights; 0 by default. */
   readonly dropout?: number;
-  /** True when left out. */
+  /** True by default. */
   readonly bias?: boolean;
   /** Adds a learned key and value to every sequence. */
   readonly addBiasKv?: boolean;
   /** Adds a key and value of zeros to every sequence. */
   readonly addZeroAttn?: boolean;
-  /** Features of keys and values; as many as the queries' when left out. */
+  /** Features of keys and values; as many as the queries' by default. */
   readonly kdim?: number;
   readonly vdim?: number;
   /** [batch, steps, features] instead of [steps, batch, features]. */
@@ -34,11 +34,11 @@ export interface MultiheadAttentionOptions {
 export interface AttentionCall {
   /** bool [batch, keys]: true where a key is padding. Numbers are added to the scores. */
   readonly keyPaddingMask?: Tensor | null;
-  /** Answers the weights too; true when left out. */
+  /** Answers the weights too; true by default. */
   readonly needWeights?: boolean;
   /** [queries, keys] or [batch · heads, queries, keys]: true where not to look; numbers are added. */
   readonly attnMask?: Tensor | null;
-  /** Weights as the mean of all heads; true when left out. */
+  /** Weights as the mean of all heads; true by default. */
   readonly averageAttnWeights?: boolean;
 }
 

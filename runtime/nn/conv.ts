@@ -15,12 +15,12 @@ type Pair = readonly [number, number];
 type Single = number | readonly [number];
 
 interface LayerOptions {
-  /** True when left out. */
+  /** True by default. */
   readonly bias?: boolean;
 }
 
 interface PaddedOptions extends LayerOptions {
-  /** What the border is filled with; `zeros` when left out. */
+  /** What the border is filled with; `zeros` by default. */
   readonly paddingMode?: 'zeros' | Exclude<PadMode, 'constant'>;
 }
 

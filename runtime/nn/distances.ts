@@ -6,7 +6,7 @@ import {
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-/** The cosine of the angle between vectors along `dim`, 1 when left out. */
+/** The cosine of the angle between vectors along `dim`, 1 by default. */
 export class CosineSimilarity extends Module {
   readonly dim: number;
   readonly eps: number;

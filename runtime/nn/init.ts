@@ -72,9 +72,9 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 }
 
 export interface KaimingOptions {
-  /** Slope of the leaky ReLU behind the layer; 0 when left out. */
+  /** Slope of the leaky ReLU behind the layer; 0 by default. */
   readonly slope?: number;
-  /** What keeps its variance: forward (`fanIn`, when left out) or backward. */
+  /** What keeps its variance: forward (`fanIn`, by default) or backward. */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }

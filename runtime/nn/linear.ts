@@ -7,7 +7,7 @@ import { Module } from './module/module.ts';
 import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 export interface LinearOptions {
-  /** True when left out. */
+  /** True by default. */
   readonly bias?: boolean;
 }
 

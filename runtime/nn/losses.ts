@@ -81,14 +81,14 @@ export class L1Loss extends Loss {
   }
 }
 
-/** Squares below `beta`, 1 when left out, and a line above it. */
+/** Squares below `beta`, 1 by default, and a line above it. */
 export class SmoothL1Loss extends Loss<LossOptions & { readonly beta?: number }> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return smoothL1Loss(input, target, this.options);
   }
 }
 
-/** Squares below `delta`, 1 when left out, and a line of that slope above it. */
+/** Squares below `delta`, 1 by default, and a line of that slope above it. */
 export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return huberLoss(input, target, this.options);
@@ -159,7 +159,7 @@ export class SoftMarginLoss extends Loss {
   }
 }
 
-/** x for target 1, what is missing to the margin, 1 when left out, for target −1. */
+/** x for target 1, what is missing to the margin, 1 by default, for target −1. */
 export class HingeEmbeddingLoss extends Loss<MarginOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return hingeEmbeddingLoss(input, target, this.options);

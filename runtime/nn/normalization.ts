@@ -21,9 +21,9 @@ import { Module } from './module/module.ts';
 import { buffer, type Parameter, parameter } from './module/parameter.ts';
 
 export interface RunningNormOptions {
-  /** Added to variances; 1e-5 when left out. */
+  /** Added to variances; 1e-5 by default. */
   readonly eps?: number;
-  /** Share of the batch in the new running values, 0.1 when left out; null: the mean of all batches. */
+  /** Share of the batch in the new running values, 0.1 by default; null: the mean of all batches. */
   readonly momentum?: number | null;
   /** Learned weight and bias per channel. */
   readonly affine?: boolean;
@@ -179,9 +179,9 @@ export class InstanceNorm3d extends InstanceNorm {
 }
 
 export interface GroupNormOptions {
-  /** 1e-5 when left out. */
+  /** 1e-5 by default. */
   readonly eps?: number;
-  /** Learned weight and bias per channel; true when left out. */
+  /** Learned weight and bias per channel; true by default. */
   readonly affine?: boolean;
 }
 
@@ -211,9 +211,9 @@ export class GroupNorm extends Module {
 }
 
 export interface LayerNormOptions {
-  /** 1e-5 when left out. */
+  /** 1e-5 by default. */
   readonly eps?: number;
-  /** Learned weight and bias per element; true when left out. */
+  /** Learned weight and bias per element; true by default. */
   readonly elementwiseAffine?: boolean;
   /** False: only a weight. */
   readonly bias?: boolean;
@@ -241,7 +241,7 @@ export class LayerNorm extends Module {
 }
 
 export interface RMSNormOptions {
-  /** The distance from 1 to the next float32 when left out. */
+  /** The distance from 1 to the next float32 by default. */
   readonly eps?: number | null;
   readonly elementwiseAffine?: boolean;
 }

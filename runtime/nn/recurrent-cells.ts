@@ -8,7 +8,7 @@ import { Module } from './module/module.ts';
 import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 export interface CellOptions {
-  /** True when left out. */
+  /** True by default. */
   readonly bias?: boolean;
 }
 

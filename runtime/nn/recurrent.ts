@@ -18,13 +18,13 @@ import {
 } from './recurrent-cells.ts';
 
 export interface RecurrentOptions extends CellOptions {
-  /** One when left out; each reads what the one below gives. */
+  /** One by default; each reads what the one below gives. */
   readonly numLayers?: number;
   /** Also from the last step to the first; outputs lie side by side. */
   readonly bidirectional?: boolean;
   /** [batch, steps, …] instead of [steps, batch, …]. */
   readonly batchFirst?: boolean;
-  /** While training, zeroes this part of what a layer gives to the next; 0 when left out. */
+  /** While training, zeroes this part of what a layer gives to the next; 0 by default. */
   readonly dropout?: number;
 }
 

@@ -8,11 +8,11 @@ import { Module } from './module/module.ts';
 import { LayerNorm } from './normalization.ts';
 
 export interface TransformerLayerOptions {
-  /** Features between the two linear layers; 2048 when left out. */
+  /** Features between the two linear layers; 2048 by default. */
   readonly dimFeedforward?: number;
-  /** 0.1 when left out. */
+  /** 0.1 by default. */
   readonly dropout?: number;
-  /** `relu` when left out. */
+  /** `relu` by default. */
   readonly activation?: 'relu' | 'gelu' | ((x: Tensor) => Tensor);
   readonly layerNormEps?: number;
   /** [batch, steps, features] instead of [steps, batch, features]. */
@@ -200,13 +200,13 @@ export class TransformerDecoder extends TransformerStack<TransformerDecoderLayer
 }
 
 export interface TransformerOptions extends TransformerLayerOptions {
-  /** 512 when left out. */
+  /** 512 by default. */
   readonly dModel?: number;
-  /** 8 when left out. */
+  /** 8 by default. */
   readonly heads?: number;
-  /** 6 when left out. */
+  /** 6 by default. */
   readonly numEncoderLayers?: number;
-  /** 6 when left out. */
+  /** 6 by default. */
   readonly numDecoderLayers?: number;
 }
 

@@ -21,15 +21,15 @@ interface AdagradGroup {
 export interface AdagradOptions extends Partial<Rates> {
   /** The rate is divided by 1 + (step − 1)·lrDecay. */
   readonly lrDecay?: number;
-  /** What the sums of squares start from; 0 when left out. */
+  /** What the sums of squares start from; 0 by default. */
   readonly initialAccumulator?: number;
-  /** 1e-10 when left out. */
+  /** 1e-10 by default. */
   readonly eps?: number;
 }
 
 /**
  * Duchi, Hazan and Singer's Adagrad: gradients divided by the root of the sum of all their squares.
- * lr 0.01 when left out.
+ * lr 0.01 by default.
  */
 export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
@@ -74,13 +74,13 @@ interface AdadeltaGroup {
 }
 
 export interface AdadeltaOptions extends Partial<Rates> {
-  /** Decay rate of both averages; 0.9 when left out. */
+  /** Decay rate of both averages; 0.9 by default. */
   readonly rho?: number;
-  /** 1e-6 when left out. */
+  /** 1e-6 by default. */
   readonly eps?: number;
 }
 
-/** Zeiler's Adadelta: steps in the unit of the parameters. lr 1 when left out. */
+/** Zeiler's Adadelta: steps in the unit of the parameters. lr 1 by default. */
 export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   /** Moving averages of squares: of the gradients, and of the steps. */
   readonly squares: readonly Tensor[];

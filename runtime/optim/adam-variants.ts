@@ -71,7 +71,7 @@ interface NesterovRates {
 }
 
 export interface NAdamOptions extends AdamVariantOptions {
-  /** How fast the momentum comes near beta1; 0.004 when left out. */
+  /** How fast the momentum comes near beta1; 0.004 by default. */
   readonly momentumDecay?: number;
 }
 

@@ -53,7 +53,7 @@ export function follow(
 }
 
 /**
- * Kingma and Ba's Adam, by PyTorch's formulas. Options when left out: lr 0.001, betas [0.9, 0.999],
+ * Kingma and Ba's Adam, by PyTorch's formulas. Options by default: lr 0.001, betas [0.9, 0.999],
  * eps 1e-8, no weight decay.
  */
 export class Adam extends Optimizer<MomentGroup, Correction> {
@@ -112,7 +112,7 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
 }
 
 /**
- * Adam with Loshchilov and Hutter's decoupled weight decay, 0.01 when left out: p ← (1 − lr·decay)·p
+ * Adam with Loshchilov and Hutter's decoupled weight decay, 0.01 by default: p ← (1 − lr·decay)·p
  * before the step.
  */
 export class AdamW extends Adam {

@@ -15,12 +15,12 @@ export interface OneCycleLROptions extends MomentumCycle {
   /** The top, for all groups or one per group. */
   readonly maxLr: number | readonly number[];
   readonly totalSteps: number;
-  /** Part of the steps that goes up; 0.3 when left out. */
+  /** Part of the steps that goes up; 0.3 by default. */
   readonly pctStart?: number;
   readonly annealStrategy?: 'cos' | 'linear';
-  /** Starts from maxLr / divFactor; 25 when left out. */
+  /** Starts from maxLr / divFactor; 25 by default. */
   readonly divFactor?: number;
-  /** Ends at the start / finalDivFactor; 1e4 when left out. */
+  /** Ends at the start / finalDivFactor; 1e4 by default. */
   readonly finalDivFactor?: number;
 }
 
@@ -89,9 +89,9 @@ function linear(from: number, to: number, part: number): number {
 export interface CyclicLROptions extends MomentumCycle {
   readonly baseLr: number | readonly number[];
   readonly maxLr: number | readonly number[];
-  /** 2000 when left out. */
+  /** 2000 by default. */
   readonly stepSizeUp?: number;
-  /** As up when left out. */
+  /** As up by default. */
   readonly stepSizeDown?: number;
   /** `triangular2` halves the height each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';

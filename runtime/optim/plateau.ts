@@ -3,20 +3,20 @@ import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 
 export interface ReduceLROnPlateauOptions {
-  /** Whether the measure should fall (`min`, when left out) or rise. */
+  /** Whether the measure should fall (`min`, by default) or rise. */
   readonly mode?: 'min' | 'max';
-  /** What rates are multiplied by; 0.1 when left out. */
+  /** What rates are multiplied by; 0.1 by default. */
   readonly factor?: number;
-  /** Epochs without progress that are put up with; 10 when left out. */
+  /** Epochs without progress that are put up with; 10 by default. */
   readonly patience?: number;
-  /** How much better the measure must be to count; 1e-4 when left out. */
+  /** How much better the measure must be to count; 1e-4 by default. */
   readonly threshold?: number;
-  /** The threshold as a part of the best (`rel`, when left out) or as a difference. */
+  /** The threshold as a part of the best (`rel`, by default) or as a difference. */
   readonly thresholdMode?: 'rel' | 'abs';
-  /** Epochs to wait after a reduction; 0 when left out. */
+  /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
   readonly minLr?: number | readonly number[];
-  /** Smaller reductions are left out; 1e-8 when left out. */
+  /** Smaller reductions are left out; 1e-8 by default. */
   readonly eps?: number;
 }
 

@@ -18,16 +18,16 @@ interface RMSpropGroup extends MomentumGroup {
 }
 
 export interface RMSpropOptions extends Partial<Rates> {
-  /** Decay rate of the average of squares; 0.99 when left out. */
+  /** Decay rate of the average of squares; 0.99 by default. */
   readonly alpha?: number;
-  /** 1e-8 when left out. */
+  /** 1e-8 by default. */
   readonly eps?: number;
   readonly momentum?: number;
   /** Divides by the variance: the square of the average gradient is taken off. */
   readonly centered?: boolean;
 }
 
-/** Hinton's RMSprop: gradients divided by a moving root of their mean square. lr 0.01 when left out. */
+/** Hinton's RMSprop: gradients divided by a moving root of their mean square. lr 0.01 by default. */
 export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   readonly squares: readonly Tensor[];
   /** Empty unless centered. */

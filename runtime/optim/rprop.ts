@@ -75,15 +75,15 @@ interface AveragingRates {
 }
 
 export interface ASGDOptions extends Partial<Rates> {
-  /** Decay of the rate; 1e-4 when left out. */
+  /** Decay of the rate; 1e-4 by default. */
   readonly lambd?: number;
-  /** Power of that decay; 0.75 when left out. */
+  /** Power of that decay; 0.75 by default. */
   readonly alpha?: number;
-  /** Steps before averaging begins; 1e6 when left out. */
+  /** Steps before averaging begins; 1e6 by default. */
   readonly t0?: number;
 }
 
-/** Polyak and Juditsky's averaged gradient descent; `averages` holds the mean. lr 0.01 when left out. */
+/** Polyak and Juditsky's averaged gradient descent; `averages` holds the mean. lr 0.01 by default. */
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 

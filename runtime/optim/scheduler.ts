@@ -88,7 +88,7 @@ export function cosine(start: number, end: number, part: number): number {
 
 /** What schedules that move the momentum too do with it. */
 export interface MomentumCycle {
-  /** Moves against the rate; true when left out, for optimizers that have a momentum. */
+  /** Moves against the rate; true by default, for optimizers that have a momentum. */
   readonly cycleMomentum?: boolean;
   readonly baseMomentum?: number;
   readonly maxMomentum?: number;

@@ -79,10 +79,10 @@ export class ExponentialLR extends LRScheduler {
 }
 
 export interface LinearLROptions {
-  /** 1/3 when left out. */
+  /** 1/3 by default. */
   readonly startFactor?: number;
   readonly endFactor?: number;
-  /** Epochs until the end factor holds; 5 when left out. */
+  /** Epochs until the end factor holds; 5 by default. */
   readonly totalIters?: number;
 }
 

@@ -18,7 +18,7 @@ interface SGDGroup extends MomentumGroup {
 
 export interface SGDOptions extends Partial<Rates> {
   readonly lr: number;
-  /** 0 when left out: no state is kept until a group's momentum is set. */
+  /** 0 by default: no state is kept until a group's momentum is set. */
   readonly momentum?: number;
   /** Takes this part of the gradient out of the momentum, but at the first step. */
   readonly dampening?: number;

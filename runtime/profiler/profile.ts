@@ -4,9 +4,9 @@ import { printReport } from './report.ts';
 import { type ProfileRow, rowsOf, type SortKey } from './rows.ts';
 
 export interface ReportOptions {
-  /** What the rows are sorted by, the largest first; `total` when left out. */
+  /** What the rows are sorted by, the largest first; `total` by default. */
   readonly sort?: SortKey;
-  /** How many rows are printed; 30 when left out. */
+  /** How many rows are printed; 30 by default. */
   readonly limit?: number;
 }
 

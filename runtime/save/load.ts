@@ -10,7 +10,7 @@ import { TensorReader } from './tensors.ts';
 import { readValue } from './values.ts';
 
 export interface LoadFileOptions {
-  /** Where tensors are put and programs run: a device or its name. The current device when left out. */
+  /** Where tensors are put and programs run: a device or its name. The current device by default. */
   readonly device?: Device | string;
 }
 

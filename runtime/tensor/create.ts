@@ -17,11 +17,11 @@ export type NestedArray<V extends number | boolean = number | boolean> =
 
 export interface TensorOptions<D extends DType = DType> {
   /**
-   * From the data when left out: typed arrays by their type (Uint8Array as uint8), booleans as bool,
+   * From the data by default: typed arrays by their type (Uint8Array as uint8), booleans as bool,
    * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
    */
   readonly dtype?: D;
-  /** For flat typed arrays; one dimension when left out. */
+  /** For flat typed arrays; one dimension by default. */
   readonly shape?: Shape;
   readonly requiresGrad?: boolean;
 }

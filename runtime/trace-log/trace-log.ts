@@ -6,7 +6,7 @@ import { type TraceModule, traceStream } from './stream.ts';
 const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
 
 export interface TraceLogOptions {
-  /** Which lines; all when left out. */
+  /** Which lines; all by default. */
   readonly modules?: readonly TraceModule[];
 }
 

@@ -11,7 +11,7 @@ import { readZip } from './zip.ts';
 export type WeightFormat = 'safetensors' | 'index' | 'npy' | 'npz' | 'torch';
 
 export interface OpenWeightsOptions {
-  /** Found from what the file begins with when left out. */
+  /** Found from what the file begins with by default. */
   readonly format?: WeightFormat;
 }
 

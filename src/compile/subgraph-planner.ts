@@ -54,7 +54,7 @@ export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are handed over: they may be written over, too. */
   readonly donated?: ReadonlySet<ValueId>;
-  /** True when left out. */
+  /** True by default. */
   readonly gradients?: boolean;
   /** Gradients may be missing when the backward runs. */
   readonly optionalGradients?: boolean;

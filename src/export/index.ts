@@ -20,7 +20,7 @@ export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.t
 type Exportable = Parameters<typeof save>[0];
 
 export interface ExportOptions {
-  /** Number of the program among those that the file holds; the last one that was compiled when left out. */
+  /** Number of the program among those that the file holds; the last one that was compiled by default. */
   readonly program?: number;
 }
 

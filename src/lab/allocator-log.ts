@@ -4,9 +4,9 @@ import { DataError } from '../../runtime/errors/errors.ts';
 import { LineSplitter } from './line-splitter.ts';
 
 export interface LogWindow {
-  /** The window begins after the first line that contains this; with the log when left out. */
+  /** The window begins after the first line that contains this; by default with the log. */
   readonly from?: string | undefined;
-  /** It ends before the next line that contains this; with the log when left out. */
+  /** It ends before the next line that contains this; by default with the log. */
   readonly to?: string | undefined;
 }
 

@@ -51,7 +51,7 @@ interface Recording {
   /** When it began and ended, on the clock of the events. */
   readonly start: number;
   readonly end: number;
-  /** Labels of the marks that begin a phase; all when left out. */
+  /** Labels of the marks that begin a phase; all by default. */
   readonly phases?: readonly string[] | undefined;
 }
 
@@ -110,7 +110,7 @@ interface Recorded {
 
 /**
  * Runs `body` and answers its result with what it did to the device's memory. `phases` are the labels of
- * the marks that begin a phase; all when left out.
+ * the marks that begin a phase; all by default.
  */
 export function recordTimeline<T>(
   device: Recorded,

@@ -8,7 +8,7 @@ import { NotMapped, type SegmentGraph, segmentGraph } from './segment-graph.ts';
 import { isView, reasonForKernel, type Segment, segmentsOf } from './segments.ts';
 
 export interface OnnxruntimeOptions {
-  /** The folder from which onnxruntime-node is imported; the working directory when left out. */
+  /** The folder from which onnxruntime-node is imported; the working directory by default. */
   readonly folder?: string;
   /** Options of its sessions, such as `{ executionProviders: ['cuda', 'cpu'] }` or `{ intraOpNumThreads: 4 }`. */
   readonly session?: Readonly<Record<string, unknown>>;

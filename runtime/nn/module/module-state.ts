@@ -9,7 +9,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 export type StateDict = Readonly<Record<string, Tensor>>;
 
 export interface LoadOptions {
-  /** Names must be the same; true when left out. */
+  /** Names must be the same; true by default. */
   readonly strict?: boolean;
   /** What the given state calls the module's tensors, where its names differ: a function, or those that differ. */
   readonly names?: StateNames;

@@ -20,7 +20,7 @@ export function parameter(tensor: Tensor): Parameter {
 }
 
 export interface BufferOptions {
-  /** Part of `stateDict()`; true when left out. */
+  /** Part of `stateDict()`; true by default. */
   readonly persistent?: boolean;
 }
 

@@ -128,7 +128,7 @@ function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Te
 }
 
 export interface MaxPoolOptions<Size = number | Pair> extends Found {
-  /** The window's size when left out. */
+  /** The window's size by default. */
   readonly stride?: Size;
   /** Never the largest, whatever the values. */
   readonly padding?: Size;

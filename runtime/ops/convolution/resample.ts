@@ -111,7 +111,7 @@ export interface InterpolateOptions {
   readonly size?: number | Shape;
   /** Instead of `size`: factors of the sizes. */
   readonly scaleFactor?: number | readonly number[];
-  /** 'nearest' when left out. */
+  /** 'nearest' by default. */
   readonly mode?: InterpolationMode;
   /** Whether the outermost values stay where they are; of the linear and cubic modes. */
   readonly alignCorners?: boolean;
@@ -194,12 +194,12 @@ function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 // Average pooling
 
 export interface AvgPoolOptions<Size> {
-  /** The window's size when left out. */
+  /** The window's size by default. */
   readonly stride?: Size;
   readonly padding?: Size;
   /** Lets the last window hang over the end. */
   readonly ceilMode?: boolean;
-  /** Whether the border of zeros counts in the mean. True when left out. */
+  /** Whether the border of zeros counts in the mean. True by default. */
   readonly countIncludePad?: boolean;
   /** Divides the sums instead of the number of elements. */
   readonly divisorOverride?: number | null;

@@ -24,7 +24,7 @@ export interface EmbeddingOptions {
   readonly paddingIdx?: number | null;
   /** Rows that are used and have a larger norm are scaled down to it first, in place. */
   readonly maxNorm?: number | null;
-  /** The p of that norm. 2 when left out. */
+  /** The p of that norm. 2 by default. */
   readonly normType?: number;
   /** Divides the gradient of a row by how often it is used. */
   readonly scaleGradByFreq?: boolean;

@@ -28,7 +28,7 @@ import { expectIndices, indices, mismatch } from './index-operands.ts';
 export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 
 export interface ScatterOptions {
-  /** Whether the tensor's own values take part. True when left out. */
+  /** Whether the tensor's own values take part. True by default. */
   readonly includeSelf?: boolean;
 }
 

@@ -21,7 +21,7 @@ import { logSoftmax, meanOfLabels } from './loss.ts';
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [classes]. */
   readonly weight?: Tensor | null;
-  /** Labels that cost nothing and don't count in the mean. −100 when left out. */
+  /** Labels that cost nothing and don't count in the mean. −100 by default. */
   readonly ignoreIndex?: number;
 }
 

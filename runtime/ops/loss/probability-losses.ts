@@ -122,7 +122,7 @@ function weighedLogits(x: Tensor, target: Tensor, posWeight: Tensor): Tensor {
 }
 
 export interface KlDivOptions {
-  /** 'batchmean' divides the sum by the first dimension. 'mean' when left out. */
+  /** 'batchmean' divides the sum by the first dimension. 'mean' by default. */
   readonly reduction?: Reduction | 'batchmean';
   /** Whether the target holds logarithms too. */
   readonly logTarget?: boolean;

@@ -89,7 +89,7 @@ export function huberLoss(
 }
 
 export interface PoissonNllOptions extends LossOptions {
-  /** Whether x is the logarithm of the rate. True when left out. */
+  /** Whether x is the logarithm of the rate. True by default. */
   readonly logInput?: boolean;
   /** Adds Stirling's approximation of ln target!. */
   readonly full?: boolean;

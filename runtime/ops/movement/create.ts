@@ -51,7 +51,7 @@ function checkShape(shape: Shape, what: string): Shape {
 }
 
 export interface CreateOptions<D extends DType = DType> {
-  /** float32 when left out. */
+  /** float32 by default. */
   readonly dtype?: D;
 }
 

@@ -62,9 +62,9 @@ function neighbours(x: Tensor, dim: number): [later: Tensor, earlier: Tensor] {
 }
 
 export interface GradientOptions {
-  /** Distance of the entries (1 when left out), or one per dimension: a number, or the places themselves. */
+  /** Distance of the entries (1 by default), or one per dimension: a number, or the places themselves. */
   readonly spacing?: number | readonly (number | Tensor)[];
-  /** All dimensions when left out. */
+  /** All dimensions by default. */
   readonly dim?: number | readonly number[];
   /** Accuracy at the two ends. */
   readonly edgeOrder?: 1 | 2;
@@ -136,7 +136,7 @@ function extrapolated(near: Tensor, far: Tensor, nearGap: Gaps, farGap: Gaps): T
 }
 
 export interface TrapezoidOptions {
-  /** Places of the samples; equally spaced by `dx` (1) when left out. */
+  /** Places of the samples; equally spaced by `dx` (1) by default. */
   readonly x?: Tensor | null;
   readonly dx?: number;
   readonly dim?: number;

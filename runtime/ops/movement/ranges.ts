@@ -29,7 +29,7 @@ const arangeOp = defineOp({
 
 export interface RangeOptions {
   readonly dtype?: DType;
-  /** The current device when left out. */
+  /** The current device by default. */
   readonly device?: Device;
 }
 

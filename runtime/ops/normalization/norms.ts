@@ -74,7 +74,7 @@ export function layerNorm(
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
-/** Divided by the root of the mean square over the last dimensions; `eps` is that of float32 when left out. */
+/** Divided by the root of the mean square over the last dimensions; `eps` is that of float32 by default. */
 export function rmsNorm(
   x: Tensor,
   shape: number | Shape,
@@ -138,9 +138,9 @@ function inGroups(x: Tensor, groups: number, eps: number) {
 }
 
 export interface BatchNormOptions extends Affine {
-  /** Normalizes by the batch and moves the running values; else by the running values. False when left out. */
+  /** Normalizes by the batch and moves the running values; else by the running values. False by default. */
   readonly training?: boolean;
-  /** Share of the batch in the new running values. 0.1 when left out. */
+  /** Share of the batch in the new running values. 0.1 by default. */
   readonly momentum?: number;
   readonly eps?: number;
 }
@@ -231,7 +231,7 @@ export function batchNorm(
 export interface InstanceNormOptions extends Affine {
   readonly runningMean?: Tensor | null;
   readonly runningVar?: Tensor | null;
-  /** Normalizes by each instance; else by the running values. True when left out. */
+  /** Normalizes by each instance; else by the running values. True by default. */
   readonly useInputStats?: boolean;
   readonly momentum?: number;
   readonly eps?: number;

@@ -217,9 +217,9 @@ export function floatPower(base: Operand, exponent: Operand): Tensor {
 }
 
 export interface ClosenessOptions {
-  /** Relative tolerance. 1e-5 when left out. */
+  /** Relative tolerance. 1e-5 by default. */
   readonly rtol?: number;
-  /** Absolute tolerance. 1e-8 when left out. */
+  /** Absolute tolerance. 1e-8 by default. */
   readonly atol?: number;
   /** Whether two NaN count as close. */
   readonly equalNan?: boolean;

@@ -24,7 +24,7 @@ export interface AttentionOptions {
   readonly dropoutP?: number;
   /** Query i looks at keys 0 to i alone. */
   readonly isCausal?: boolean;
-  /** Factor of the scores; 1/√features when left out. */
+  /** Factor of the scores; 1/√features by default. */
   readonly scale?: number | null;
 }
 

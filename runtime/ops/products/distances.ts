@@ -13,9 +13,9 @@ import { type Dims, sum } from '../reduce/reduce.ts';
 import { norm } from '../reduce/statistics.ts';
 
 export interface NormalizeOptions {
-  /** 2 when left out. */
+  /** 2 by default. */
   readonly p?: number;
-  /** 1 when left out. */
+  /** 1 by default. */
   readonly dim?: Dims;
   /** The norm counts as at least this. */
   readonly eps?: number;

@@ -125,9 +125,9 @@ export function kron(a: Tensor, b: Tensor): Tensor {
 }
 
 export interface AddProductOptions {
-  /** Factor of the tensor; 0 leaves it out altogether. 1 when left out. */
+  /** Factor of the tensor; 0 leaves it out altogether. 1 by default. */
   readonly beta?: number;
-  /** Factor of the product. 1 when left out. */
+  /** Factor of the product. 1 by default. */
   readonly alpha?: number;
 }
 

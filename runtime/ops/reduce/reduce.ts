@@ -113,7 +113,7 @@ export interface ReduceOptions {
   readonly keepDim?: boolean;
 }
 
-/** One dimension, several, or all when left out or null. */
+/** One dimension, or several; by default, or for null, all. */
 export type Dims = number | readonly number[] | null | undefined;
 
 /** Dimensions by keyword, in place of both arguments: `x.sum({ dim: 0, keepDim: true })`. */

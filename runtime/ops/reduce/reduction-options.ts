@@ -7,7 +7,7 @@ import { mean, sum } from './reduce.ts';
 export type Reduction = 'mean' | 'sum' | 'none';
 
 export interface LossOptions {
-  /** 'mean' when left out; 'none' keeps a loss per element. */
+  /** 'mean' by default; 'none' keeps a loss per element. */
   readonly reduction?: Reduction;
 }
 

@@ -28,7 +28,7 @@ import {
 } from './reduce.ts';
 
 export interface VarianceOptions extends ReduceOptions {
-  /** The sum of squares is divided by the number of elements less this. 1 when left out. */
+  /** The sum of squares is divided by the number of elements less this. 1 by default. */
   readonly correction?: number;
 }
 

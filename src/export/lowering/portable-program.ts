@@ -40,7 +40,7 @@ export interface PortableProgram {
 }
 
 export interface Choice {
-  /** Number of the program in the file: the last one that was compiled when left out. */
+  /** Number of the program in the file: the last one that was compiled by default. */
   readonly index?: number;
   /** The program for every size, where the file has one and no number is given. */
   readonly everySize?: boolean;

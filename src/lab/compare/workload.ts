@@ -8,7 +8,7 @@ export interface WorkloadOptions {
   readonly size: 'reduced' | 'full';
   /** `breakGraph()` at the places where its model would break a graph in practice. */
   readonly breaks: boolean;
-  /** Samples per step; the workload's own number when left out. */
+  /** Samples per step; the workload's own number by default. */
   readonly batch?: number;
 }
 
