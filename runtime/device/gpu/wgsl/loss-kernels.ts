@@ -1,8 +1,11 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { foldPlan } from './fold-plan.ts';
+import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { sizeOf } from '../../../tensor/shape.ts';
+import { input, output, type Slot, scratch } from '../kernel-plan.ts';
+import { type ElementAt, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
-import type { WgslPlan } from './wgsl-plan.ts';
-import type { WgslWriter } from './wgsl-writer.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { WgslWriter } from './wgsl-writer.ts';
 
 /** A label that doesn't count, as on the CPU. */
 const ignored = '-100.0f';
@@ -57,6 +60,111 @@ export function nllLossSharePlan(
     result: (value, at) =>
       `select(-${at(0, '0u')} * u.inf, -${at(0, '0u')} / ${value}, ${value} > 0.0f)`,
   });
+}
+
+/** Up to this many rows, each thread counts the labels itself: cheaper than another dispatch. */
+const fewRows = 64;
+
+/** −dy over the number of labels that count where the label is, 0 elsewhere. */
+export function nllLossGradPlan(
+  inputs: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+): WgslPlan {
+  const [, target] = inputs;
+  const [rows, classes] = dx!.shape as [number, number];
+  const isFew = rows <= fewRows;
+  const elements = labelStage([input(1), isFew ? input(0) : scratch(0)], dx!, (w, at, place) => {
+    const step = w.count('labelStep', target!.strides[0]!);
+    const label = w.let(at(0, `${place.row} * ${step}`));
+    const share = isFew ? countedShare(w, at, step, rows) : w.let(at(1, '0u'));
+    const own = `select(0.0f, ${share}, ${label} == f32(${place.column}))`;
+    return knownLabel(w, label, classes, own);
+  });
+  if (isFew) return { scratch: [], stages: [elements] };
+  const [share] = nllLossSharePlan(inputs, [
+    contiguousMeta({ dtype: 'float32', shape: [] }, dx!.device),
+  ]).stages;
+  const toScratch = (operand: WgslOperand): WgslOperand =>
+    operand.slot.kind === 'output' ? { ...operand, slot: scratch(0) } : operand;
+  const shared = { ...share!, operands: share!.operands.map(toScratch) };
+  return { scratch: [1], stages: [shared, elements] };
+}
+
+/** logSoftmaxGrad of nllLossGrad: from the share of a label, the labels and logSoftmax's result. */
+export function crossEntropyGradPlan(
+  [, target, logProbs]: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+): WgslPlan {
+  const classes = dx!.shape[1]!;
+  const [row, column] = logProbs!.strides as [number, number];
+  return {
+    scratch: [],
+    stages: [
+      labelStage([input(0), input(1), input(2)], dx!, (w, at, place) => {
+        const share = w.let(at(0, '0u'));
+        const label = w.let(at(1, `${place.row} * ${w.count('labelStep', target!.strides[0]!)}`));
+        const index = `${place.row} * ${w.count('rowStep', row)} + ${place.column} * ${w.count('columnStep', column)}`;
+        const probability = w.let(`f_exp(${at(2, index)})`);
+        const sum = `select(${share}, 0.0f, ${label} == ${ignored})`;
+        const own = `select(0.0f, ${share}, ${label} == f32(${place.column}))`;
+        return knownLabel(w, label, classes, `${own} - ${probability} * ${sum}`);
+      }),
+    ],
+  };
+}
+
+function countedShare(w: WgslWriter, at: ElementAt, step: string, rows: number): string {
+  const [count, own] = [w.name(), w.let(`-${at(1, '0u')}`)];
+  w.line(
+    `var ${count} = 0.0f;`,
+    `for (var k = 0u; k < ${w.count('rows', rows)}; k = k + 1u) { ${count} = ${count} + ${counts(at(0, `k * ${step}`))}; }`,
+  );
+  return w.let(`select(${own} * u.inf, ${own} / ${count}, ${count} > 0.0f)`);
+}
+
+/** `value` for a class or an ignored label; NaN for any other label: a GPU can't throw. */
+function knownLabel(w: WgslWriter, label: string, classes: number, value: string): string {
+  const isClass = `${label} >= 0.0f && ${label} < ${classCount(w, classes)}`;
+  return `select(u.nan, ${value}, (${isClass}) || ${label} == ${ignored})`;
+}
+
+interface LabelPlace {
+  readonly row: string;
+  readonly column: string;
+}
+
+/** One thread per element of [rows, classes]. */
+function labelStage(
+  reads: readonly Slot[],
+  dx: TensorMeta,
+  value: (w: WgslWriter, at: ElementAt, place: LabelPlace) => string,
+): WgslStage {
+  const total = sizeOf(dx.shape);
+  return {
+    operands: [
+      ...reads.map((slot) => ({ slot, written: false, walk: null, elements: 0 })),
+      { slot: output(0), written: true, walk: null, elements: total },
+    ],
+    isEmpty: total === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written });
+      const at: ElementAt = (operand, index) =>
+        `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
+      const columns = w.count('columns', dx.shape[1]!);
+      w.line(
+        `let e = group * ${workgroupThreads}u + thread;`,
+        `if (e >= ${w.count('elements', total)}) { return; }`,
+      );
+      const row = w.let(`e / ${columns}`);
+      const column = w.let(`e - ${row} * ${columns}`);
+      const [rowStep, columnStep] = dx.strides.map((stride, d) => w.count(`out${d}`, stride));
+      const stored = value(w, at, { row, column });
+      w.line(`${at(reads.length, `${row} * ${rowStep} + ${column} * ${columnStep}`)} = ${stored};`);
+      const groups = groupsOf(Math.ceil(total / workgroupThreads));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
 }
 
 function classCount(w: WgslWriter, classes: number): string {

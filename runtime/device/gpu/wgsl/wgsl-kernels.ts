@@ -7,11 +7,17 @@ import type { TensorMeta } from '../../../tensor/meta.ts';
 import { convWeightGradPlan } from './conv-weight-kernel.ts';
 import { folds } from './fold-text.ts';
 import { listPlan } from './list-kernels.ts';
-import { nllLossPlan, nllLossSharePlan } from './loss-kernels.ts';
+import {
+  crossEntropyGradPlan,
+  nllLossGradPlan,
+  nllLossPlan,
+  nllLossSharePlan,
+} from './loss-kernels.ts';
 import { matmulPlan, productPlan } from './matmul-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
 import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
+import { type RowOpName, rowPlan } from './row-kernels.ts';
 import { headedOf } from './staged-body.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
@@ -52,6 +58,12 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
       plan: ([x, like], [out]) => reducePlan(folds.sum, x!, repeatedDims(x!, like!), out!),
     },
   ],
+  ['softmax', { why: shared, plan: alongRows('softmax') }],
+  ['logSoftmax', { why: shared, plan: alongRows('logSoftmax') }],
+  ['softmaxGrad', { why: shared, plan: alongRows('softmaxGrad') }],
+  ['logSoftmaxGrad', { why: shared, plan: alongRows('logSoftmaxGrad') }],
+  ['nllLossGrad', { why: shared, plan: nllLossGradPlan }],
+  ['crossEntropyGrad', { why: sizes, plan: crossEntropyGradPlan }],
   ['nllLoss', { why: shared, plan: nllLossPlan }],
   ['nllLossShare', { why: shared, plan: nllLossSharePlan }],
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
@@ -82,6 +94,10 @@ export function wgslPlan(
 /** Copies elements from one layout to another. */
 export function copyPlan(from: TensorMeta, to: TensorMeta): WgslPlan {
   return pointwisePlan(E.input(0))([from], [to], {});
+}
+
+function alongRows(name: RowOpName): NamedWgslPlan {
+  return (inputs, outputs) => rowPlan(name, inputs, outputs);
 }
 
 function overDims(fold: keyof typeof folds): NamedWgslPlan {
