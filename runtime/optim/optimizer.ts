@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
 
 /** What every kind of optimizer has; schedules assign to it between steps. */
@@ -198,12 +198,13 @@ function groupsOf<H extends object>(
   parameters: Parameters<H>,
 ): (Omit<ParameterGroupOptions<H>, 'parameters'> & { readonly parameters: readonly Tensor[] })[] {
   const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
-  const groups = given.every((item): item is ParameterGroupOptions<H> => 'parameters' in item)
+  const groups = given.every((item): item is ParameterGroupOptions<H> => isGroup(item))
     ? given
     : [{ parameters: given as Tensor[] } as unknown as ParameterGroupOptions<H>];
   const seen = new Set<Tensor>();
   return groups.map((group) => {
     const own = [...new Set(group.parameters)];
+    own.forEach(expectParameter);
     if (own.some((tensor) => seen.has(tensor))) {
       throw new ArgumentError({
         what: 'optimizer: a parameter in two groups',
@@ -214,6 +215,26 @@ function groupsOf<H extends object>(
     }
     for (const tensor of own) seen.add(tensor);
     return { ...group, parameters: own };
+  });
+}
+
+const isGroup = (item: unknown): boolean =>
+  typeof item === 'object' && item !== null && 'parameters' in item;
+
+function expectParameter(given: unknown, index: number): void {
+  if (given instanceof Tensor) return;
+  const hasParams = typeof given === 'object' && given !== null && 'params' in given;
+  throw new ArgumentError({
+    what: `optimizer: parameter ${index} is not a tensor`,
+    given: hasParams
+      ? 'an object with params'
+      : given === null
+        ? 'null'
+        : `a value of type ${typeof given}`,
+    expected: 'tensors that require gradients, or groups of them',
+    remedy: hasParams
+      ? 'name the tensors of a group parameters: [{ parameters: layer.parameters(), lr: 0.1 }]'
+      : 'pass model.parameters(), or [{ parameters: layer.parameters(), lr: 0.1 }]',
   });
 }
 

@@ -55,6 +55,12 @@ describe('optimizers', () => {
   it('values out of range are refused', () => {
     using x = leaf([1]);
     expect(() => new SGD([], { lr: 0.1 })).toThrow('nothing to optimize');
+    const groups = [{ params: [x], lr: 0.1 }] as never;
+    expect(() => new SGD(groups, { lr: 1 })).toThrow(
+      /parameter 0 is not a tensor.*name the tensors/s,
+    );
+    const missing = [x, undefined] as never;
+    expect(() => new SGD(missing, { lr: 1 })).toThrow(/parameter 1 is not a tensor.*undefined/s);
     expect(() => new SGD([x], { lr: -1 })).toThrow('lr = -1');
     expect(() => new SGD([x], { lr: Number.NaN })).toThrow('lr = NaN');
     expect(() => new SGD([x], { lr: 0.1, nesterov: true })).toThrow('nesterov without momentum');
