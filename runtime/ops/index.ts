@@ -30,6 +30,7 @@ export {
 export { expand } from './core/broadcast.ts';
 export type { CallTraceCounts } from './core/call-trace.ts';
 export { cast } from './core/cast.ts';
+export type { CreateOptions } from './core/creation-options.ts';
 export type { Sizes } from './core/positional.ts';
 export {
   type IndexItem,
@@ -105,7 +106,7 @@ export {
   smoothL1Loss,
 } from './loss/regression-losses.ts';
 export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './movement/at-least.ts';
-export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './movement/create.ts';
+export { empty, full, ones, rand, randn, zeros } from './movement/create.ts';
 export {
   cumulativeTrapezoid,
   type DiffOptions,
@@ -147,9 +148,7 @@ export {
   fullLike,
   type LikeOptions,
   linspace,
-  type NewOptions,
   onesLike,
-  type RangeOptions,
   zerosLike,
 } from './movement/ranges.ts';
 export {

@@ -1,29 +1,29 @@
-import { currentDevice, deviceGuard } from '../device/current.ts';
-import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
+import { currentDevice } from '../device/current.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { bind1, intercepted } from '../ops/core/bind.ts';
+import { type CreateOptions, created, expectOptions } from '../ops/core/creation-options.ts';
 import { newHolder } from '../ops/core/eager.ts';
 import { literal } from '../ops/core/literal.ts';
 import { isNumber, isSymbolic } from '../ops/numbers/symbolic-number.ts';
-import { type DType, dtypes, type TypedArray } from './dtype.ts';
+import type { DType, TypedArray } from './dtype.ts';
 import { isHalf } from './half.ts';
 import { contiguousMeta } from './meta.ts';
 import { formatShape, type Shape, sizeOf } from './shape.ts';
-import { dtypeNames, heldNumbers, storedNumbers } from './stored-numbers.ts';
+import { heldNumbers, storedNumbers } from './stored-numbers.ts';
 import { Tensor } from './tensor.ts';
 
 export type NestedArray<V extends number | boolean = number | boolean> =
   | V
   | readonly NestedArray<V>[];
 
-export interface TensorOptions<D extends DType = DType> {
+export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
   /**
    * From the data by default: typed arrays by their type (Uint8Array as uint8), booleans as bool,
    * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
    */
-  readonly dtype?: D;
+  readonly dtype?: D | undefined;
   /** For flat typed arrays; one dimension by default. */
-  readonly shape?: Shape;
-  readonly requiresGrad?: boolean;
+  readonly shape?: Shape | undefined;
 }
 
 type Unnamed = Omit<TensorOptions, 'dtype'>;
@@ -43,50 +43,63 @@ export function tensor(data: Int32Array, options?: Unnamed): Tensor<'int32'>;
 export function tensor(data: Uint8Array, options?: Unnamed): Tensor<'uint8'>;
 export function tensor(data: NestedArray | TypedArray, options?: TensorOptions): Tensor;
 export function tensor(data: NestedArray | TypedArray, options: TensorOptions = {}): Tensor {
-  if (options.dtype && !(options.dtype in dtypes)) throw unknownDType(options.dtype);
+  return created({ op: 'tensor', options, dtype: null, names }, (dtype) =>
+    ofData(data, options.shape, dtype),
+  );
+}
+
+const names: readonly string[] = ['shape'];
+
+function ofData(
+  data: NestedArray | TypedArray,
+  wanted: Shape | undefined,
+  named: DType | null,
+): Tensor {
   const { values, shape, dtype } = ArrayBuffer.isView(data)
-    ? fromTypedArray(data, options)
-    : fromNested(data, options);
+    ? fromTypedArray(data, wanted, named)
+    : fromNested(data, wanted, named);
+  if (intercepted()) return bind1(literal, [], { shape, dtype, values: Array.from(values) });
   const device = currentDevice();
-  if (intercepted()) {
-    const made = bind1(literal, [], { shape, dtype, values: Array.from(values) });
-    return options.requiresGrad ? made.requiresGrad_() : made;
-  }
   const meta = contiguousMeta({ dtype, shape }, device);
   const result = new Tensor(meta, newHolder(device, dtype, shape));
   device.upload(values as TypedArray, meta, result);
-  return options.requiresGrad ? result.requiresGrad_() : result;
+  return result;
 }
 
-/** A tensor on the device of `x` and, unless the options name another, of its dtype. */
+/** A tensor on the device of `x` and of its dtype, unless the options name others. */
 export function newTensor(
   x: Tensor,
   data: NestedArray | TypedArray,
   options: TensorOptions = {},
 ): Tensor {
-  return deviceGuard(x.device, () => tensor(data, { dtype: x.dtype, ...options }));
+  const { dtype, device } = x;
+  return created({ op: 'newTensor', options, dtype, device, names }, (asked) =>
+    ofData(data, options.shape, asked),
+  );
 }
 
-/** A tensor as it is, cast if the options name another dtype; `tensor(data, options)` for other data. */
+/**
+ * A tensor as it is, cast and moved if the options name another dtype or device; `tensor(data, options)` for other
+ * data. As in PyTorch, it has no `requiresGrad`: the tensor may be the caller's own.
+ */
 export function asTensor(
   data: Tensor | NestedArray | TypedArray,
-  options: Pick<TensorOptions, 'dtype'> = {},
+  options: Pick<TensorOptions, 'dtype' | 'device' | 'shape'> = {},
 ): Tensor {
-  if (!(data instanceof Tensor)) return tensor(data, options);
-  return options.dtype ? data.to(options.dtype) : data;
+  if (data instanceof Tensor) {
+    const { dtype, device } = options;
+    expectOptions('asTensor', options, asNames);
+    const moved = device === undefined ? data : data.to(device);
+    return dtype ? moved.to(dtype) : moved;
+  }
+  expectOptions('asTensor', options, [...asNames, 'shape']);
+  return tensor(data, options);
 }
+
+const asNames: readonly string[] = ['dtype', 'device'];
 
 /** Whether a value is a tensor. */
 export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
-
-function unknownDType(given: string): DTypeError {
-  return new DTypeError({
-    what: 'tensor: no such dtype',
-    given: `'${given}'`,
-    expected: dtypeNames,
-    remedy: 'check the name',
-  });
-}
 
 interface Contents {
   /** In a trace also numbers that each run computes. */
@@ -95,7 +108,7 @@ interface Contents {
   readonly dtype: DType;
 }
 
-function dtypeOf(data: TypedArray, wanted: DType | undefined): DType {
+function dtypeOf(data: TypedArray, wanted: DType | null): DType {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Int32Array) return 'int32';
@@ -110,10 +123,14 @@ function dtypeOf(data: TypedArray, wanted: DType | undefined): DType {
   });
 }
 
-function fromTypedArray(data: TypedArray, options: TensorOptions): Contents {
-  const shape = fitting(options.shape ?? [data.length], data.length);
-  const own = dtypeOf(data, options.dtype);
-  const dtype = options.dtype ?? own;
+function fromTypedArray(
+  data: TypedArray,
+  wanted: Shape | undefined,
+  named: DType | null,
+): Contents {
+  const shape = fitting(wanted ?? [data.length], data.length);
+  const own = dtypeOf(data, named);
+  const dtype = named ?? own;
   const values = own === dtype ? data : storedNumbers(data, dtype, 'tensor');
   return { values, shape, dtype };
 }
@@ -130,7 +147,7 @@ function fitting(shape: Shape, elements: number): Shape {
   });
 }
 
-function fromNested(data: NestedArray, options: TensorOptions): Contents {
+function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType | null): Contents {
   const shape: number[] = [];
   for (let level: NestedArray = data; Array.isArray(level); level = level[0]!) {
     shape.push(level.length);
@@ -139,12 +156,11 @@ function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const flat: (number | boolean)[] = [];
   flattenInto(data, 0, shape, flat);
   const dtype =
-    options.dtype ??
-    (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
+    named ?? (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
   const values = flat.some(isSymbolic)
     ? heldNumbers(flat as number[], dtype, 'tensor')
     : storedNumbers(flat.map(Number), dtype, 'tensor');
-  return { values, shape: fitting(options.shape ?? shape, flat.length), dtype };
+  return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
 }
 
 function flattenInto(

@@ -34,6 +34,8 @@ ${counts.size} operators that have samples agree in all of them; \`test/opinfo/a
 
 Names are PyTorch's in camelCase, most of them also methods of \`Tensor\`; keyword arguments are one options object. Indices and counts are int32.
 
+Functions that create tensors take \`{ dtype, device, requiresGrad }\`: \`zeros([2], { requiresGrad: true })\`, \`randnLike(x, { device: 'cpu' })\`. Other names, and \`requiresGrad\` for a dtype without gradients, are errors; \`asTensor\` has no \`requiresGrad\`, as in PyTorch.
+
 There is no int64: \`x.long()\` and \`x.int()\` are both int32. As in PyTorch, \`x.size()\` is the shape, \`x.size(dim)\` one dimension, and \`x.numel()\` the number of elements;
 \`x.stride()\`, \`x.storageOffset()\`, \`x.elementSize()\` and \`x.nbytes\` say how a tensor lies in memory. What is in \`torch.nn.functional\` is exported beside the rest:
 \`import { relu, crossEntropy } from 'tostatic'\`. A method that PyTorch has and this library hasn't, such as \`x.cuda()\` or \`x.numpy()\`, is a type error, and throws an error that says what to write.

@@ -4,10 +4,11 @@ import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { type HalfDType, isHalf } from '../../tensor/half.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
-import { dtypeNames, expectHeld } from '../../tensor/stored-numbers.ts';
+import { expectHeld } from '../../tensor/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
+import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp, type OpRecord } from '../core/define-op.ts';
 import { mul } from '../pointwise/arithmetic.ts';
 import { div, floor } from '../pointwise/division.ts';
@@ -50,33 +51,17 @@ function checkShape(shape: Shape, what: string): Shape {
   });
 }
 
-export interface CreateOptions<D extends DType = DType> {
-  /** float32 by default. */
-  readonly dtype?: D;
-}
-
-/** Checks the name at run time, for plain JavaScript. Throws DTypeError. */
-function expectDType(dtype: string, use: string): void {
-  if (dtype in dtypes) return;
-  throw new DTypeError({
-    what: `${use}: no such dtype`,
-    given: `'${dtype}'`,
-    expected: dtypeNames,
-    remedy: 'check the name',
-  });
-}
-
 function filled<D extends DType>(
   name: string,
   shape: Shape,
   value: number,
   options: CreateOptions<D> = {},
 ): Tensor<D> {
-  const dtype: DType = options.dtype ?? 'float32';
-  checkShape(shape, name);
-  expectDType(dtype, name);
-  expectHeld(value, dtype, name);
-  return bind1(fullOp, [], { shape, value, dtype }) as Tensor<D>;
+  return created({ op: name, options, dtype: 'float32' }, (dtype) => {
+    checkShape(shape, name);
+    expectHeld(value, dtype, name);
+    return bind1(fullOp, [], { shape, value, dtype });
+  }) as Tensor<D>;
 }
 
 export function full<D extends DType = 'float32'>(
@@ -132,19 +117,21 @@ function random<D extends DType>(
   shape: Shape,
   options: CreateOptions<D> = {},
 ): Tensor<D> {
-  const dtype: DType = options.dtype ?? 'float32';
-  checkShape(shape, name);
-  expectDType(dtype, name);
-  if (!dtypes[dtype].floating) {
-    throw new DTypeError({
-      what: `${name}: random numbers between integers`,
-      given: dtype,
-      expected: 'a floating-point dtype',
-      remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
-    });
-  }
-  const drawn = isHalf(dtype)
-    ? randomHalf(op, shape, dtype)
-    : bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
-  return drawn as Tensor<D>;
+  return created({ op: name, options, dtype: 'float32' }, (dtype) => {
+    checkShape(shape, name);
+    expectFloating(name, dtype);
+    return isHalf(dtype)
+      ? randomHalf(op, shape, dtype)
+      : bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
+  }) as Tensor<D>;
+}
+
+function expectFloating(name: string, dtype: DType): void {
+  if (dtypes[dtype].floating) return;
+  throw new DTypeError({
+    what: `${name}: random numbers between integers`,
+    given: dtype,
+    expected: 'a floating-point dtype',
+    remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
+  });
 }

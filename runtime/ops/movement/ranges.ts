@@ -1,16 +1,15 @@
 /** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
 
-import { currentDevice, deviceGuard } from '../../device/current.ts';
-import type { Device } from '../../device/device.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { DType } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { contiguousStrides, type Shape } from '../../tensor/shape.ts';
 import { expectHeld } from '../../tensor/stored-numbers.ts';
-import type { Tensor } from '../../tensor/tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp } from '../core/define-op.ts';
 import { expectNumber } from '../core/positional.ts';
 import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
@@ -27,18 +26,10 @@ const arangeOp = defineOp({
   numbers: ['start', 'step'],
 });
 
-export interface RangeOptions {
-  readonly dtype?: DType;
-  /** The current device by default. */
-  readonly device?: Device;
-}
-
-function range(count: number, start: number, step: number, options: RangeOptions): Tensor {
-  const dtype = options.dtype ?? 'float32';
-  return deviceGuard(options.device ?? currentDevice(), () => {
-    if (dtype !== 'bool') return bind1(arangeOp, [], { count, start, step, dtype });
-    return tidy(() => cast(range(count, start, step, { dtype: 'float32' }), 'bool'));
-  });
+/** The numbers, on the current device. */
+function range(count: number, start: number, step: number, dtype: DType): Tensor {
+  if (dtype !== 'bool') return bind1(arangeOp, [], { count, start, step, dtype });
+  return tidy(() => cast(range(count, start, step, 'float32'), 'bool'));
 }
 
 /**
@@ -46,13 +37,13 @@ function range(count: number, start: number, step: number, options: RangeOptions
  * `arange(3, { dtype: 'float32' })`. By default int32 if start, end and step are whole, else float32. Throws
  * ArgumentError for bounds that the steps never reach, and DTypeError for whole bounds outside int32.
  */
-export function arange(end: number, options?: RangeOptions): Tensor;
-export function arange(start: number, end: number | null, options?: RangeOptions): Tensor;
+export function arange(end: number, options?: CreateOptions): Tensor;
+export function arange(start: number, end: number | null, options?: CreateOptions): Tensor;
 export function arange(
   start: number,
   end?: number | null,
   step?: number,
-  options?: RangeOptions,
+  options?: CreateOptions,
 ): Tensor;
 export function arange(first: number, ...rest: readonly (RangeArgument | undefined)[]): Tensor {
   const { numbers, options } = withoutOptions(rest);
@@ -71,32 +62,32 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
       remedy: 'check the sign of the step',
     });
   }
-  if (options.dtype) return range(count, from, by, options);
   const isWhole = isInteger(from) && isInteger(to) && isInteger(by);
-  const dtype: DType = isWhole ? 'int32' : 'float32';
-  for (const bound of [from, to]) expectHeld(bound, dtype, 'arange');
-  return range(count, from, by, { ...options, dtype });
+  const dtype = isWhole ? 'int32' : 'float32';
+  return created({ op: 'arange', options, dtype }, (asked) => {
+    if (!options.dtype) for (const bound of [from, to]) expectHeld(bound, asked, 'arange');
+    return range(count, from, by, asked);
+  });
 }
 
-type RangeArgument = number | null | RangeOptions;
+type RangeArgument = number | null | CreateOptions;
 
-const optionNames: ReadonlySet<string> = new Set<keyof RangeOptions>(['dtype', 'device']);
-
-/** An object with other keys stands in the place of a number. */
-const isOptions = (given: unknown): boolean =>
+/** Other objects stand in the place of a number. */
+const isOptions = (given: unknown): given is CreateOptions =>
   typeof given === 'object' &&
   given !== null &&
   !isNumber(given) &&
-  Object.keys(given).every((name) => optionNames.has(name));
+  !Array.isArray(given) &&
+  !(given instanceof Tensor);
 
 /** The numbers by position, and the options, which may follow any of them. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
   readonly numbers: readonly (number | null | undefined)[];
-  readonly options: RangeOptions;
+  readonly options: CreateOptions;
 } {
   const at = given.findIndex(isOptions);
   const numbers = (at < 0 ? given : given.slice(0, at)) as (number | null | undefined)[];
-  return { numbers, options: at < 0 ? {} : (given[at] as RangeOptions) };
+  return { numbers, options: at < 0 ? {} : (given[at] as CreateOptions) };
 }
 
 /** `steps` numbers from `start` to `end`, both included, at equal distances. */
@@ -104,7 +95,7 @@ export function linspace(
   start: number,
   end: number,
   steps: number,
-  options: RangeOptions = {},
+  options: CreateOptions = {},
 ): Tensor {
   expectNumber('linspace', 'start', start);
   expectNumber('linspace', 'end', end);
@@ -116,11 +107,14 @@ export function linspace(
       remedy: 'pass how many numbers to make',
     });
   }
-  return range(steps, start, steps > 1 ? quotient(minus(end, start), steps - 1) : 0, options);
+  const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
+  return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) =>
+    range(steps, start, step, dtype),
+  );
 }
 
 /** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */
-export function eye(n: number, m: number = n, options: RangeOptions = {}): Tensor {
+export function eye(n: number, m: number = n, options: CreateOptions = {}): Tensor {
   if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
     throw new ArgumentError({
       what: 'eye: not a shape',
@@ -129,8 +123,7 @@ export function eye(n: number, m: number = n, options: RangeOptions = {}): Tenso
       remedy: 'pass the number of rows, and of columns if it differs',
     });
   }
-  const dtype = options.dtype ?? 'float32';
-  return deviceGuard(options.device ?? currentDevice(), () =>
+  return created({ op: 'eye', options, dtype: 'float32' }, (dtype) =>
     tidy(() => {
       const one = expand(full([], 1, { dtype }), [Math.min(n, m)]);
       const [row = 0, column = 0] = contiguousStrides([n, m]);
@@ -139,31 +132,60 @@ export function eye(n: number, m: number = n, options: RangeOptions = {}): Tenso
   );
 }
 
-export interface LikeOptions {
-  readonly dtype?: DType;
-  /** Another shape on the same device. */
-  readonly shape?: Shape;
+export interface LikeOptions extends CreateOptions {
+  /** Another shape. */
+  readonly shape?: Shape | undefined;
 }
 
-export type NewOptions = Pick<LikeOptions, 'dtype'>;
+const likeNames: readonly string[] = ['shape'];
 
 /** Filled with a number: shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
-  expectNumber('fullLike', 'value', value);
-  const { shape = x.shape, dtype = x.dtype } = options;
-  return deviceGuard(x.device, () => full(shape, value, { dtype }));
+  return filledLike('fullLike', x, value, options, likeNames);
 }
 
-export const zerosLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 0, options);
-export const onesLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 1, options);
+function filledLike(
+  op: string,
+  x: Tensor,
+  value: number,
+  options: LikeOptions,
+  names?: readonly string[],
+): Tensor {
+  expectNumber(op, 'value', value);
+  const { dtype, device } = x;
+  return created({ op, options, dtype, device, ...(names && { names }) }, (asked) =>
+    full(options.shape ?? x.shape, value, { dtype: asked }),
+  );
+}
+
+export const zerosLike = (x: Tensor, options: LikeOptions = {}): Tensor =>
+  filledLike('zerosLike', x, 0, options, likeNames);
+export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor =>
+  filledLike('onesLike', x, 1, options, likeNames);
 /** `zerosLike`: no tensor shows what was in its memory before. */
 export const emptyLike = zerosLike;
 
 /** Of another shape, with the dtype (or another one) and on the device of `x`. */
-export const newFull = (x: Tensor, shape: Shape, value: number, options: NewOptions = {}): Tensor =>
-  fullLike(x, value, { ...options, shape });
-export const newZeros = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
-  newFull(x, shape, 0, options);
-export const newOnes = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
-  newFull(x, shape, 1, options);
+export const newFull = (
+  x: Tensor,
+  shape: Shape,
+  value: number,
+  options: CreateOptions = {},
+): Tensor => newFilled('newFull', x, shape, value, options);
+export const newZeros = (x: Tensor, shape: Shape, options: CreateOptions = {}): Tensor =>
+  newFilled('newZeros', x, shape, 0, options);
+export const newOnes = (x: Tensor, shape: Shape, options: CreateOptions = {}): Tensor =>
+  newFilled('newOnes', x, shape, 1, options);
 export const newEmpty = newZeros;
+
+function newFilled(
+  op: string,
+  x: Tensor,
+  shape: Shape,
+  value: number,
+  options: CreateOptions,
+): Tensor {
+  expectNumber(op, 'value', value);
+  const { dtype, device } = x;
+  return created({ op, options, dtype, device }, (asked) => full(shape, value, { dtype: asked }));
+}

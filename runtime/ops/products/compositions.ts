@@ -84,7 +84,10 @@ export function matrixPower(x: Tensor, n: number): Tensor {
     });
   }
   return tidy(() => {
-    if (n === 0) return expand(eye(x.shape.at(-1)!, x.shape.at(-1)!, x), x.shape);
+    if (n === 0) {
+      const { dtype, device } = x;
+      return expand(eye(x.shape.at(-1)!, x.shape.at(-1)!, { dtype, device }), x.shape);
+    }
     let factor = n < 0 ? inverse(x) : x;
     let result: Tensor | null = null;
     for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {

@@ -5,12 +5,13 @@
 
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { type CreateOptions, created } from '../core/creation-options.ts';
 import { floating } from '../core/promotion.ts';
 import { rand, randn } from '../movement/create.ts';
 import { unsqueeze } from '../movement/movement.ts';
@@ -29,7 +30,7 @@ export function randint(
   low: number,
   high: number,
   shape: Shape,
-  options: { readonly dtype?: DType } = {},
+  options: CreateOptions = {},
 ): Tensor {
   const range = difference(high, low);
   if (![low, high].every(isInteger) || isBelow(range, 1) || isBelow(most, range)) {
@@ -40,20 +41,25 @@ export function randint(
       remedy: 'the second bound is not included: randint(0, 10, shape) draws 0 to 9',
     });
   }
-  return tidy(() => {
-    const drawn = add(cast(mul(rand(shape), range), 'int32'), low);
-    return cast(drawn, options.dtype ?? 'int32');
-  });
+  return created({ op: 'randint', options, dtype: 'int32' }, (dtype) =>
+    tidy(() => cast(add(cast(mul(rand(shape), range), 'int32'), low), dtype)),
+  );
 }
 
 /** Uniform in [0, 1), with the shape, the dtype and on the device of `x`; float32 for integers. */
-export function randLike(x: Tensor): Tensor {
-  return deviceGuard(x.device, () => rand(x.shape, { dtype: floating(x.dtype) }));
+export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
+  const { device } = x;
+  return created({ op: 'randLike', options, dtype: floating(x.dtype), device }, (dtype) =>
+    rand(x.shape, { dtype }),
+  );
 }
 
 /** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
-export function randnLike(x: Tensor): Tensor {
-  return deviceGuard(x.device, () => randn(x.shape, { dtype: floating(x.dtype) }));
+export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
+  const { device } = x;
+  return created({ op: 'randnLike', options, dtype: floating(x.dtype), device }, (dtype) =>
+    randn(x.shape, { dtype }),
+  );
 }
 
 /** Overwritten with numbers that are uniform in [low, high). One number of the stream per element. */
@@ -103,8 +109,15 @@ export function random_(x: Tensor, low: number, high: number): Tensor {
 }
 
 /** Normal numbers of a mean and a deviation. One number of the stream per element. */
-export function normal(center: number, deviation: number, shape: Shape): Tensor {
-  return tidy(() => add(mul(randn(shape), deviation), center));
+export function normal(
+  center: number,
+  deviation: number,
+  shape: Shape,
+  options: CreateOptions = {},
+): Tensor {
+  return created({ op: 'normal', options, dtype: 'float32' }, (dtype) =>
+    tidy(() => add(mul(randn(shape, { dtype }), deviation), center)),
+  );
 }
 
 function drawnFor(x: Tensor, draw: typeof rand): Tensor {
@@ -126,8 +139,10 @@ export function bernoulli(probabilities: Tensor): Tensor {
 }
 
 /** The numbers from 0 to n − 1 in random order, int32: where n numbers of the stream are sorted to. */
-export function randperm(n: number): Tensor {
-  return tidy(() => argsort(rand([n])));
+export function randperm(n: number, options: CreateOptions = {}): Tensor {
+  return created({ op: 'randperm', options, dtype: 'int32' }, (dtype) =>
+    tidy(() => cast(argsort(rand([n])), dtype)),
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
+import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import * as ops from '../../../runtime/ops/index.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
@@ -22,6 +23,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
+import { traceRequiresGrad } from '../autograd/leaves.ts';
 import {
   decidesShape,
   filledWith,
@@ -131,7 +133,7 @@ export function isDataRead(fn: Callable): boolean {
   return reads.has(fn);
 }
 
-/** Appends the ops of one API call to the program. */
+/** Appends the ops of one API call to the program; a leaf that it creates begins there. */
 export function callApi(
   t: Tracer,
   fn: Callable,
@@ -156,7 +158,7 @@ export function callApi(
     scaledWrite(t, fn, receiver, args) ??
     filledWith(t, fn, receiver, args) ??
     callDynamically(t, fn, receiver, args);
-  if (inGraph) return inGraph;
+  if (inGraph) return begun(t, inGraph);
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
   if (target instanceof Tensor && fn.name.endsWith('_')) {
     t.control.copied.expectNone(t.builder, target);
@@ -170,10 +172,10 @@ export function callApi(
   const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
   if (creators.has(fn)) t.guardDevice();
   try {
-    return variableOf(
-      t,
-      numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
+    const made = numbers.perform([self, ...values], ([on, ...given]) =>
+      Reflect.apply(call, on, given),
     );
+    return begun(t, variableOf(t, made));
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof RecordedWriteInPlace) {
@@ -190,6 +192,12 @@ export function callApi(
     if (withNumbers) return withNumbers;
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
+}
+
+/** The result of a call, as a leaf if its options have `requiresGrad: true`. */
+function begun(t: Tracer, result: Variable): Variable {
+  const isLeaf = result.kind === 'tensor' && result.traced !== null && beginsLeaf(result.traced);
+  return isLeaf ? traceRequiresGrad(t, result, []) : result;
 }
 
 const isTensorVariable = (given: Variable): boolean => {

@@ -10,6 +10,7 @@ import { tensor } from '../../../runtime/tensor/create.ts';
 import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { traceRequiresGrad } from '../autograd/leaves.ts';
 import { asNumber, typeOfScalar } from '../control-flow/numbers/scalars.ts';
 import { asInteger, isWhole } from '../control-flow/numbers/whole-numbers.ts';
 import { constantOf } from '../state/facts.ts';
@@ -17,14 +18,14 @@ import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import type { DeviceScalar, TensorVariable, Variable } from '../variables/variable.ts';
+import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
 /** What such a call makes; undefined for any other function, and where no number is the program's. */
 export function tensorOfScalars(
   t: Tracer,
   fn: unknown,
   args: readonly Variable[],
-): TensorVariable | undefined {
+): Variable | undefined {
   const called = fn === tensor || fn === full ? fn : undefined;
   const [data, shape] = called === full ? [args[1], args[0]] : [args[0], undefined];
   if (!called || !data) return undefined;
@@ -32,7 +33,12 @@ export function tensorOfScalars(
   const sizes = collect(t, data, leaves);
   if (!leaves.some(({ kind }) => kind === 'scalar')) return undefined;
   if (!sizes) throw new GraphBreak('unsupported-value', 'numbers of the program in a ragged array');
-  const dtype = dtypeOf(t, leaves, args[called === full ? 2 : 1], called === full);
+  const { dtype, requiresGrad } = optionsOf(
+    t,
+    leaves,
+    args[called === full ? 2 : 1],
+    called === full,
+  );
   const elements = leaves.map((leaf) => element(t, leaf, dtype));
   const made = t.runApi(() =>
     noGrad(() => {
@@ -41,7 +47,8 @@ export function tensorOfScalars(
       return sizes.length === 0 ? clone(elements[0]!) : reshape(stack(elements), sizes);
     }),
   );
-  return t.result(made);
+  const result = t.result(made);
+  return requiresGrad ? traceRequiresGrad(t, result, []) : result;
 }
 
 /** The sizes of nested arrays, whose leaves are put into the list; null where they are ragged. */
@@ -59,28 +66,42 @@ function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null
 }
 
 /** As `tensor` and `full` choose it. An integer dtype takes numbers that are whole; others are for the host to reject. */
-function dtypeOf(
+function optionsOf(
   t: Tracer,
   leaves: readonly Variable[],
   options: Variable | undefined,
   isFull: boolean,
-): DType {
+): { readonly dtype: DType; readonly requiresGrad: boolean } {
   let dtype: DType =
     !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean') ? 'bool' : 'float32';
+  let requiresGrad = false;
   const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
+  if (isGiven && options.kind === 'constant') {
+    // Eager execution rejects it.
+    throw new GraphBreak('unsupported-value', 'options that are not an object');
+  }
   for (const [key, value] of isGiven ? plainEntries(t, options) : []) {
     const given = constantOf(t, value);
     if (given === undefined) continue;
     if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
-    else if (key !== 'requiresGrad' || given !== false) {
+    else if (key === 'requiresGrad' && typeof given === 'boolean') requiresGrad = given;
+    else {
       throw new GraphBreak('unsupported-value', `a tensor of numbers of the program with ${key}`);
     }
   }
-  if (dtypes[dtype].floating || dtype === 'bool') return dtype;
+  if (dtypes[dtype].floating) return { dtype, requiresGrad };
+  if (requiresGrad) {
+    // Eager execution rejects it.
+    throw new GraphBreak(
+      'unsupported-value',
+      `a tensor of numbers of the program, of ${dtype}, with requiresGrad`,
+    );
+  }
+  if (dtype === 'bool') return { dtype, requiresGrad };
   const fraction = leaves.find((leaf): leaf is DeviceScalar => {
     return leaf.kind === 'scalar' && !isWhole(leaf);
   });
-  if (!fraction) return dtype;
+  if (!fraction) return { dtype, requiresGrad };
   throw numberNeeded(
     fraction,
     `becomes part of a tensor of ${dtype}, which does not hold every number`,

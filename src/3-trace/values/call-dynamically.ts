@@ -1,6 +1,7 @@
 /** Calls of the tensor API on tensors whose shape only the run knows, and at numbers that decide one. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { beginsLeaf, toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import {
@@ -144,6 +145,10 @@ class Call {
     if (element) return this.#appendList(traced, trials, element);
     const expected = first.tried.results.map((_, i) => sizesOf(trials, i));
     const isOpen = expected.map(({ sizes }) => sizes.includes(null));
+    const isLeaf = first.tried.results.map(beginsLeaf);
+    if (isLeaf.some((begins, i) => begins && isOpen[i])) {
+      throw this.#refused('has requiresGrad: true (multiply by a leaf of a known shape instead)');
+    }
     const metas = expected.map(({ dtype, sizes }, i): TensorMeta => {
       const { device } = first.tried.results[i]!;
       return contiguousMeta(
@@ -168,6 +173,7 @@ class Call {
     }
     if (traced.stream) t.random.moveBy(tensors.at(-1)!);
     const variables = tensors.map((tensor, i): Variable => {
+      if (isLeaf[i]) toBeLeaf(tensor);
       if (!isOpen[i]) return t.result(tensor);
       const shapes = samples.map((_, world) => {
         const trial = trials.find((each) => each.world === world);

@@ -1,0 +1,117 @@
+/** The options that every function has that creates a tensor from something other than tensors. */
+
+import { deviceGuard } from '../../device/current.ts';
+import type { Device } from '../../device/device.ts';
+import { ArgumentError, DTypeError } from '../../errors/errors.ts';
+import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { requireGrad } from '../../tensor/require-grad.ts';
+import { dtypeNames } from '../../tensor/stored-numbers.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { intercepted } from './bind.ts';
+
+export interface CreateOptions<D extends DType = DType> {
+  /** The default is the function's. */
+  readonly dtype?: D | undefined;
+  /** A device or its name; by default the current device, or that of the tensor that the new one is like. */
+  readonly device?: Device | string | undefined;
+  /** True for a leaf whose gradient `backward()` computes. Only floating-point tensors have gradients. */
+  readonly requiresGrad?: boolean | undefined;
+}
+
+const common: readonly string[] = ['dtype', 'device', 'requiresGrad'];
+
+interface Creation {
+  /** The user's name of the function. */
+  readonly op: string;
+  readonly options: CreateOptions;
+  /** Used if the options name none; null: the data decides. */
+  readonly dtype: DType | null;
+  /** Used if the options name none; by default the current device. */
+  readonly device?: Device;
+  /** Options of the function beside the common ones. */
+  readonly names?: readonly string[];
+}
+
+/**
+ * The tensor that `make` returns, with what the options ask for; `make` is called with the dtype (null if the data
+ * decides), on the device. All options are checked before it is called, so that a mistake draws no random number.
+ * Throws ArgumentError for an unknown option, DTypeError for an unknown dtype or an integer one with `requiresGrad`,
+ * DeviceError for an unknown device.
+ */
+export function created<T extends DType | null>(
+  creation: Creation & { readonly dtype: T },
+  make: (dtype: T extends null ? DType | null : DType) => Tensor,
+): Tensor {
+  const { op, options, names } = creation;
+  expectOptions(op, options, names ? [...common, ...names] : common);
+  const dtype = (options.dtype ?? creation.dtype) as T extends null ? DType | null : DType;
+  const requiresGrad = options.requiresGrad ?? false;
+  if (dtype !== null) expectDType(op, dtype, requiresGrad);
+  const device = options.device ?? creation.device;
+  const tensor = device ? deviceGuard(device, () => make(dtype)) : make(dtype);
+  if (!requiresGrad) return tensor;
+  if (dtype === null) expectDType(op, tensor.dtype, requiresGrad);
+  return intercepted() ? toBeLeaf(tensor) : requireGrad(tensor);
+}
+
+/** Tensors of programs under construction that were created with `requiresGrad: true`. */
+const leavesToBegin = new WeakSet<Tensor>();
+
+/** Notes that the tracer has to begin a leaf with the tensor. */
+export function toBeLeaf(tensor: Tensor): Tensor {
+  leavesToBegin.add(tensor);
+  return tensor;
+}
+
+/** Whether the tracer has to begin a leaf with this tensor: in a program, a leaf is a value of its own. */
+export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor);
+
+/** Checks that the options are an object with no other names, and that `requiresGrad` is a boolean. */
+export function expectOptions(op: string, options: CreateOptions, names: readonly string[]): void {
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null) {
+    throw new ArgumentError({
+      what: `${op}: options that are not an object`,
+      given: String(given),
+      expected: `an object with ${names.join(', ')}`,
+      remedy: "name the option: { dtype: 'float64' }",
+    });
+  }
+  const keys = Object.keys(given);
+  for (let i = 0; i < keys.length; i++) {
+    if (names.includes(keys[i]!)) continue;
+    throw new ArgumentError({
+      what: `${op}: no such option`,
+      given: keys[i]!,
+      expected: names.join(', '),
+      remedy: 'check the name',
+    });
+  }
+  const { requiresGrad } = options;
+  if (requiresGrad === undefined || typeof requiresGrad === 'boolean') return;
+  throw new ArgumentError({
+    what: `${op}: requiresGrad is not a boolean`,
+    given: String(requiresGrad),
+    expected: 'true or false',
+    remedy: 'pass true for a leaf with a gradient',
+  });
+}
+
+/** Checks the name at run time, for plain JavaScript. */
+function expectDType(op: string, dtype: DType, requiresGrad: boolean): void {
+  if (!Object.hasOwn(dtypes, dtype)) {
+    throw new DTypeError({
+      what: `${op}: no such dtype`,
+      given: `'${dtype}'`,
+      expected: dtypeNames,
+      remedy: 'check the name',
+    });
+  }
+  if (!requiresGrad || dtypes[dtype].floating) return;
+  throw new DTypeError({
+    what: `${op}: only floating-point tensors can require gradients`,
+    given: `requiresGrad: true for ${dtype}`,
+    expected: 'float32, float64, float16 or bfloat16',
+    remedy: "name such a dtype: { dtype: 'float32', requiresGrad: true }",
+  });
+}
