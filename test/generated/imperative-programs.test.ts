@@ -23,8 +23,14 @@ const modes: readonly ToStaticOptions[] = [
 /** Values to the last bit, with their layout. */
 function shown(value: unknown): unknown {
   if (value instanceof Tensor) {
-    const { shape, strides, requiresGrad } = value;
-    return { shape, strides, requiresGrad, values: shown(value.reshape([-1]).toArraySync()) };
+    const { dtype, shape, strides, requiresGrad } = value;
+    return {
+      dtype,
+      shape,
+      strides,
+      requiresGrad,
+      values: shown(value.reshape([-1]).toArraySync()),
+    };
   }
   if (Array.isArray(value)) return value.map(shown);
   if (typeof value !== 'object' || value === null)

@@ -44,7 +44,10 @@ const simple: fc.Arbitrary<Statement>[] = [
   }),
   fc.record({
     is: fc.constant('unary' as const),
-    call: from('tanh', 'sin', 'relu', 'abs', 'neg', 'clone', 'detach'),
+    call: from(
+      ...['tanh()', 'sin()', 'relu()', 'abs()', 'neg()', 'clone()', 'detach()', 'gt(0)'],
+      ...["to('float64')", "to('int32')", "to('float16')", "to('bool')"],
+    ),
     of: pick,
   }),
   fc.record({ is: fc.constant('view' as const), of: pick, call: pick }),
@@ -168,7 +171,7 @@ export function imperativeText({ statements, gradients }: ImperativeProgram): st
         }
         case 'unary': {
           const [of, kind] = tensor(each.of);
-          define(`${of}.${each.call}()`, kind);
+          define(`${of}.${each.call}`, kind);
           break;
         }
         case 'view': {
