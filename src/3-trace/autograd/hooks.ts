@@ -10,7 +10,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
 import { constantOf } from '../state/facts.ts';
-import { isDifferentiable, placesBelow } from '../state/recorded-graph.ts';
+import { isDifferentiable, isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
@@ -113,7 +113,13 @@ export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterabl
   for (const output of outputs) {
     if (output.requiresGrad && output.isLeaf) breakAtSite(t, output);
     if (!isDifferentiable(output, t.builder)) continue;
-    for (const place of placesBelow(output)) breakAtSite(t, place);
+    let leadsToLeaf = false;
+    for (const place of placesBelow(output)) {
+      breakAtSite(t, place);
+      leadsToLeaf ||= isLeaf(place);
+    }
+    // All of it was written since: that it had a history before is known to this trace alone.
+    if (!leadsToLeaf) for (const place of watched.keys()) breakAtSite(t, place);
   }
 }
 

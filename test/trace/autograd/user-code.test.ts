@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest';
 import { customFunction, keep, nn, type Tensor } from '../../../src/index.ts';
+import { differential } from '../../corpus/differential.ts';
 import { values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
@@ -210,4 +211,43 @@ describe('trace/custom functions', () => {
         garbage: true,
       },
     ));
+});
+
+/** Everything that a tensor had is written over: no gradient comes to what it had been computed from. */
+const overwritten: Record<string, (t: Tensor, y: Tensor) => Tensor> = {
+  'copy_()': (t, y) => t.copy_(y),
+  'fill_()': (t) => t.fill_(2),
+  'zero_()': (t) => t.zero_(),
+  'copy_() to a view of all of it': (t, y) => t.narrow(0, 0, 3).copy_(y),
+  'copy_() and another op': (t, y) => t.copy_(y).mul(2),
+};
+
+describe('trace/a result that was written over requires gradients', () => {
+  it.each(Object.entries(overwritten))('%s, of a custom function', (_, write) => {
+    const double = customFunction({
+      forward: (_ctx, t: Tensor) => t.mul(2),
+      backward: (_ctx, gradient) => [gradient.mul(2)],
+    });
+    const make = () => ({
+      fn: (x: Tensor, w: Tensor) => {
+        const t = double(x.mul(w)) as Tensor;
+        const result = write(t, x);
+        return [t, result, t.requiresGrad];
+      },
+      args: pair,
+    });
+    differential(make, { calls: 3 });
+  });
+
+  it.each(Object.entries(overwritten))('%s, of an op with a hook', (_, write) => {
+    const make = () => ({
+      fn: (x: Tensor, w: Tensor) => {
+        const t = x.mul(w).mul(2);
+        t.registerHook((gradient) => gradient.mul(3));
+        return [t, write(t, x)];
+      },
+      args: pair,
+    });
+    differential(make, { calls: 3 });
+  });
 });
