@@ -37,12 +37,31 @@ export function compareWorlds(
       // Where a backward fails, it has reached some leaves or others before.
       gradientsCount &&= !expected.backwardFailed;
       const differs = difference(expected, actual, gradientsCount);
-      if (differs) throw new Error(`call ${call}: ${differs}\n${captured.explain()}`);
+      if (!differs) continue;
+      const text = `call ${call}: ${differs.text}\n${captured.explain()}`;
+      throw new WorldDifference(text, differs.lines);
     }
     disposeGradients([eager, world]);
   });
   const left = memory.stats('cpu').allocated - before;
   if (left !== 0 && !drops) throw new Error(`${left} bytes are left`);
+}
+
+/** `expected`, `actual`: what was seen from outside, from the first line on that differs. */
+export class WorldDifference extends Error {
+  readonly expected: string;
+  readonly actual: string;
+
+  constructor(text: string, [expected, actual]: Difference['lines']) {
+    super(text);
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+interface Difference {
+  readonly text: string;
+  readonly lines: readonly [expected: string, actual: string];
 }
 
 interface Observed {
@@ -128,17 +147,26 @@ function difference(
   expected: Observed,
   actual: Observed,
   gradientsCount: boolean,
-): string | undefined {
+): Difference | undefined {
   if (expected.text === actual.text) {
     if (!gradientsCount) return undefined;
     const wrong = expected.gradients.findIndex((each, i) => !isClose(each, actual.gradients[i]!));
     if (wrong < 0) return undefined;
-    return `gradient ${wrong} is ${actual.gradients[wrong]}, not ${expected.gradients[wrong]}`;
+    const [own, other] = [`${actual.gradients[wrong]}`, `${expected.gradients[wrong]}`];
+    return { text: `gradient ${wrong} is ${own}, not ${other}`, lines: [other, own] };
   }
   const [a, b] = [expected.text.split('\n'), actual.text.split('\n')];
   const at = a.findIndex((line, i) => line !== b[i]);
   const around = (lines: string[]) => lines.slice(Math.max(0, at - 12), at + 6).join('\n');
-  return `\nexpected\n${around(a)}\nactual\n${around(b)}`;
+  const from = (lines: string[]) =>
+    lines
+      .slice(at, at + 4)
+      .join('\n')
+      .trim();
+  return {
+    text: `\nexpected\n${around(a)}\nactual\n${around(b)}`,
+    lines: [from(a), from(b)],
+  };
 }
 
 function isClose(expected: Float32Array, actual: Float32Array): boolean {
