@@ -47,5 +47,6 @@ it('random programs do captured what they do eagerly', { timeout: 3_600_000 }, (
   for (const name of ['order', 'reuse', 'arena', 'checkpoints']) {
     expect(seen.get(name) ?? 0, name).toBeGreaterThan(count / 4);
   }
-  expect(seen.get('slices') ?? 0).toBeGreaterThan(count / 20);
+  // Most are too small for any.
+  expect(seen.get('slices') ?? 0).toBeGreaterThan(count / 40);
 });

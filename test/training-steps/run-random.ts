@@ -8,10 +8,15 @@ import { Choices } from './choices.ts';
 import { functionText, type RandomProgram } from './random-program.ts';
 import { bitsOf, type Outcome } from './run-steps.ts';
 
-/** Presets, switches and budgets, as the seed says. */
+/** Presets, switches, budgets and preferences, as the seed says. */
 export function choiceFor(seed: number): MemoryChoice {
   const choices = new Choices(seed + 7_000_000);
-  switch (choices.below(5)) {
+  switch (choices.below(8)) {
+    case 5:
+    case 6:
+    case 7:
+      // Slices that cost time are used, too.
+      return { prefer: 'bytes' };
     case 0:
       return choices.of(['cleaned', 'inputsCleaned', 'beforeUnusedValues'] as const);
     case 1:
