@@ -11,15 +11,12 @@ const sizes: readonly (readonly [m: number, k: number, n: number])[] = [
   [1, 1, 1],
   [1, 40, 3],
   [3, 5, 7],
-  [8, 6, 16],
   [9, 16, 8],
   [16, 17, 16],
   [5, 130, 33],
   [128, 31, 128],
-  [161, 16, 97],
   [33, 15, 513],
   [512, 3, 513],
-  [577, 18, 575],
 ];
 
 const transposed = (x: Tensor) => x.permute([1, 0]);
@@ -27,7 +24,6 @@ const transposed = (x: Tensor) => x.permute([1, 0]);
 const layouts: Readonly<Record<string, (shape: readonly [number, number]) => Tensor>> = {
   rows: ([r, c]) => randn([r, c]),
   columns: ([r, c]) => transposed(randn([c, r])),
-  'every second row': ([r, c]) => randn([r, 2, c]).select(1, 1),
   'every second column': ([r, c]) => randn([r, c, 2]).select(2, 1),
 };
 

@@ -33,7 +33,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
 
   it.each([
     [8, [6, 16, 4]],
-    [64, [784, 128, 10]],
+    [24, [12, 7, 5]],
   ] as const)(
     'MLP + Adam, batch %i of widths %j: at most 12 dispatches, 1 submit',
     async (batch, widths) => {
@@ -55,13 +55,17 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
         step(x, target).dispose();
         await gpu().synchronize();
       };
-      for (let i = 0; i < 12; i++) await run();
+      for (let i = 0; i < 8; i++) await run();
+      // Hot code gets another program.
+      await step.ready();
+      for (let i = 0; i < 24; i++) await run();
       const before = { ...gpu().commandCounts, ...gpu().kernelStats };
       for (let i = 0; i < 3; i++) await run();
       const after = { ...gpu().commandCounts, ...gpu().kernelStats };
       expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(3 * 12);
       expect(after.submits - before.submits).toBe(3);
-      expect(after.bindGroups - before.bindGroups).toBe(0);
+      // Small buffers change their owners in a long cycle: nearly every bind group is found.
+      expect(after.bindGroups - before.bindGroups).toBeLessThanOrEqual(6);
       expect(after.compiled - before.compiled).toBe(0);
     },
   );
