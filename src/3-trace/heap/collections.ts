@@ -4,9 +4,10 @@ import { collectionType, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import { append, apply, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
-import type { WrittenEntries } from '../effects/written-entries.ts';
+import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
 import { constantOf } from '../state/facts.ts';
 import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -175,7 +176,7 @@ export function clearEntries(t: Tracer, given: CollectionVariable): void {
     return;
   }
   const state = stateOf(t, collection);
-  state.all = new Map();
+  state.all = new OwnMap();
   change(t, collection, 'clear', null, null);
 }
 
@@ -202,6 +203,15 @@ function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): voi
   into.putIn.push(id);
 }
 
+const nothing = new Map<unknown, never>();
+const forEachOf = { Map: Map.prototype.forEach, Set: Set.prototype.forEach } as const;
+
+/** Visits a Map or Set by none of its iterators, and no pair: the user may have replaced what iterates these. */
+function forEachEntry<V>(collection: object, visit: (value: V, key: unknown) => void): void {
+  const forEach = forEachOf[collectionType(collection) === 'Set' ? 'Set' : 'Map'];
+  apply(forEach, collection, [visit]);
+}
+
 /** All entries in their order. */
 export function entriesOf(
   t: Tracer,
@@ -210,18 +220,24 @@ export function entriesOf(
   const collection = taken(t, given);
   if (collection.kind === 'newCollection') {
     settleOrder(t, collection);
-    return new Map([...collection.entries].filter(([, { value }]) => present(value)));
+    const entries = new OwnMap<unknown, CollectionEntry>();
+    forEachEntry<CollectionEntry>(collection.entries, (entry, key) => {
+      if (present(entry.value)) entries.set(key, entry);
+    });
+    return entries;
   }
   const { value, source } = collection;
   const state = t.collections.get(value);
   if (state?.all) return state.all;
-  const keys = [...(value as ReadonlyMap<unknown, unknown>).keys()];
+  const keys: unknown[] = [];
+  forEachEntry(value, (_, key) => append(keys, key));
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
-  const all = new Map(keys.map((key) => [key, outerEntry(t, collection, key)]));
-  for (const [id, entry] of state?.written ?? []) {
+  const all = new OwnMap<unknown, CollectionEntry>();
+  for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));
+  forEachEntry<WrittenEntry | null>(state?.written ?? nothing, (entry, id) => {
     if (!entry || entry.anew) all.delete(id);
     if (entry) all.set(id, entry);
-  }
+  });
   if (state) {
     t.journal.note(() => {
       state.all = null;

@@ -7,6 +7,7 @@ import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { OwnSet } from '../../vm/language/primordials.ts';
 import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
@@ -43,7 +44,7 @@ export function iteratorOver(
 ): IteratorVariable {
   const isCollection = asCollection(t, over, 'Map', 'Set') !== undefined;
   const putIn = isCollection ? putInto(t, over as CollectionVariable) : [];
-  const position = { next: 0, passed: new Set(), heard: putIn.length };
+  const position = { next: 0, passed: new OwnSet(), heard: putIn.length };
   return { kind: 'iterator', over, what, ...position, done: false };
 }
 
@@ -247,11 +248,14 @@ function collectionStep(
 ): Variable | null {
   const { what, passed, heard } = iterator;
   const putIn = putInto(t, collection);
-  const again = new Set(putIn.slice(heard));
+  const again = new OwnSet<unknown>();
+  for (let i = heard; i < putIn.length; i++) again.add(putIn[i]);
   const entries = entriesOf(t, collection);
-  const id = firstOf(entries.keys(), (each) => !passed.has(each) || again.has(each));
+  const id = firstOf(entries, (each) => !passed.has(each) || again.has(each));
   t.journal.keepSet(passed);
-  for (const id of again) passed.delete(id);
+  again.forEach((each) => {
+    passed.delete(each);
+  });
   t.journal.note(() => Object.assign(iterator, { heard }));
   iterator.heard = putIn.length;
   const entry = entries.get(id);
@@ -261,9 +265,13 @@ function collectionStep(
   return what === 'keys' ? entry.key : entry.value;
 }
 
-function firstOf(keys: Iterable<unknown>, fits: (key: unknown) => boolean): unknown {
-  for (const key of keys) if (fits(key)) return key;
-  return nothing;
+/** Not by the iterator of Maps: the user may have replaced what it does. */
+function firstOf(entries: ReadonlyMap<unknown, unknown>, fits: (key: unknown) => boolean): unknown {
+  let first: unknown = nothing;
+  entries.forEach((_, key) => {
+    if (first === nothing && fits(key)) first = key;
+  });
+  return first;
 }
 
 /** No key of the user's. */
