@@ -1,7 +1,7 @@
-import type { ProgramOp } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
-import { findGroups } from './groups.ts';
+import { findGroups, type Group, type GroupOptions } from './groups.ts';
 import { RowRules } from './row-groups.ts';
 
 /**
@@ -12,13 +12,13 @@ import { RowRules } from './row-groups.ts';
  * sum, and pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
-  const { program } = given;
-  const rules = new RowRules(program.values);
-  // Single pointwise ops alone are no groups here: those that may share a loop have been fused before.
+  return fuseGroups(given, context, (options) => rowGroups(given.program, options));
+}
+
+/** Single pointwise ops alone are no groups here: those that may share a loop have been fused before. */
+export function rowGroups(program: Program, options: GroupOptions): Group[] {
   const isMore = (op: ProgramOp) => op.parts !== undefined || op.op.rows !== undefined;
-  return fuseGroups(given, context, (options) =>
-    findGroups(program, rules, options).filter((group) =>
-      group.some((index) => isMore(program.ops[index]!)),
-    ),
+  return findGroups(program, new RowRules(program.values), options).filter((group) =>
+    group.some((index) => isMore(program.ops[index]!)),
   );
 }

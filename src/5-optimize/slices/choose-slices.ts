@@ -2,6 +2,7 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import type { Steps } from '../../programs/steps.ts';
+import { fusedForm } from '../fuse/fused-form.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { roughTime } from './rough-time.ts';
@@ -29,13 +30,13 @@ const largeShare = 1 / 20;
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
  * No op is computed twice. Programs that update nothing stay as they are. Unless the program `mayBeSlower`, only
- * those slices are taken with which the time model finds it no slower.
+ * those slices are taken with which the time model finds it, fused, no slower.
  */
 export function* chooseSlices(program: Program, costOf: Cost, mayBeSlower = true): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const cost = costOf(program);
   if (cost < leastBytes) return program;
-  const choice = { costOf, isFastEnough: mayBeSlower ? () => true : isNoSlower };
+  const choice = { costOf, isFastEnough: mayBeSlower ? () => true : noSlowerThan(program) };
   const batch = yield* sliceBatch(program, cost, choice);
   const [whole, needed] = yield* sliceReadApart(...batch, choice);
   return yield* sliceUpdates(whole, needed, choice);
@@ -50,8 +51,21 @@ interface Choice {
 /** The model is a rough one: what it finds as fast may be slower by so much. */
 const roughness = 0.02;
 
-function isNoSlower(candidate: Program, best: Program): boolean {
-  return roughTime(candidate) <= roughTime(best) * (1 - roughness);
+/**
+ * Whether a candidate is no slower than the best one, nor than the program without slices. What runs is fused, so
+ * that fused forms are compared: parts of a chain are one launch each where the whole chain is one, too.
+ */
+function noSlowerThan(original: Program): Choice['isFastEnough'] {
+  const times = new Map<Program, number>();
+  const timeOf = (program: Program): number => {
+    const known = times.get(program);
+    if (known !== undefined) return known;
+    const time = roughTime(fusedForm(program, new Set(program.outputs)));
+    times.set(program, time);
+    return time;
+  };
+  const ceiling = timeOf(original) * (1 - roughness);
+  return (candidate, best) => timeOf(candidate) <= Math.min(ceiling, timeOf(best));
 }
 
 function isTrainingStep({ ops, inputs }: Program): boolean {

@@ -53,6 +53,7 @@ export function roughTime({ ops, values }: Program): number {
 }
 
 function arithmeticTime(op: ProgramOp, values: Program['values']): number {
+  if (op.parts) return op.parts.reduce((sum, part) => sum + arithmeticTime(part, values), 0);
   if (!op.op.work) return 0;
   const time = opWork(op, values) / productRate;
   if (op.op.name !== 'matmul') return time;
