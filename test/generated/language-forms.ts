@@ -112,7 +112,7 @@ export const scopeForms: Forms = (text, { e, p, s, b, name, target }) => [
   ),
   text`for (${target} in { p: 1, 2: 3 }) ${b}`,
   text`l9: { try { break l9; } finally { ${s} } }`,
-  text`l10: do { try { if (${e}) continue l10; ${s} } finally { t("f"); } } while (xs.length++ < 2);`,
+  text`{ let n = 2; l10: do { try { if (${e}) continue l10; ${s} } finally { t("f"); } } while (n-- > 0); }`,
   text`l11: for (const x of it(2)) { switch (x) { case ${e}: continue l11; case 0: { ${s} } default: try { if (${e}) break l11; } finally { ${b} } } }`,
   text`{ class Late { static m = () => Late; [${e}] = ${e}; } t(Late.m() === Late); const ${name}2 = Late; t(${name} === Late); }`.map(
     (x) => x.replace(/const \w+ = Late; t\(\w+ === Late\);/, 't(new Late() instanceof Late);'),
