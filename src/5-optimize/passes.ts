@@ -83,8 +83,8 @@ export const passes = [
     name: 'shareCopies',
     stages: ['joint', 'step', 'region', 'again'],
     enabled: minimizesSaved,
-    run: onProgram((program, _given, { stage }) =>
-      shareCopies(program, { recorded: stage === 'again' }),
+    run: onProgram((program, { alsoRead }, { stage }) =>
+      shareCopies(program, { recorded: stage === 'again', alsoRead }),
     ),
   },
   {

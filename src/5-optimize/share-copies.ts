@@ -3,16 +3,26 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
+interface CopyOptions {
+  /** A gradient goes the same way through both copies. */
+  readonly recorded?: boolean;
+  /** Values beside the program's outputs that are handed out: results of forward in a joint program. */
+  readonly alsoRead?: readonly ValueId[];
+}
+
 /**
  * One copy where the program would make two of the same elements in the same order, whatever their
  * shapes: the second becomes a view of the first. Only while the first is there anyway, so that no
  * value lives longer than the second would have. `recorded`: and a gradient goes the same way through both.
  */
-export function shareCopies(program: Program, { recorded = false } = {}): Program {
+export function shareCopies(
+  program: Program,
+  { recorded = false, alsoRead = [] }: CopyOptions = {},
+): Program {
   const facts = new ProgramFacts(program);
   const first = new Map<string, ValueId>();
   // Handed out, each copy is memory of its own.
-  const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
+  const outputs = new Set([...program.outputs, ...alsoRead].map((id) => facts.rootOf(id)));
   const reshape = opNamed('reshape');
   let changed = false;
   const ops = program.ops.map((op, index): ProgramOp => {
