@@ -14,6 +14,7 @@ export const apart = [
   'test/plugin/**/*.test.ts',
   'test/threads/**/*.test.ts',
   'test/device/**/*.test.ts',
+  'test/autograd/second-gradients.test.ts',
   'test/lab/compare.test.ts',
   'test/memory/collected.test.ts',
   'test/opinfo/changing-arguments.test.ts',

@@ -1,4 +1,4 @@
-/** A test file that mocks modules or globals runs in a process of its own, so that no other file sees the mock. */
+/** A test file that mocks modules or globals, or adds ops, runs in a process of its own: no other file sees it. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,12 +16,14 @@ function matches(pattern: string, file: string): boolean {
   return folder === pattern ? file === pattern : file.startsWith(folder);
 }
 
-it('files that mock modules or globals run apart', () => {
-  const mocks = files.filter((file) =>
-    /\bvi\.(?:mock|doMock|stubGlobal|resetModules)\(/.test(readFileSync(join(root, file), 'utf8')),
+it('files that mock modules or globals, or add ops, run apart', () => {
+  const changing = files.filter((file) =>
+    /\bvi\.(?:mock|doMock|stubGlobal|resetModules)\(|\bdefineOp\(/.test(
+      readFileSync(join(root, file), 'utf8'),
+    ),
   );
-  expect(mocks).not.toEqual([]);
-  expect(mocks.filter((file) => !apart.some((pattern) => matches(pattern, file)))).toEqual([]);
+  expect(changing).not.toEqual([]);
+  expect(changing.filter((file) => !apart.some((pattern) => matches(pattern, file)))).toEqual([]);
 });
 
 it('every pattern of the files that run apart matches a file', () => {

@@ -190,7 +190,7 @@ const cache: CorpusFunction = {
     };
   },
   calls: 6,
-  expected: { graphs: 4 },
+  expected: { graphs: 3 },
 };
 
 const positions: CorpusFunction = {
