@@ -65,8 +65,16 @@ export class Entry {
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
-  /** `donate`: inputs that die with the call are handed over to the program, or freed before it where it reads none of them. */
-  constructor(part: CompiledPart, subgraph: SubgraphVariants | null, donate: boolean) {
+  /**
+   * `donate`: inputs that die with the call are handed over to the program, or freed before it where it reads none of them.
+   * `shared`: guards that were checked before the entry's own, once for entries of all sizes.
+   */
+  constructor(
+    part: CompiledPart,
+    subgraph: SubgraphVariants | null,
+    donate: boolean,
+    shared: readonly Guard[],
+  ) {
     const result = part.trace;
     this.part = part;
     this.result = result;
@@ -81,7 +89,7 @@ export class Entry {
     this.#make = compileMakes(result.makes);
     const { early, late } =
       subgraph && donate
-        ? EarlyDisposal.of(result, subgraph.usual.stages.planned)
+        ? EarlyDisposal.of(result, subgraph.usual.stages.planned, [...shared, ...result.guards])
         : { early: null, late: result.effects };
     this.#early = early;
     this.#effects = late.length > 0 ? compileEffects(late) : undefined;

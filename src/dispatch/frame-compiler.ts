@@ -17,6 +17,7 @@ import type { CompileOptions } from '../compile/compilation.ts';
 import { instructionLog } from '../explain/log-events.ts';
 import { tellWhere } from '../full-graph/failed-run.ts';
 import { expectOneProgram } from '../full-graph/full-graph-error.ts';
+import type { Guard } from '../guards/guard.ts';
 import type { StaticSettings } from '../options/static-options.ts';
 import { compileLater, compileSubgraph } from '../pipeline.ts';
 import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
@@ -161,7 +162,7 @@ export class FrameCompiler {
     if (!resized) return undefined;
     let first: CompiledPart | undefined;
     const sized = new SizedEntries(resized, traced, (result) => {
-      const entry = this.#entryOf(result);
+      const entry = this.#entryOf(result, resized.guards);
       if (!entry) return null;
       const guards = [...resized.guards, ...result.guards];
       first ??= partOf({ ...result, guards }, entry.part, entry.subgraph);
@@ -174,7 +175,8 @@ export class FrameCompiler {
     return entry;
   }
 
-  #entryOf(result: TraceResult): Entry | null {
+  /** `shared`: guards that are checked before those of the trace. */
+  #entryOf(result: TraceResult, shared: readonly Guard[] = []): Entry | null {
     const { minGraphSize } = this.#settings;
     const compile = firstOptions(result, this.#settings.compile);
     const stages = compileOps(result, compile);
@@ -183,7 +185,7 @@ export class FrameCompiler {
     const subgraph = stages && !tooSmall ? this.#variants(result, stages, compile) : null;
     if (stages) this.#stats.plans++;
     const part = partOf(result, { stages, record: new RunRecord(), tooSmall }, subgraph);
-    return new Entry(part, subgraph, compile.memory.donate);
+    return new Entry(part, subgraph, compile.memory.donate, shared);
   }
 
   #addPart(entry: Candidate, part: CompiledPart): void {

@@ -1,6 +1,7 @@
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { isRefused } from '../../../runtime/run-program/refused.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Guard } from '../../guards/guard.ts';
 import { compileReader, type Reader } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Effect, TraceResult } from '../../traces/trace-result.ts';
@@ -19,10 +20,14 @@ export class EarlyDisposal {
     this.#owners = effects.map(({ tensor }) => compileReader(tensor.base));
   }
 
-  /** What is given back before the run of a planned trace, and the effects that are left for after it. */
+  /**
+   * What is given back before the run of a planned trace, and the effects that are left for after it. `guards`: all that
+   * hold when it runs.
+   */
   static of(
-    { effects, inputs, guards }: TraceResult,
+    { effects, inputs }: TraceResult,
     { forward }: PlannedSubgraph,
+    guards: readonly Guard[],
   ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
     const entering = inputs.filter((_, i) => !forward.unusedInputs.includes(forward.inputs[i]!));
     const read = new Set(entering.map(sourceKey));
