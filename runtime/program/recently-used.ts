@@ -38,6 +38,10 @@ export class RecentlyUsed<K, V> {
     return value;
   }
 
+  has(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
   /** The weights of all entries. */
   get weight(): number {
     return this.#weight;

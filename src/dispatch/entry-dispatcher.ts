@@ -163,6 +163,7 @@ export class EntryDispatcher {
   /** Undefined when this point runs natively from now on. */
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
+    if (point.declines) return this.#reportPassing(point, frames);
     if (this.#compiler.isCrowded(point) && !this.#isWorthAnEntry(point, frames)) return undefined;
     logMiss(this.#name, point, frames);
     this.#compiler.makeRoom(point);
@@ -196,6 +197,15 @@ export class EntryDispatcher {
       else warnOnce(`${this.#name || 'a function'} is translated again and again: ${why}`);
     }
     return returns;
+  }
+
+  /** Sizes that have not returned so far are left to eager execution, of which the user is told once. */
+  #reportPassing(point: ResumePoint, frames: readonly Frame[]): undefined {
+    if (point.isPassed) return;
+    point.isPassed = true;
+    const why =
+      'hundreds of sizes were compiled here and new ones keep coming. Sizes are compiled once they return';
+    this.#reportNative(frames, why);
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {

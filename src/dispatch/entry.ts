@@ -60,6 +60,8 @@ export class Entry {
   readonly #spent: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution refuses something on this way: it is left to do so. */
   readonly runsEagerly: boolean;
+  /** It has one set of sizes, and runs whenever its guards hold. */
+  readonly declines = false;
   readonly #giveBackUnchosen: ReturnType<typeof compileUnchosen>;
   readonly #lasting: readonly number[];
   readonly #returns: RecipeReader | null;

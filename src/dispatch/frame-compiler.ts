@@ -161,14 +161,16 @@ export class FrameCompiler {
     const { resized } = traced;
     if (!resized) return undefined;
     let first: CompiledPart | undefined;
-    const sized = new SizedEntries(resized, traced, (result) => {
+    const compile = (result: TraceResult): Entry | null => {
       const entry = this.#entryOf(result, resized.guards);
       if (!entry) return null;
       const guards = [...resized.guards, ...result.guards];
       first ??= partOf({ ...result, guards }, entry.part, entry.subgraph);
       this.#stats.sizes++;
       return entry;
-    });
+    };
+    const mayDecline = this.#settings.fallback === 'eager' && this.mayFallBack;
+    const sized = new SizedEntries(resized, traced, compile, mayDecline);
     const entry = sized.find(frames);
     if (first) this.#addPart(sized, first);
     if (entry) point.add(sized);

@@ -31,6 +31,10 @@ export class ResumePoint {
   native: string | null = null;
   /** The user knows that calls bring other things each time than any entry is for. */
   isCrowded = false;
+  /** The user knows that new sizes keep coming. */
+  isPassed = false;
+  /** A trace may fit the call that found no entry: its sizes are compiled once they return. */
+  declines = false;
 
   constructor(dynamic: Dynamic, promised: ShapeBounds) {
     this.history = new NumberHistory(dynamic, promised);
@@ -92,10 +96,12 @@ export class ResumePoint {
   find(frames: readonly Frame[]): Entry | undefined {
     const last = this.#last;
     const entry = last?.find(frames);
+    this.declines = last?.declines ?? false;
     if (entry || this.#entries.size < 2) return entry;
     this.#dispatch ??= new Dispatch(this.entries);
     for (const candidate of this.#dispatch.candidates(frames)) {
       const found = candidate === last ? undefined : candidate.find(frames);
+      this.declines ||= candidate.declines;
       if (!found) continue;
       this.#last = candidate;
       this.#entries.delete(candidate);

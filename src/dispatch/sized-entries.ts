@@ -4,6 +4,7 @@ import { compileReader, type Reader, type SourceNames } from '../guards/source.t
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Entry, GuardedEntry } from './entry.ts';
+import { PassingSizes } from './passing-sizes.ts';
 
 /**
  * The entries of one trace may take this much of the host's memory, by an estimate; the one used longest ago is
@@ -30,13 +31,20 @@ export class SizedEntries {
   readonly #last: unknown[];
   #lastEntry: Entry | null = null;
 
+  /** Null where all sizes are compiled, since nothing may run eagerly. */
+  readonly #passing: PassingSizes<string | number> | null;
+  /** The last call's sizes are not compiled, though the trace may fit them: they have not returned so far. */
+  declines = false;
+
   readonly names: SourceNames;
 
   constructor(
     resized: Resized,
     names: SourceNames,
     compile: (result: TraceResult) => Entry | null,
+    mayDecline: boolean,
   ) {
+    this.#passing = mayDecline ? new PassingSizes() : null;
     this.guards = new GuardSet(resized.guards);
     this.#resized = resized;
     this.names = names;
@@ -45,10 +53,15 @@ export class SizedEntries {
     this.#last = resized.keys.map(() => undefined);
   }
 
-  /** The entry for these frames, compiled when their sizes are new; undefined when the trace doesn't fit. */
+  /**
+   * The entry for these frames, compiled when their sizes are new; undefined when the trace doesn't fit, or where it
+   * `declines`.
+   */
   find(frames: readonly Frame[]): Entry | undefined {
+    const declined = this.declines;
+    this.declines = false;
     if (!this.guards.holds(frames)) return undefined;
-    if (this.#readKeys(frames)) this.#lastEntry = this.#entryFor(frames);
+    if (this.#readKeys(frames) || declined) this.#lastEntry = this.#entryFor(frames);
     return this.#lastEntry?.find(frames);
   }
 
@@ -69,6 +82,10 @@ export class SizedEntries {
     // Without making a text where one positive number says all.
     const isPlain = this.#last.length === 1 && typeof first === 'number' && first > 0;
     const key = isPlain ? first : this.#last.map(spelled).join();
+    if (this.#passing && !this.#entries.has(key) && !this.#passing.isWorthCompiling(key)) {
+      this.declines = true;
+      return null;
+    }
     const { entry } = this.#entries.get(key, () => {
       const result = this.#resized.at(frames);
       return { entry: result && this.#compile(result), values: [...this.#last] };

@@ -1,7 +1,14 @@
 /** Arrays of tensors that grow with every call and are handed over whole: one trace serves every length. */
 
 import { describe, expect, it } from 'vitest';
-import { cat, noGrad, stack, type Tensor, toStatic } from '../../../src/index.ts';
+import {
+  cat,
+  noGrad,
+  stack,
+  type Tensor,
+  type ToStaticOptions,
+  toStatic,
+} from '../../../src/index.ts';
 import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
 
 const row = (call: number) => values([1, 3], call);
@@ -128,6 +135,48 @@ describe('an array of tensors that grows', () => {
       }
     }
     expect(f.stats()).toMatchObject({ translations: 2, sizes: 20, graphRuns: 60 });
+  });
+});
+
+describe('an array of tensors that grows without an end', () => {
+  const grown = (options: ToStaticOptions = {}) => {
+    const cache: Tensor[] = [];
+    const f = toStatic((x: Tensor) => {
+      cache.push(x.mul(1));
+      return cat(cache).sum();
+    }, options);
+    const x = row(1);
+    const one = x.sum().itemSync();
+    const run = (calls: number) => {
+      for (let i = 0; i < calls; i++) {
+        const length = cache.length + 1;
+        expect(f(x).itemSync()).toBeCloseTo(one * length, 2);
+      }
+    };
+    const restart = () => {
+      cache.length = 0;
+    };
+    return { f, run, restart };
+  };
+
+  it('runs eagerly past some hundred lengths, and is compiled for those that return', () => {
+    const { f, run, restart } = grown();
+    run(300);
+    const { sizes, graphRuns } = f.stats();
+    // The first length has a trace of its own.
+    expect(f.stats()).toMatchObject({ translations: 2, graphRuns: sizes + 1 });
+    expect(f.stats().fallbacks).toHaveLength(1);
+    expect(f.stats().fallbacks[0]!.why).toContain('new ones keep coming');
+    restart();
+    run(300);
+    expect(f.stats()).toMatchObject({ translations: 2, sizes: 299, graphRuns: graphRuns + 300 });
+    expect(f.stats().fallbacks).toHaveLength(1);
+  });
+
+  it('is compiled for every length where nothing may run eagerly', () => {
+    const { f, run } = grown({ fallback: 'error' });
+    run(264);
+    expect(f.stats()).toMatchObject({ translations: 2, sizes: 263, fallbacks: [] });
   });
 });
 
