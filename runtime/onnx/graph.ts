@@ -2,6 +2,7 @@ import { stack } from '../ops/movement/joining.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
 import { Attributes } from './format/attributes.ts';
 import type { OnnxGraph, OnnxNode } from './format/proto.ts';
+import { checkOperands } from './node/check-operands.ts';
 import type { Runner } from './node/node.ts';
 import { missing } from './node/not-imported.ts';
 import { operators } from './operators.ts';
@@ -16,6 +17,7 @@ import {
   type Value,
 } from './values/host.ts';
 import { type ExternalData, readTensor } from './values/tensors.ts';
+import { wrongSetting } from './values/wrong-setting.ts';
 
 interface Step {
   readonly run: Runner;
@@ -136,6 +138,7 @@ export class GraphCompiler {
       this.missing.add(`${domain}.${opType}`);
       return [];
     }
+    checkOperands(node);
     if (opType === 'If' || opType === 'Loop') {
       const keys = opType === 'If' ? ['then_branch', 'else_branch'] : ['body'];
       const graphs = keys.map((key) => this.#graph(attributes.graph(key), new Names(names)));
@@ -217,7 +220,7 @@ export function runGraph(
     const operands: Operand[] = [];
     for (let k = 0; k < step.inputs.length; k++) {
       const slot = step.inputs[k]!;
-      operands.push(slot < 0 ? null : (values[slot] ?? null));
+      operands.push(slot < 0 ? null : valueAt(values, slot));
     }
     const results = 'run' in step ? step.run(operands) : runControl(step, values, operands);
     if (!Array.isArray(results)) {
@@ -230,8 +233,15 @@ export function runGraph(
     }
   }
   const outputs: Operand[] = [];
-  for (let i = 0; i < graph.outputs.length; i++) outputs.push(values[graph.outputs[i]!] ?? null);
+  for (let i = 0; i < graph.outputs.length; i++) outputs.push(valueAt(values, graph.outputs[i]!));
   return outputs;
+}
+
+/** A value that a step has computed; an operator may have fewer results than the node's names. */
+function valueAt(values: readonly Operand[], slot: number): Value {
+  const value = values[slot];
+  if (value) return value;
+  throw wrongSetting('a value that its node does not compute', 'outputs that the operator has');
 }
 
 function runControl(
@@ -247,9 +257,12 @@ function runControl(
 }
 
 function holds(value: Value): boolean {
-  if (isHost(value)) return value.values[0] !== 0;
-  return value.itemSync() !== 0;
+  if (isHost(value)) return numberIn(value) !== 0;
+  return Number(value.itemSync()) !== 0;
 }
+
+/** The most iterations of a loop whose condition is a constant: those of a damaged file could run for years. */
+const mostUnconditional = 2 ** 16;
 
 /** What an iteration carries comes first among the results, then what each one adds, stacked. */
 function runLoop(
@@ -258,13 +271,22 @@ function runLoop(
   [most, condition, ...first]: readonly Operand[],
 ): readonly Operand[] {
   const limit = most ? numberIn(most) : Number.POSITIVE_INFINITY;
-  let carried: readonly Operand[] = first;
   const count = first.length;
+  if (body.outputs.length < 1 + count || body.inputs.length !== 2 + count) {
+    throw wrongSetting(
+      `a Loop of ${count} values whose body takes ${body.inputs.length} and returns ${body.outputs.length}`,
+      'a body that takes and returns what the loop carries',
+    );
+  }
+  let carried: readonly Operand[] = first;
   const scans: Operand[][] = body.outputs.slice(1 + count).map(() => []);
   let proceeds = condition ? holds(condition) : true;
   for (let i = 0; i < limit && proceeds; i++) {
     const next = hostOf([1], [], 'bool');
     const results = runGraph(body, values, [hostOf([i], []), next, ...carried]);
+    if (i >= mostUnconditional && isHost(results[0])) {
+      throw wrongSetting(`a Loop of ${limit} iterations`, `at most ${mostUnconditional}`);
+    }
     proceeds = holds(results[0]!);
     carried = results.slice(1, 1 + count);
     for (let k = 0; k < scans.length; k++) scans[k]!.push(results[1 + count + k]!);

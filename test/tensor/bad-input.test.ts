@@ -30,6 +30,23 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     error: 'OutOfMemoryError',
   },
   'an identity without end': { make: () => eye(2 ** 20), error: 'OutOfMemoryError' },
+  'a negative size to expand to': {
+    make: (x) => x.unsqueeze(0).expand([-3, 2, 3]),
+    error: 'ShapeError',
+  },
+  'a new size of -1 to expand to': { make: (x) => x.expand([-1, 2, 3]), error: 'ShapeError' },
+  'a fractional size to expand to': {
+    make: (x) => x.unsqueeze(0).expand([2.5, 2, 3]),
+    error: 'ShapeError',
+  },
+  'numbers of an expanded tensor': {
+    make: (x) =>
+      x
+        .unsqueeze(0)
+        .expand([2 ** 30, 2, 3])
+        .dataSync(),
+    error: 'OutOfMemoryError',
+  },
   'a copy of an expanded tensor': {
     make: (x) =>
       x

@@ -1,3 +1,4 @@
+import { OutOfMemoryError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
@@ -132,7 +133,7 @@ export class CpuDevice implements Device {
     const view = heap.view(meta.dtype);
     const from = indexOf(source, meta.dtype);
     if (isContiguousMeta(meta)) return view.slice(from, from + size);
-    const result = newTypedArray(meta.dtype, size);
+    const result = copyTarget(meta, size);
     const at = [from];
     let to = 0;
     walk(collapse(meta.shape, [meta.strides]), at, () => {
@@ -140,6 +141,19 @@ export class CpuDevice implements Device {
     });
     return result;
   }
+}
+
+/** The most bytes that a tensor of this device can have; an expanded view has more elements than its memory. */
+const mostBytes = 2 ** 32;
+
+function copyTarget({ dtype, shape }: TensorMeta, size: number): TypedArray {
+  if (size * dtypes[dtype].bytes <= mostBytes) return newTypedArray(dtype, size);
+  throw new OutOfMemoryError({
+    what: 'cpu: an expanded view is too large to be read',
+    given: `${dtype} [${shape.join(', ')}]`,
+    expected: `at most ${mostBytes} bytes`,
+    remedy: 'read a part of it, or the tensor that was expanded',
+  });
 }
 
 export const cpu: Device = new CpuDevice('cpu');

@@ -1,4 +1,4 @@
-import { badWeights } from '../../weights/bad-file.ts';
+import { badWeights, shown } from '../../weights/bad-file.ts';
 import { attributeType, type OnnxAttribute, type OnnxGraph, type OnnxTensor } from './proto.ts';
 
 type AttributeValue =
@@ -8,6 +8,15 @@ type AttributeValue =
   | readonly string[]
   | { readonly graph: OnnxGraph }
   | { readonly tensor: OnnxTensor };
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+interface ListBounds extends Bounds {
+  readonly count?: number;
+}
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
@@ -60,10 +69,38 @@ export class Attributes {
     return value;
   }
 
+  /** A whole number from `min` to `max`. */
+  int(name: string, otherwise: number, { min = -Infinity, max = Infinity }: Bounds = {}): number {
+    const value = this.number(name, otherwise);
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw this.#outside(name, value, { min, max });
+  }
+
+  /** Whole numbers from `min` on; `count`: how many. Null where the attribute is absent. */
+  ints(name: string, { min = -Infinity, max = Infinity, count }: ListBounds = {}) {
+    const values = this.numbers(name);
+    if (!values) return null;
+    for (const value of values) {
+      if (!Number.isInteger(value) || value < min || value > max) {
+        throw this.#outside(name, value, { min, max });
+      }
+    }
+    if (count === undefined || values.length === count) return values;
+    throw this.#bad(name, `${count} numbers`, `${values.length} numbers`);
+  }
+
   text(name: string, otherwise: string): string {
     const value = this.#values.get(name) ?? otherwise;
     if (typeof value !== 'string') throw this.#bad(name, 'a text');
     return value;
+  }
+
+  /** One of these texts. */
+  choice<T extends string>(name: string, choices: readonly T[], otherwise: T): T {
+    const value = this.text(name, otherwise);
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    throw this.#bad(name, `one of ${choices.join(', ')}`, shown(value));
   }
 
   numbers(name: string): readonly number[] | null {
@@ -97,12 +134,12 @@ export class Attributes {
     return value.tensor;
   }
 
-  #bad(name: string, expected: string): Error {
-    return badWeights(
-      'onnx',
-      `${this.#node}, attribute ${name}`,
-      'another kind of value',
-      expected,
-    );
+  #outside(name: string, value: number, { min, max }: Required<Bounds>): Error {
+    const range = `${min === -Infinity ? '' : ` from ${min}`}${max === Infinity ? '' : ` to ${max}`}`;
+    return this.#bad(name, `an integer${range}`, `${value}`);
+  }
+
+  #bad(name: string, expected: string, given = 'another kind of value'): Error {
+    return badWeights('onnx', `${this.#node}, attribute ${name}`, given, expected);
   }
 }

@@ -13,6 +13,7 @@ import {
   type Value,
 } from '../values/host.ts';
 import { dtypeOf } from '../values/tensors.ts';
+import { wrongSetting } from '../values/wrong-setting.ts';
 
 const unary =
   (fn: (x: Tensor) => Tensor): Operator =>
@@ -58,6 +59,18 @@ function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Opera
 
 const isInteger = ({ dtype }: Tensor): boolean => dtype === 'int32' || dtype === 'uint8';
 
+/** A divisor of integers. */
+function divisor(value: number): number {
+  if (value === 0) throw wrongSetting('an integer divided by 0', 'another divisor');
+  return value;
+}
+
+function raised(base: number, exponent: number): number {
+  const power = base ** exponent;
+  if (Number.isInteger(power)) return power;
+  throw wrongSetting(`${base} to the power of ${exponent}`, 'an integer');
+}
+
 /** Quotients of integers are rounded towards zero. */
 const divide = (x: Tensor, y: Tensor): Tensor =>
   isInteger(x) ? x.div(y, { roundingMode: 'trunc' }) : x.div(y);
@@ -75,7 +88,7 @@ const clip: Operator =
   };
 
 const cast: Operator = ({ attributes }) => {
-  const to = attributes.number('to', 1);
+  const to = attributes.int('to', 1);
   const dtype = dtypeOf(to, 'Cast');
   const isWhole = [6, 7, 12, 13].includes(to);
   return ([x]) => {
@@ -101,11 +114,11 @@ const select: Operator =
   };
 
 const modulo: Operator = ({ attributes }) => {
-  const isFmod = attributes.number('fmod', 0) === 1;
+  const isFmod = attributes.int('fmod', 0) === 1;
   return ([x, y]) => {
     if (isHost(x!) && isHost(y!)) {
       return broadcastHosts([x, y], 'int32', (a, b) =>
-        isFmod ? a % b : a - b * Math.floor(a / b),
+        isFmod ? a % divisor(b) : a - b * Math.floor(a / divisor(b)),
       );
     }
     const [a, b] = [tensorOf(x!), tensorOf(y!)];
@@ -120,7 +133,7 @@ const mean: Operator = () => (operands) =>
     .div(operands.length);
 
 const gelu: Operator = ({ attributes }) => {
-  const approximate = attributes.text('approximate', 'none') === 'tanh' ? 'tanh' : 'none';
+  const approximate = attributes.choice('approximate', ['none', 'tanh'], 'none');
   return ([x]) => tensorOf(x!).gelu(approximate);
 };
 
@@ -140,7 +153,7 @@ const same: Operator =
 const power: Operator =
   () =>
   ([x, y]) => {
-    if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], 'int32', (a, b) => a ** b);
+    if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], 'int32', raised);
     const base = tensorOf(x!);
     const isNumber = isHost(y!) && y.values.length === 1 && y.shape.length <= base.rank;
     return base.pow(isNumber ? numberIn(y) : tensorOf(y!)).to(base.dtype);
@@ -166,7 +179,7 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
     (x, y) => x.mul(y),
     (x, y) => x * y,
   ),
-  Div: binary(divide, (x, y) => Math.trunc(x / y)),
+  Div: binary(divide, (x, y) => Math.trunc(x / divisor(y))),
   Pow: power,
   Mod: modulo,
   Max: variadic((x, y) => x.maximum(y), Math.max),
@@ -221,8 +234,8 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
   Where: select,
   IsNaN: unary((x) => x.isnan()),
   IsInf: activation((x, { attributes }) => {
-    const positive = attributes.number('detect_positive', 1) === 1;
-    const negative = attributes.number('detect_negative', 1) === 1;
+    const positive = attributes.int('detect_positive', 1) === 1;
+    const negative = attributes.int('detect_negative', 1) === 1;
     if (positive && negative) return x.isinf();
     return x.isinf().logicalAnd(positive ? x.gt(0) : negative ? x.lt(0) : x.ne(x));
   }),

@@ -8,24 +8,26 @@ import { fromStart } from '../node/axes.ts';
 import type { Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
 import { hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
+import { wrongSetting } from '../values/wrong-setting.ts';
 
 /** Places counted from the start. */
 const places = (indices: Tensor, size: number): Tensor =>
   where(indices.lt(0), indices.add(size), indices);
 
 const gathered: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', 0);
+  const axis = attributes.int('axis', 0);
   return ([x, indices]) => {
     if (isHost(x!) && isHost(indices!) && x.shape.length === 1) {
+      fromStart(axis, 1);
       const size = x.values.length;
-      const values = indices.values.map((place) => x.values[place < 0 ? place + size : place]!);
+      const values = indices.values.map((place) => x.values[fromStart(place, size)]!);
       return hostOf(values, indices.shape, x.dtype);
     }
     const own = tensorOf(x!);
     const dim = fromStart(axis, own.rank);
     if (isHost(indices!) && indices.shape.length === 0) {
       const [place] = indices.values as [number];
-      return own.select(dim, place < 0 ? place + own.shape[dim]! : place);
+      return own.select(dim, fromStart(place, own.shape[dim]!));
     }
     const at = places(tensorOf(indices!), own.shape[dim]!);
     const found = own.indexSelect(dim, at.reshape([-1]));
@@ -34,7 +36,7 @@ const gathered: Operator = ({ attributes }) => {
 };
 
 const gatherElements: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', 0);
+  const axis = attributes.int('axis', 0);
   return ([x, indices]) => {
     const own = tensorOf(x!);
     const dim = fromStart(axis, own.rank);
@@ -42,19 +44,26 @@ const gatherElements: Operator = ({ attributes }) => {
   };
 };
 
+/** Tuples of places in the last dimension of `at`, as one tensor for each of the first dimensions of `x`. */
+function placesAlong(x: Tensor, at: Tensor): Tensor[] {
+  const count = at.shape.at(-1) ?? 0;
+  if (count >= 1 && count <= x.rank) {
+    return Array.from({ length: count }, (_, i) => at.select(at.rank - 1, i));
+  }
+  throw wrongSetting(`tuples of ${count} places`, `1 to ${x.rank}, the rank`);
+}
+
 const gatherNd: Operator = ({ attributes }) => {
-  if (attributes.number('batch_dims', 0) !== 0) throw missing('GatherND with batch_dims');
+  if (attributes.int('batch_dims', 0) !== 0) throw missing('GatherND with batch_dims');
   return ([x, indices]) => {
-    const at = tensorOf(indices!);
-    const count = at.shape.at(-1)!;
-    const parts = Array.from({ length: count }, (_, i) => at.select(at.rank - 1, i));
-    return index(tensorOf(x!), ...parts);
+    const own = tensorOf(x!);
+    return index(own, ...placesAlong(own, tensorOf(indices!)));
   };
 };
 
 const scatterElements: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', 0);
-  const reduction = attributes.text('reduction', 'none');
+  const axis = attributes.int('axis', 0);
+  const reduction = attributes.choice('reduction', ['none', 'add', 'mul', 'max', 'min'], 'none');
   const names = { add: 'sum', mul: 'prod', max: 'amax', min: 'amin' } as const;
   return ([x, indices, updates]) => {
     const own = tensorOf(x!);
@@ -62,25 +71,25 @@ const scatterElements: Operator = ({ attributes }) => {
     const at = places(tensorOf(indices!), own.shape[dim]!);
     const source = tensorOf(updates!);
     if (reduction === 'none') return scatter(own, dim, at, source);
-    return own.scatterReduce(dim, at, source, names[reduction as keyof typeof names]);
+    return own.scatterReduce(dim, at, source, names[reduction]);
   };
 };
 
 const scatterNd: Operator = ({ attributes }) => {
-  const reduction = attributes.text('reduction', 'none');
+  const reduction = attributes.choice('reduction', ['none', 'add', 'mul', 'max', 'min'], 'none');
   if (reduction !== 'none' && reduction !== 'add') throw missing(`ScatterND with ${reduction}`);
   return ([x, indices, updates]) => {
-    const at = tensorOf(indices!);
-    const parts = Array.from({ length: at.shape.at(-1)! }, (_, i) => at.select(at.rank - 1, i));
-    return tensorOf(x!).indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });
+    const own = tensorOf(x!);
+    const parts = placesAlong(own, tensorOf(indices!));
+    return own.indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });
   };
 };
 
 const encoded: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', -1);
+  const axis = attributes.int('axis', -1);
   return ([indices, depth, values]) => {
     const own = tensorOf(indices!).to('int32');
-    const classes = numberIn(depth!);
+    const classes = Math.trunc(numberIn(depth!));
     const [off, on] = [0, 1].map((i) => tensorOf(values!).select(0, i)) as [Tensor, Tensor];
     const at = places(own, classes);
     const isInside = at.ge(0).logicalAnd(at.lt(classes));
@@ -88,7 +97,7 @@ const encoded: Operator = ({ attributes }) => {
       isInside.to('int32').unsqueeze(-1),
     );
     const chosen = where(hot.ne(0), on, off);
-    return axis === -1 ? chosen : chosen.movedim(-1, fromStart(axis, chosen.rank));
+    return axis === -1 ? chosen : chosen.movedim(-1, fromStart(axis, own.rank + 1));
   };
 };
 

@@ -9,13 +9,13 @@ import { tensorOf, type Value } from '../values/host.ts';
 const along =
   (fn: (x: Tensor, dim: number) => Tensor): Operator =>
   ({ attributes }) => {
-    const axis = attributes.number('axis', -1);
+    const axis = attributes.int('axis', -1);
     return ([x]) => fn(tensorOf(x!), axis);
   };
 
 const batch: Operator = ({ attributes }) => {
   const eps = attributes.number('epsilon', 1e-5);
-  if (attributes.number('training_mode', 0) !== 0)
+  if (attributes.int('training_mode', 0) !== 0)
     throw missing('BatchNormalization in training mode');
   return (operands) => {
     const [x, weight, bias, mean, variance] = operands.map((each) => tensorOf(each!)) as [
@@ -39,7 +39,7 @@ const instance: Operator = ({ attributes }) => {
 
 const layer: Operator = ({ attributes, outputs }) => {
   const eps = attributes.number('epsilon', 1e-5);
-  const axis = attributes.number('axis', -1);
+  const axis = attributes.int('axis', -1);
   return ([x, weight, bias]) => {
     const own = tensorOf(x!);
     const dim = fromStart(axis, own.rank);
@@ -56,7 +56,7 @@ const layer: Operator = ({ attributes, outputs }) => {
 
 const group: Operator = ({ attributes, opset }) => {
   const eps = attributes.number('epsilon', 1e-5);
-  const groups = attributes.number('num_groups', 1);
+  const groups = attributes.int('num_groups', 1, { min: 1 });
   return (operands) => {
     const [x, scale, shift] = operands.map((each) => tensorOf(each!)) as [Tensor, Tensor, Tensor];
     // Up to opset 20 there is one number per group.
@@ -67,8 +67,8 @@ const group: Operator = ({ attributes, opset }) => {
 };
 
 const lpNormalization: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', -1);
-  const p = attributes.number('p', 2);
+  const axis = attributes.int('axis', -1);
+  const p = attributes.int('p', 2, { min: 1, max: 2 });
   return ([x]) => {
     const own = tensorOf(x!);
     const norm =

@@ -9,12 +9,15 @@ import type { Attributes } from '../format/attributes.ts';
 import type { NodeFacts, Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
 import { tensorOf } from '../values/host.ts';
+import { wrongSetting } from '../values/wrong-setting.ts';
 
 type Pair = readonly [number, number];
 
+const autoPads = ['NOTSET', 'SAME_UPPER', 'SAME_LOWER', 'VALID'] as const;
+
 const gemm: Operator = ({ attributes }) => {
   const [alpha, beta] = [attributes.number('alpha', 1), attributes.number('beta', 1)];
-  const [transA, transB] = [attributes.number('transA', 0), attributes.number('transB', 0)];
+  const [transA, transB] = [attributes.int('transA', 0), attributes.int('transB', 0)];
   return ([a, b, c]) => {
     const [x, y] = [tensorOf(a!), tensorOf(b!)];
     const product = matmul(transA ? x.t() : x, transB ? y.t() : y);
@@ -36,9 +39,12 @@ interface Window {
 function windowOf({ opType, attributes }: NodeFacts, x: Tensor, kernel: readonly number[]): Window {
   const count = x.rank - 2;
   if (count !== 1 && count !== 2) throw missing(`${opType} over ${count} dimensions`);
+  if (kernel.length !== count) {
+    throw wrongSetting(`${opType} with a window of ${kernel.length} dimensions`, `${count}`);
+  }
   const ones = kernel.map(() => 1);
-  const strides = attributes.numbers('strides') ?? ones;
-  const dilations = attributes.numbers('dilations') ?? ones;
+  const strides = attributes.ints('strides', { min: 1, count }) ?? ones;
+  const dilations = attributes.ints('dilations', { min: 1, count }) ?? ones;
   return {
     kernel,
     strides,
@@ -54,8 +60,8 @@ function padsOf(
   strides: readonly number[],
   dilations: readonly number[],
 ): readonly Pair[] {
-  const auto = attributes.text('auto_pad', 'NOTSET');
-  const given = attributes.numbers('pads');
+  const auto = attributes.choice('auto_pad', autoPads, 'NOTSET');
+  const given = attributes.ints('pads', { min: 0, count: 2 * sizes.length });
   if (auto === 'NOTSET')
     return sizes.map((_, i) => [given?.[i] ?? 0, given?.[i + sizes.length] ?? 0]);
   if (auto === 'VALID') return sizes.map(() => [0, 0]);
@@ -78,7 +84,7 @@ const isEven = (pads: readonly Pair[]) => pads.every(([before, after]) => before
 const pairOf = (numbers: readonly number[]): Pair => [numbers[0]!, numbers[1]!];
 
 const convolution: Operator = (node) => {
-  const groups = node.attributes.number('group', 1);
+  const groups = node.attributes.int('group', 1, { min: 1 });
   return ([x, w, b]) => {
     const [given, weight] = [tensorOf(x!), tensorOf(w!)];
     const { strides, dilations, pads } = windowOf(node, given, weight.shape.slice(2));
@@ -104,14 +110,18 @@ const convolution: Operator = (node) => {
 
 const transposedConvolution: Operator = (node) => {
   const { attributes } = node;
-  const groups = attributes.number('group', 1);
-  if (attributes.has('output_shape') || attributes.text('auto_pad', 'NOTSET') !== 'NOTSET') {
+  const groups = attributes.int('group', 1, { min: 1 });
+  if (
+    attributes.has('output_shape') ||
+    attributes.choice('auto_pad', autoPads, 'NOTSET') !== 'NOTSET'
+  ) {
     throw missing('ConvTranspose with output_shape or auto_pad');
   }
   return ([x, w, b]) => {
     const [own, weight] = [tensorOf(x!), tensorOf(w!)];
     const { strides, dilations, pads } = windowOf(node, own, weight.shape.slice(2));
-    const extra = attributes.numbers('output_padding') ?? strides.map(() => 0);
+    const extra =
+      attributes.ints('output_padding', { min: 0, count: strides.length }) ?? strides.map(() => 0);
     const bias = b ? tensorOf(b) : null;
     // The whole result, of which the padding is cut off afterwards.
     const all =
@@ -154,9 +164,9 @@ function rest(size: number, window: Window, i: number): number {
 }
 
 function pooledWindow(node: NodeFacts, x: Tensor): Window {
-  const kernel = node.attributes.numbers('kernel_shape') ?? [];
+  const kernel = node.attributes.ints('kernel_shape', { min: 1 }) ?? [];
   const window = windowOf(node, x, kernel);
-  if (node.attributes.number('ceil_mode', 0) === 0) return window;
+  if (node.attributes.int('ceil_mode', 0) === 0) return window;
   const pads = window.pads.map(
     ([before, after], i): Pair => [before, after + rest(x.shape[i + 2]!, window, i)],
   );
@@ -180,7 +190,7 @@ const maxPool: Operator = (node) => {
 /** Sums of windows as a convolution with ones, divided by how many entries each has. */
 const averagePool: Operator = (node) => {
   const { attributes } = node;
-  const countsPadding = attributes.number('count_include_pad', 0) === 1;
+  const countsPadding = attributes.int('count_include_pad', 0) === 1;
   return ([x]) => {
     const given = tensorOf(x!);
     const window = pooledWindow(node, given);

@@ -61,6 +61,8 @@ const plain: Cell = (x, [h], { input, hidden, inputBias, hiddenBias }) => [
     .tanh(),
 ];
 
+const directions = ['forward', 'reverse', 'bidirectional'] as const;
+
 const defaults: Readonly<Record<string, readonly string[]>> = {
   LSTM: ['sigmoid', 'tanh', 'tanh'],
   GRU: ['sigmoid', 'tanh'],
@@ -70,16 +72,16 @@ const defaults: Readonly<Record<string, readonly string[]>> = {
 function recurrent(states: 1 | 2, cellOf: (node: NodeFacts) => Cell): Operator {
   return (node) => {
     const { attributes, opType } = node;
-    const direction = attributes.text('direction', 'forward');
+    const direction = attributes.choice('direction', directions, 'forward');
     const own = attributes.texts('activations')?.map((name) => name.toLowerCase());
     const usual = defaults[opType]!;
     if (own?.some((name, i) => name !== usual[i % usual.length])) {
       throw missing(`${opType} with other activations than ${usual.join(', ')}`);
     }
-    if (attributes.has('clip') || attributes.number('input_forget', 0) !== 0) {
+    if (attributes.has('clip') || attributes.int('input_forget', 0) !== 0) {
       throw missing(`${opType} with clip or input_forget`);
     }
-    const isBatchFirst = attributes.number('layout', 0) === 1;
+    const isBatchFirst = attributes.int('layout', 0) === 1;
     const cell = cellOf(node);
     return (operands) => run(opType, operands, { states, cell, direction, isBatchFirst });
   };
@@ -88,7 +90,7 @@ function recurrent(states: 1 | 2, cellOf: (node: NodeFacts) => Cell): Operator {
 interface Layout {
   readonly states: 1 | 2;
   readonly cell: Cell;
-  readonly direction: string;
+  readonly direction: (typeof directions)[number];
   readonly isBatchFirst: boolean;
 }
 
@@ -144,6 +146,6 @@ function weightsOf(w: Value, r: Value, b: Operand | undefined, direction: number
 
 export const recurrentOperators: Readonly<Record<string, Operator>> = {
   LSTM: recurrent(2, () => lstm),
-  GRU: recurrent(1, ({ attributes }) => gru(attributes.number('linear_before_reset', 0) !== 0)),
+  GRU: recurrent(1, ({ attributes }) => gru(attributes.int('linear_before_reset', 0) !== 0)),
   RNN: recurrent(1, () => plain),
 };

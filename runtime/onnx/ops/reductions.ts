@@ -1,14 +1,14 @@
 import type { Tensor } from '../../tensor/tensor.ts';
 import { axesOf, fromStart } from '../node/axes.ts';
 import type { Operator } from '../node/node.ts';
-import { hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
+import { hostOf, integerIn, isHost, tensorOf, type Value } from '../values/host.ts';
 
 type Reduce = (x: Tensor, dims: readonly number[], keepDim: boolean) => Tensor;
 
 function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Operator {
   return (node) => {
-    const keepDim = node.attributes.number('keepdims', 1) === 1;
-    const isNoOp = node.attributes.number('noop_with_empty_axes', 0) === 1;
+    const keepDim = node.attributes.int('keepdims', 1) === 1;
+    const isNoOp = node.attributes.int('noop_with_empty_axes', 0) === 1;
     return ([x, axes]) => {
       const given = axesOf(node, axes);
       const isAll = given === null || given.length === 0;
@@ -29,9 +29,9 @@ const sum: Reduce = (x, dims, keepDim) => x.sum(dims, { keepDim }).to(x.dtype);
 
 function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operator {
   return ({ attributes }) => {
-    const axis = attributes.number('axis', 0);
-    const keepDim = attributes.number('keepdims', 1) === 1;
-    const isLast = attributes.number('select_last_index', 0) === 1;
+    const axis = attributes.int('axis', 0);
+    const keepDim = attributes.int('keepdims', 1) === 1;
+    const isLast = attributes.int('select_last_index', 0) === 1;
     return ([x]) => {
       const own = tensorOf(x!);
       const dim = fromStart(axis, own.rank);
@@ -42,11 +42,11 @@ function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operat
 }
 
 const cumulative: Operator = ({ attributes }) => {
-  const exclusive = attributes.number('exclusive', 0) === 1;
-  const reverse = attributes.number('reverse', 0) === 1;
+  const exclusive = attributes.int('exclusive', 0) === 1;
+  const reverse = attributes.int('reverse', 0) === 1;
   return ([x, axis]) => {
     const given = tensorOf(x!);
-    const dim = fromStart(numberIn(axis!), given.rank);
+    const dim = fromStart(integerIn(axis!), given.rank);
     const own = reverse ? given.flip([dim]) : given;
     const sums = own.cumsum(dim).to(given.dtype);
     const shown = exclusive ? sums.sub(own) : sums;
@@ -55,10 +55,10 @@ const cumulative: Operator = ({ attributes }) => {
 };
 
 const topK: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', -1);
-  const largest = attributes.number('largest', 1) === 1;
+  const axis = attributes.int('axis', -1);
+  const largest = attributes.int('largest', 1) === 1;
   return ([x, k]) => {
-    const [values, indices] = tensorOf(x!).topk(numberIn(k!), axis, largest);
+    const [values, indices] = tensorOf(x!).topk(integerIn(k!), axis, largest);
     return [values, indices] as readonly Value[];
   };
 };

@@ -4,46 +4,56 @@ import { cat } from '../../ops/movement/joining.ts';
 import { pad } from '../../ops/movement/padding.ts';
 import { arange } from '../../ops/movement/ranges.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { axesOf, fromStart } from '../node/axes.ts';
+import { axesOf, fromStart, placeAmong } from '../node/axes.ts';
 import type { Operator } from '../node/node.ts';
 import { noExternalData } from '../values/external-data.ts';
 import {
   broadcastHosts,
   countOf,
   type Host,
+  hostCount,
   hostOf,
+  integerIn,
+  integersIn,
   isHost,
   numberIn,
-  numbersIn,
   type Operand,
   rearranged,
+  reshapedHost,
   tensorOf,
   type Value,
 } from '../values/host.ts';
 import { readTensor } from '../values/tensors.ts';
+import { wrongSetting } from '../values/wrong-setting.ts';
 
 const shapeOf = (value: Value): readonly number[] => value.shape;
 
 /** The same elements in another shape, of numbers of the host too. */
 const reshaped = (x: Value, shape: readonly number[]): Value =>
-  isHost(x) ? hostOf(x.values, shape, x.dtype) : x.reshape(shape);
+  isHost(x) ? reshapedHost(x, shape) : x.reshape(shape);
 
 const reshape: Operator = ({ attributes }) => {
-  const allowsZero = attributes.number('allowzero', 0) === 1;
+  const allowsZero = attributes.int('allowzero', 0) === 1;
   return ([x, sizes]) => {
     const own = shapeOf(x!);
-    const given = numbersIn(sizes!).map((size, d) => (size === 0 && !allowsZero ? own[d]! : size));
+    const given = integersIn(sizes!).map((size, d) =>
+      size === 0 && !allowsZero ? (own[d] ?? Number.NaN) : size,
+    );
     const known = given.reduce((product, size) => (size === -1 ? product : product * size), 1);
     const shape = given.map((size) => (size === -1 ? countOf(own) / known : size));
-    return reshaped(x!, shape);
+    if (shape.every((size) => Number.isInteger(size) && size >= 0)) return reshaped(x!, shape);
+    throw wrongSetting(
+      `Reshape from [${own.join(', ')}] to [${integersIn(sizes!).join(', ')}]`,
+      `sizes of ${countOf(own)} elements`,
+    );
   };
 };
 
 const flatten: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', 1);
+  const axis = attributes.int('axis', 1);
   return ([x]) => {
     const own = shapeOf(x!);
-    const at = fromStart(axis, own.length);
+    const at = placeAmong(axis, own.length);
     const rows = countOf(own.slice(0, at));
     return reshaped(x!, [rows, countOf(own.slice(at))]);
   };
@@ -74,10 +84,13 @@ const unsqueeze: Operator =
   };
 
 const transpose: Operator = ({ attributes }) => {
-  const perm = attributes.numbers('perm');
+  const perm = attributes.ints('perm');
   return ([x]) => {
     const own = shapeOf(x!);
     const order = perm ?? own.map((_, d) => own.length - 1 - d);
+    if (order.length !== own.length || !own.every((_, d) => order.includes(d))) {
+      throw wrongSetting(`perm [${order.join(', ')}]`, `all of ${own.length} dimensions`);
+    }
     if (!isHost(x!)) return tensorOf(x!).permute(order);
     const shape = order.map((dim) => own[dim]!);
     return rearranged(x, shape, (at) => own.map((_, d) => at[order.indexOf(d)]!));
@@ -85,7 +98,7 @@ const transpose: Operator = ({ attributes }) => {
 };
 
 const concat: Operator = ({ attributes }) => {
-  const axis = attributes.number('axis', 0);
+  const axis = attributes.int('axis', 0);
   return (operands) => {
     const parts = operands as readonly Value[];
     if (parts.every(isHost) && parts.every(({ shape }) => shape.length === 1)) {
@@ -97,16 +110,22 @@ const concat: Operator = ({ attributes }) => {
 };
 
 const split: Operator = ({ attributes, outputs }) => {
-  const axis = attributes.number('axis', 0);
-  const count = attributes.number('num_outputs', outputs);
-  const fixed = attributes.numbers('split');
+  const axis = attributes.int('axis', 0);
+  const count = attributes.int('num_outputs', outputs, { min: 1, max: outputs });
+  const fixed = attributes.ints('split', { min: 0 });
   return ([x, sizes]) => {
     const own = tensorOf(x!);
     const dim = fromStart(axis, own.rank);
     const size = own.shape[dim]!;
     const chunk = Math.ceil(size / count);
     const even = () => Array.from({ length: count }, (_, i) => Math.min(chunk, size - i * chunk));
-    const parts = sizes ? numbersIn(sizes) : (fixed ?? even());
+    const parts = sizes ? integersIn(sizes) : (fixed ?? even());
+    if (parts.length < outputs || parts.reduce((sum, part) => sum + part, 0) !== size) {
+      throw wrongSetting(
+        `Split of ${size} entries into ${parts.join(', ')}`,
+        `sizes of ${outputs} parts that add up`,
+      );
+    }
     const results: Value[] = [];
     let start = 0;
     for (const part of parts) {
@@ -137,12 +156,18 @@ const slice: Operator =
   () =>
   ([x, starts, ends, axes, steps]) => {
     const own = shapeOf(x!);
-    const from = numbersIn(starts!);
-    const until = numbersIn(ends!);
+    const from = integersIn(starts!);
+    const until = integersIn(ends!);
     const dims = axes
-      ? numbersIn(axes).map((axis) => fromStart(axis, own.length))
+      ? integersIn(axes).map((axis) => fromStart(axis, own.length))
       : from.map((_, i) => i);
-    const by = steps ? numbersIn(steps) : from.map(() => 1);
+    const by = steps ? integersIn(steps) : from.map(() => 1);
+    if ([until, dims, by].some(({ length }) => length !== from.length) || by.includes(0)) {
+      throw wrongSetting(
+        `Slice with starts [${from.join(', ')}], ends [${until.join(', ')}], steps [${by.join(', ')}]`,
+        'as many ends, axes and steps as starts, and no step of 0',
+      );
+    }
     const ranges = dims.map((dim, i) => rangeOf(own[dim]!, dim, from[i]!, until[i]!, by[i]!));
     if (isHost(x!)) return ranges.reduce(slicedHost, x);
     return ranges.reduce(sliced, tensorOf(x!));
@@ -164,7 +189,7 @@ function sliced(x: Tensor, { dim, start, step, length }: Range): Tensor {
 const expanded: Operator =
   () =>
   ([x, sizes]) => {
-    const wanted = numbersIn(sizes!);
+    const wanted = integersIn(sizes!);
     const own = shapeOf(x!);
     const rank = Math.max(own.length, wanted.length);
     const size = (shape: readonly number[], d: number) => shape[d - rank + shape.length] ?? 1;
@@ -173,7 +198,7 @@ const expanded: Operator =
     );
     if (isHost(x!))
       return broadcastHosts(
-        [x, hostOf(shape.length ? (Array(countOf(shape)).fill(0) as number[]) : [0], shape)],
+        [x, hostOf(shape.length ? (Array(hostCount(shape)).fill(0) as number[]) : [0], shape)],
         x.dtype,
         (a) => a,
       );
@@ -181,13 +206,16 @@ const expanded: Operator =
   };
 
 const padded: Operator = ({ attributes }) => {
-  const mode = attributes.text('mode', 'constant');
+  const mode = attributes.choice('mode', ['constant', 'reflect', 'edge', 'wrap'], 'constant');
   return ([x, pads, value, axes]) => {
     const own = tensorOf(x!);
-    const given = numbersIn(pads!);
+    const given = integersIn(pads!);
     const dims = axes
-      ? numbersIn(axes).map((axis) => fromStart(axis, own.rank))
+      ? integersIn(axes).map((axis) => fromStart(axis, own.rank))
       : own.shape.map((_, d) => d);
+    if (given.length !== 2 * dims.length) {
+      throw wrongSetting(`${given.length} pads`, `2 for each of ${dims.length} dimensions`);
+    }
     const amounts = Array<number>(2 * own.rank).fill(0);
     dims.forEach((dim, i) => {
       amounts[2 * (own.rank - 1 - dim)] = given[i]!;
@@ -200,7 +228,7 @@ const padded: Operator = ({ attributes }) => {
       edge: 'replicate',
       wrap: 'circular',
     } as const;
-    return pad(own, amounts, names[mode as keyof typeof names], value ? numberIn(value) : 0);
+    return pad(own, amounts, names[mode], value ? numberIn(value) : 0);
   };
 };
 
@@ -210,8 +238,8 @@ const constantOfShape: Operator = ({ attributes }) => {
   const number = value ? numberIn(value) : 0;
   const dtype = value ? value.dtype : 'float32';
   return ([sizes]) => {
-    const shape = numbersIn(sizes!);
-    if (isHost(value)) return hostOf(Array<number>(countOf(shape)).fill(number), shape);
+    const shape = integersIn(sizes!);
+    if (isHost(value)) return hostOf(Array<number>(hostCount(shape)).fill(number), shape);
     return full(shape, number, { dtype });
   };
 };
@@ -225,27 +253,39 @@ const range: Operator =
       number,
     ];
     const length = Math.max(0, Math.ceil((until - from) / by));
+    if (!Number.isSafeInteger(length)) {
+      throw wrongSetting(`Range from ${from} to ${until} by ${by}`, 'a number of entries');
+    }
     const values = () => Array.from({ length }, (_, i) => from + i * by);
-    if (isHost(start!) && start.dtype === 'int32') return hostOf(values(), [length]);
+    if (isHost(start!) && start.dtype === 'int32') {
+      hostCount([length]);
+      return hostOf(values(), [length]);
+    }
     return arange(length).to(tensorOf(start!).dtype).mul(by).add(from);
   };
 
 const triangle: Operator = ({ attributes }) => {
-  const isUpper = attributes.number('upper', 1) === 1;
+  const isUpper = attributes.int('upper', 1) === 1;
   return ([x, k]) => {
     const own = tensorOf(x!);
-    const diagonal = k ? numberIn(k) : 0;
+    const diagonal = k ? integerIn(k) : 0;
     return isUpper ? own.triu(diagonal) : own.tril(diagonal);
   };
 };
 
+/** The sizes of planes of images. */
+function planesOf(x: Tensor): [number, number, number, number] {
+  if (x.rank === 4) return x.shape as unknown as [number, number, number, number];
+  throw wrongSetting(`${x.rank} dimensions`, 'images of 4 dimensions');
+}
+
 /** Blocks of channels to places in the plane. */
 const depthToSpace: Operator = ({ attributes }) => {
-  const size = attributes.number('blocksize', 1);
-  const isColumns = attributes.text('mode', 'DCR') === 'CRD';
+  const size = attributes.int('blocksize', 1, { min: 1 });
+  const isColumns = attributes.choice('mode', ['DCR', 'CRD'], 'DCR') === 'CRD';
   return ([x]) => {
     const own = tensorOf(x!);
-    const [n, c, h, w] = own.shape as [number, number, number, number];
+    const [n, c, h, w] = planesOf(own);
     const channels = c / (size * size);
     const split = isColumns ? [n, channels, size, size, h, w] : [n, size, size, channels, h, w];
     const order = isColumns ? [0, 1, 4, 2, 5, 3] : [0, 3, 4, 1, 5, 2];
@@ -257,10 +297,10 @@ const depthToSpace: Operator = ({ attributes }) => {
 };
 
 const spaceToDepth: Operator = ({ attributes }) => {
-  const size = attributes.number('blocksize', 1);
+  const size = attributes.int('blocksize', 1, { min: 1 });
   return ([x]) => {
     const own = tensorOf(x!);
-    const [n, c, h, w] = own.shape as [number, number, number, number];
+    const [n, c, h, w] = planesOf(own);
     const split = own.reshape([n, c, h / size, size, w / size, size]);
     return split.permute([0, 3, 5, 1, 2, 4]).reshape([n, c * size * size, h / size, w / size]);
   };
@@ -268,8 +308,8 @@ const spaceToDepth: Operator = ({ attributes }) => {
 
 export const shapeOperators: Readonly<Record<string, Operator>> = {
   Shape: (node) => {
-    const start = node.attributes.number('start', 0);
-    const end = node.attributes.number('end', Number.MAX_SAFE_INTEGER);
+    const start = node.attributes.int('start', 0);
+    const end = node.attributes.int('end', Number.MAX_SAFE_INTEGER);
     return ([x]) => {
       const sizes = shapeOf(x!).slice(start, end);
       return hostOf(sizes, [sizes.length]);
@@ -291,7 +331,7 @@ export const shapeOperators: Readonly<Record<string, Operator>> = {
   Tile:
     () =>
     ([x, repeats]: readonly Operand[]) =>
-      tensorOf(x!).repeat(numbersIn(repeats!)),
+      tensorOf(x!).repeat(integersIn(repeats!)),
   Pad: padded,
   ConstantOfShape: constantOfShape,
   Range: range,

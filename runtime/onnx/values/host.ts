@@ -1,6 +1,7 @@
 import { tensor } from '../../tensor/create.ts';
 import type { DType } from '../../tensor/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { wrongSetting } from './wrong-setting.ts';
 
 /**
  * Integers that a model computes beside its tensors: sizes, places, axes. They are numbers of the host, so a compiled
@@ -48,8 +49,45 @@ export function numbersIn(value: Value): readonly number[] {
   return Array.from(value.dataSync() as ArrayLike<number>, Number);
 }
 
+/** The only number of a value. Throws ArgumentError for one of another number of elements. */
 export function numberIn(value: Value): number {
-  return numbersIn(value)[0]!;
+  const values = numbersIn(value);
+  if (values.length === 1) return values[0]!;
+  throw wrongSetting(`${values.length} numbers`, 'one number');
+}
+
+/** The numbers of a value of integers. Throws ArgumentError for floating-point ones. */
+export function integersIn(value: Value): readonly number[] {
+  const { dtype } = value;
+  if (dtype === 'int32' || dtype === 'uint8') return numbersIn(value);
+  throw wrongSetting(`numbers of ${dtype}`, 'integers');
+}
+
+export function integerIn(value: Value): number {
+  integersIn(value);
+  return numberIn(value);
+}
+
+/**
+ * The most numbers that an operator makes on the host. They are sizes and places, a few for each dimension; more of them
+ * come from a damaged file.
+ */
+const mostHostNumbers = 2 ** 20;
+
+/** The number of elements of a shape on the host. Throws ArgumentError where no list can have them. */
+export function hostCount(shape: readonly number[]): number {
+  const count = countOf(shape);
+  if (shape.every((size) => size >= 0) && count <= mostHostNumbers) return count;
+  throw wrongSetting(
+    `shape [${shape.join(', ')}] of integers`,
+    `at most ${mostHostNumbers} of them`,
+  );
+}
+
+/** The same numbers in another shape. Throws ArgumentError for one of another number of elements. */
+export function reshapedHost({ values, dtype }: Host, shape: readonly number[]): Host {
+  if (countOf(shape) === values.length) return hostOf(values, shape, dtype);
+  throw wrongSetting(`shape [${shape.join(', ')}]`, `a shape of ${values.length} elements`);
 }
 
 /** Elements in another order: `from` says where an element of the result is in the operand. */
@@ -59,7 +97,8 @@ export function rearranged(
   from: (at: readonly number[]) => readonly number[],
 ): Host {
   const values: number[] = [];
-  for (let i = 0; i < countOf(shape); i++) {
+  const count = hostCount(shape);
+  for (let i = 0; i < count; i++) {
     const at: number[] = [];
     let rest = i;
     for (let d = shape.length - 1; d >= 0; d--) {
@@ -72,7 +111,7 @@ export function rearranged(
   return hostOf(values, shape, x.dtype);
 }
 
-/** Elements of both, broadcast against each other. */
+/** Elements of all of them, broadcast against each other. Throws ArgumentError for results that are no integers. */
 export function broadcastHosts(
   hosts: readonly Host[],
   dtype: DType,
@@ -81,11 +120,15 @@ export function broadcastHosts(
   const rank = Math.max(...hosts.map(({ shape }) => shape.length));
   const shape = Array.from({ length: rank }, (_, d) => {
     const sizes = hosts.map((host) => host.shape[d - rank + host.shape.length] ?? 1);
-    return sizes.find((size) => size !== 1) ?? 1;
+    const size = sizes.find((each) => each !== 1) ?? 1;
+    if (sizes.every((each) => each === 1 || each === size)) return size;
+    throw wrongSetting(`sizes ${sizes.join(' and ')}`, 'shapes that broadcast');
   });
+  const count = hostCount(shape);
   const values: number[] = [];
-  for (let i = 0; i < countOf(shape); i++) {
-    values.push(fn(...hosts.map((host) => host.values[placeIn(host.shape, shape, i)]!)));
+  for (let i = 0; i < count; i++) {
+    const operands = hosts.map((host) => host.values[placeIn(host.shape, shape, i)]!);
+    values.push(fn(...operands));
   }
   return hostOf(values, shape, dtype);
 }

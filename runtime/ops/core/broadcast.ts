@@ -14,7 +14,8 @@ import { bind1 } from './bind.ts';
 import { defineOp, saving } from './define-op.ts';
 
 function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
-  if (!sameShape(broadcastShapes(x.shape, shape, op), shape)) {
+  const areSizes = shape.every((size) => Number.isInteger(size) && size >= 0);
+  if (!areSizes || !sameShape(broadcastShapes(x.shape, shape, op), shape)) {
     throw new ShapeError({
       what: `${op}: the tensor can't be expanded to the shape`,
       given: `${formatSpec(x)} to ${formatShape(shape)}`,

@@ -1,0 +1,11 @@
+import { ArgumentError } from '../../errors/errors.ts';
+
+/** The error for a setting of a model that its operator can't have, such as an axis beyond the rank. */
+export function wrongSetting(given: string, expected: string): ArgumentError {
+  return new ArgumentError({
+    what: 'importOnnx: a setting of the model fits neither its operator nor the shapes',
+    given,
+    expected,
+    remedy: 'check the model with onnx.checker, and the shapes of its inputs',
+  });
+}
