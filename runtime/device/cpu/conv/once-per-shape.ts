@@ -1,14 +1,15 @@
-import type { ConvShape } from './shape.ts';
+import { type ConvShape, hasNoTerms } from './shape.ts';
 
 /** Tables of convolutions take memory of their own; models have fewer kinds than this. */
 const most = 256;
 
 /**
- * What `make` answers for a convolution's sizes, made once: eager ops bind their kernel at every call, and its tables
- * depend on the sizes alone.
+ * What `make` returns for a convolution's sizes, made once: eager ops bind their kernel at every call, and its tables
+ * depend on the sizes alone. Null for sums without terms, too: generated kernels store a sum with its first terms,
+ * scalar ones begin with zeros.
  */
-export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T {
-  const known = new Map<string, { readonly made: T }>();
+export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T | null {
+  const known = new Map<string, { readonly made: T | null }>();
   return (shape) => {
     const { batch, groups, inChannels, outChannels, inSize, outSize } = shape;
     const { kernel, stride, padding, dilation } = shape;
@@ -16,7 +17,7 @@ export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShap
     let entry = known.get(key);
     if (!entry) {
       if (known.size === most) known.clear();
-      entry = { made: make(shape) };
+      entry = { made: hasNoTerms(shape) ? null : make(shape) };
       known.set(key, entry);
     }
     return entry.made;

@@ -32,3 +32,8 @@ export function convShape(x: TensorMeta, w: TensorMeta, y: TensorMeta, attrs: At
     dilation: pairAttr(attrs, 'dilation'),
   };
 }
+
+/** Whether every sum has no terms: the results, if there are any, are zeros. */
+export function hasNoTerms({ batch, inChannels, outChannels, kernel }: ConvShape): boolean {
+  return batch * inChannels * outChannels * kernel[0] * kernel[1] === 0;
+}
