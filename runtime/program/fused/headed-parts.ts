@@ -12,7 +12,14 @@ import { exprOf, shapeOf } from './fused-op.ts';
 const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
 
 /** Ops with elements that may go through pointwise ops before they are stored. */
-const heads: ReadonlySet<KernelName> = new Set<KernelName>(['matmul', 'sum', 'sumTo']);
+const heads: ReadonlySet<KernelName> = new Set<KernelName>([
+  'matmul',
+  'sum',
+  'sumTo',
+  'conv2d',
+  'conv2dInputGrad',
+  'convTranspose2d',
+]);
 
 const isHead = ({ op }: ProgramOp) => op.kernel.kind === 'named' && heads.has(op.kernel.name);
 

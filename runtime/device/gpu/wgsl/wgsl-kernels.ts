@@ -4,7 +4,8 @@ import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { convWeightGradPlan } from './conv-weight-kernel.ts';
+import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-kernel.ts';
+import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
 import { listPlan } from './list-kernels.ts';
 import {
@@ -66,6 +67,9 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['crossEntropyGrad', { why: sizes, plan: crossEntropyGradPlan }],
   ['nllLoss', { why: shared, plan: nllLossPlan }],
   ['nllLossShare', { why: shared, plan: nllLossSharePlan }],
+  ['conv2d', { why: shared, plan: gatherPlan('conv2d') }],
+  ['conv2dInputGrad', { why: shared, plan: gatherPlan('conv2dInputGrad') }],
+  ['convTranspose2d', { why: shared, plan: gatherPlan('convTranspose2d') }],
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
   ['matmul', { why: shared, plan: matmulPlan }],
 ]);
@@ -104,7 +108,7 @@ function overDims(fold: keyof typeof folds): NamedWgslPlan {
   return ([x], [out], { dims }) => reducePlan(folds[fold], x!, dims as readonly number[], out!);
 }
 
-/** A product or sum, and the pointwise ops on its elements. */
+/** A product, convolution or sum, and the pointwise ops on its elements. */
 function stagedPlan(
   staged: StagedBody,
   inputs: readonly TensorMeta[],
@@ -115,9 +119,14 @@ function stagedPlan(
   const [x, like] = read;
   const name = op.kernel.kind === 'named' ? op.kernel.name : null;
   if (name === 'matmul') return productPlan(body, inputs, outputs);
+  if (isGather(name)) return headedGather(name, own, body, inputs, outputs);
   invariant(name === 'sum' || name === 'sumTo', `${op.name} as the head of a staged op`);
   const dims = name === 'sum' ? (own.dims as readonly number[]) : repeatedDims(x!, like!);
   return headedReduction(folds.sum, reductionOf(x!, dims), body, inputs, outputs);
+}
+
+function isGather(name: KernelName | null): name is GatherOp {
+  return name === 'conv2d' || name === 'conv2dInputGrad' || name === 'convTranspose2d';
 }
 
 function pointwisePlan(expr: Expr): NamedWgslPlan {

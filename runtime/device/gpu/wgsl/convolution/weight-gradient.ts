@@ -1,9 +1,9 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { asItIs, type ElementAt, foldPlan, sizesOf } from './fold-plan.ts';
-import { folds } from './fold-text.ts';
-import type { WgslPlan } from './wgsl-plan.ts';
-import type { WgslWriter } from './wgsl-writer.ts';
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { asItIs, type ElementAt, foldPlan, sizesOf } from '../fold-plan.ts';
+import { folds } from '../fold-text.ts';
+import type { WgslPlan } from '../wgsl-plan.ts';
+import type { WgslWriter } from '../wgsl-writer.ts';
 
 type Pair = readonly [number, number];
 

@@ -1,0 +1,302 @@
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { sizeOf } from '../../../../tensor/shape.ts';
+import { headOperands, headText, storedHead } from '../head-text.ts';
+import { chosenByExponents, exponentNames } from '../pointwise-kernel.ts';
+import { type ProductTexts, sideOf, type Tile, tileFor, tileText } from '../product-tiles.ts';
+import type { HeadBody } from '../staged-body.ts';
+import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+import {
+  forwardGather,
+  type Gather,
+  type GatherTexts,
+  gradientGather,
+  windowsOf,
+} from './windows.ts';
+
+type Size = readonly [number, number, number, number];
+
+/** Ops whose outputs gather products of a source, which they read first, with weights, which they read next. */
+export type GatherOp = 'conv2d' | 'conv2dInputGrad' | 'convTranspose2d';
+
+/** A convolution's sizes, with its weights as a matrix of each group. */
+interface GatherConvolution {
+  readonly gather: Gather;
+  readonly source: TensorMeta;
+  readonly groups: number;
+  /** Channels of one group that the outputs have, and the source. */
+  readonly outChannels: number;
+  readonly sourceChannels: number;
+  /** From one group to the next, one channel of the outputs, and one of the source, and along the taps. */
+  readonly weightStrides: {
+    readonly group: number;
+    readonly out: number;
+    readonly source: number;
+    readonly taps: readonly [number, number];
+  };
+}
+
+/** A convolution, or its gradient by the input, alone. */
+export function gatherPlan(name: GatherOp) {
+  return (inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs): WgslPlan =>
+    headedGather(name, attrs, storedHead([...inputs.keys()], inputs, outputs[0]!), inputs, outputs);
+}
+
+/**
+ * A convolution and the pointwise ops on each of its elements, as one dispatch. Each group is a product of its weights
+ * and the pixels that they meet, which are gathered when a tile is loaded; with few channels or pixels a thread sums
+ * one output. `own`: the convolution's attributes.
+ */
+export function headedGather(
+  name: GatherOp,
+  own: Attrs,
+  head: HeadBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): WgslPlan {
+  const [source, weight] = head.reads.map((index) => inputs[index]!);
+  const shape = head.body.shape as Size;
+  const conv = convolutionOf(name, own, source!, weight!, shape);
+  const { gather, groups, outChannels } = conv;
+  const phases = gather.phases[0] * gather.phases[1];
+  const columns = shape[0] * gather.mostOutputs(0) * gather.mostOutputs(1);
+  const slicesAll = groups * phases;
+  const tile = tileFor(outChannels, conv.sourceChannels * gather.mostTaps, columns, slicesAll);
+  const { operands, strides } = headOperands(head, [0, 1], inputs, outputs);
+  const stage: WgslStage = {
+    operands,
+    isEmpty: sizeOf(shape) === 0,
+    chosenBy: chosenByExponents(exponentNames(head.body, head.attr)),
+    write: ({ bindings, written, attrs }) => {
+      const threads = tile ? tile.threads * tile.threads : workgroupThreads;
+      const w = new WgslWriter({ threads, written });
+      const [from, by] = head.reads as readonly [number, number];
+      const texts: GatherBuffers = {
+        source: w.offset(from),
+        weight: (index) => `b${bindings[by]!}[${index}]`,
+        weights: w.offset(by),
+      };
+      pixelText(w, conv.source, `b${bindings[from]!}`);
+      w.function('finish(n : u32, c : u32, h : u32, v : u32, value : f32)', () => {
+        headText(w, head, inputs, attrs, 'value', (i) => {
+          const terms = ['n', 'c', 'h', 'v'].flatMap((coordinate, d) => {
+            const stride = strides[i]![d]!;
+            if (stride === 0) return [];
+            return stride === 1
+              ? [coordinate]
+              : [`${coordinate} * ${w.count(`own${i}_${d}`, stride)}`];
+          });
+          return `b${bindings[i]!}[${[w.offset(i), ...terms].join(' + ')}]`;
+        });
+      });
+      if (!tile) {
+        directText(w, conv, shape, texts);
+        const groups = groupsOf(Math.ceil(sizeOf(shape) / workgroupThreads));
+        return { text: w.text(), uniforms: w.uniforms, groups };
+      }
+      const slices = w.count('slices', slicesAll);
+      w.line(`for (var z = at.z; z < ${slices}; z = z + count.z) {`);
+      tileText(w, tile, productTexts(w, tile, conv, shape, texts));
+      w.line('}');
+      const side = sideOf(tile);
+      const tiles = Math.ceil(outChannels / side) * Math.ceil(columns / side);
+      const groups = groupsOf(tiles, Math.min(slicesAll, mostSlices));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+  return { scratch: [], stages: [stage] };
+}
+
+/** Where the operands of products are, in their buffers. */
+interface GatherBuffers {
+  /** First element of the source. */
+  readonly source: string;
+  /** First element of the weights. */
+  readonly weights: string;
+  readonly weight: (index: string) => string;
+}
+
+function convolutionOf(
+  name: GatherOp,
+  attrs: Attrs,
+  source: TensorMeta,
+  weight: TensorMeta,
+  [, outAll, height, width]: Size,
+): GatherConvolution {
+  const windows = windowsOf(attrs);
+  const { groups } = windows;
+  const [, , ...kernel] = weight.shape as Size;
+  const [first, second, ...taps] = weight.strides as Size;
+  const isForward = name === 'conv2d';
+  const outChannels = outAll / groups;
+  const sourceChannels = source.shape[1]! / groups;
+  return {
+    gather: (isForward ? forwardGather : gradientGather)(windows, kernel, [height, width]),
+    source,
+    groups,
+    outChannels,
+    sourceChannels,
+    weightStrides: {
+      // The first dimension of the weights has the channels of all groups.
+      group: first * (isForward ? outChannels : sourceChannels),
+      out: isForward ? first : second,
+      source: isForward ? second : first,
+      taps,
+    },
+  };
+}
+
+/** The element at h, v of the plane that starts at `start`; 0 beside it. */
+function pixelText(w: WgslWriter, { shape, strides }: TensorMeta, buffer: string): void {
+  w.function('pixel(start : u32, h : i32, v : i32) -> f32', () => {
+    const [height, width] = [w.count('height', shape[2]!), w.count('width', shape[3]!)];
+    const index = `start + u32(h) * ${w.count('source2', strides[2]!)} + u32(v) * ${w.count('source3', strides[3]!)}`;
+    w.line(
+      `if (h < 0 || v < 0 || h >= i32(${height}) || v >= i32(${width})) { return 0.0f; }`,
+      `return ${buffer}[${index}];`,
+    );
+  });
+}
+
+/** Splits `value` into its quotient by a size and the rest. */
+function split(w: WgslWriter, value: string, size: string): [string, string] {
+  const quotient = w.let(`${value} / ${size}`);
+  return [quotient, w.let(`${value} - ${quotient} * ${size}`)];
+}
+
+/** Slice z is one phase of one group: channels of outputs by pixels, summed over channels of the source and taps. */
+function productTexts(
+  w: WgslWriter,
+  { depth }: Tile,
+  conv: GatherConvolution,
+  [batch]: Size,
+  buffers: GatherBuffers,
+): ProductTexts {
+  const { gather, source, weightStrides } = conv;
+  const [planes, phase1] = split(w, 'z', w.count('phases1', gather.phases[1]));
+  const [group, phase0] = split(w, planes, w.count('phases0', gather.phases[0]));
+  const along = [gather.along(w, 0, phase0), gather.along(w, 1, phase1)] as const;
+  const [rows, columns] = along;
+  const outChannels = w.count('outChannels', conv.outChannels);
+  const sourceChannels = w.count('sourceChannels', conv.sourceChannels);
+  const taps = w.let(`${rows.taps} * ${columns.taps}`);
+  const firstWeight = w.let(
+    `${buffers.weights} + ${group} * ${w.count('weightGroup', weightStrides.group)}`,
+  );
+  const firstChannel = w.let(
+    `${buffers.source} + ${group} * ${sourceChannels} * ${w.count('source1', source.strides[1]!)}`,
+  );
+  const pixelOf = (column: string) => {
+    const [lines, j] = split(w, column, columns.outputs);
+    const [n, i] = split(w, lines, rows.outputs);
+    return { n, i, j };
+  };
+  w.shared('stepWeight', `array<u32, ${depth}>`);
+  w.shared('stepPlane', `array<u32, ${depth}>`);
+  w.shared('stepAt', `array<vec2<i32>, ${depth}>`);
+  return {
+    m: outChannels,
+    n: w.let(`${w.count('batch', batch)} * ${rows.outputs} * ${columns.outputs}`),
+    k: w.let(`${sourceChannels} * ${taps}`),
+    prepare: (k, slot) => {
+      const [c, tap] = split(w, `(${k})`, taps);
+      const [kh, kw] = split(w, tap, columns.taps);
+      w.line(
+        `stepWeight[${slot}] = ${weightIndex(w, conv, along, c, kh, kw)};`,
+        `stepPlane[${slot}] = ${c} * ${w.count('source1', source.strides[1]!)};`,
+        `stepAt[${slot}] = vec2<i32>(i32(${kh}) * ${rows.delta}, i32(${kw}) * ${columns.delta});`,
+      );
+    },
+    left: {
+      isAlongSteps: true,
+      at: (row) => (_k, slot) =>
+        buffers.weight(
+          `${firstWeight} + (${row}) * ${w.count('weightOut', weightStrides.out)} + stepWeight[${slot}]`,
+        ),
+    },
+    right: {
+      isAlongSteps: false,
+      at: (column) => {
+        const { n, i, j } = pixelOf(column);
+        const start = w.let(`${firstChannel} + ${n} * ${w.count('source0', source.strides[0]!)}`);
+        const h = startText(w, rows, i);
+        const v = startText(w, columns, j);
+        return (_k, slot) =>
+          `pixel(${start} + stepPlane[${slot}], ${h} + stepAt[${slot}].x, ${v} + stepAt[${slot}].y)`;
+      },
+    },
+    store: (column) => {
+      const { n, i, j } = pixelOf(column);
+      const h = w.let(`${rows.first} + ${i} * ${rows.every}`);
+      const v = w.let(`${columns.first} + ${j} * ${columns.every}`);
+      return (row, value) =>
+        `finish(${n}, ${group} * ${outChannels} + ${row}, ${h}, ${v}, ${value});`;
+    },
+  };
+}
+
+/** Where the first product of an output of this number reads the source. */
+function startText(w: WgslWriter, { step, base }: GatherTexts, number: string): string {
+  return w.let(`i32(${number} * ${step}) + ${base}`);
+}
+
+/** The weight of a channel of the source and a tap, from the first one of the output's channel on. */
+function weightIndex(
+  w: WgslWriter,
+  { weightStrides }: GatherConvolution,
+  along: readonly [GatherTexts, GatherTexts],
+  channel: string,
+  kh: string,
+  kw: string,
+): string {
+  const taps = [kh, kw].map((own, d) => {
+    const { tap, tapStep } = along[d]!;
+    return `(${tap} + ${own} * ${tapStep}) * ${w.count(`weightTap${d}`, weightStrides.taps[d]!)}`;
+  });
+  return `${channel} * ${w.count('weightSource', weightStrides.source)} + ${taps.join(' + ')}`;
+}
+
+/** One thread per output, with its own loop over products: for few channels, such as those of a depthwise convolution. */
+function directText(
+  w: WgslWriter,
+  conv: GatherConvolution,
+  shape: Size,
+  buffers: GatherBuffers,
+): void {
+  const { gather, source, weightStrides } = conv;
+  const e = w.let(`group * ${workgroupThreads}u + thread`);
+  w.line(`if (${e} < ${w.count('elements', sizeOf(shape))}) {`);
+  const [lines, v] = split(w, e, w.count('outSize1', shape[3]));
+  const [planes, h] = split(w, lines, w.count('outSize0', shape[2]));
+  const [n, c] = split(w, planes, w.count('channels', shape[1]));
+  const [group, inGroup] = split(w, c, w.count('outChannels', conv.outChannels));
+  const sourceChannels = w.count('sourceChannels', conv.sourceChannels);
+  const along = ([0, 1] as const).map((d) =>
+    gather.along(w, d, gather.phaseAt(w, d, d === 0 ? h : v)),
+  ) as [GatherTexts, GatherTexts];
+  const starts = along.map((texts, d) =>
+    startText(w, texts, `((${d === 0 ? h : v} - ${texts.first}) / ${texts.every})`),
+  );
+  const plane = w.count('source1', source.strides[1]!);
+  const firstPixel = w.let(
+    `${buffers.source} + ${n} * ${w.count('source0', source.strides[0]!)} + ${group} * ${sourceChannels} * ${plane}`,
+  );
+  const firstWeight = w.let(
+    `${buffers.weights} + ${group} * ${w.count('weightGroup', weightStrides.group)} + ${inGroup} * ${w.count('weightOut', weightStrides.out)}`,
+  );
+  w.line(
+    'var sum = 0.0f;',
+    `for (var k = 0u; k < ${sourceChannels}; k = k + 1u) {`,
+    `for (var y = 0u; y < ${along[0].taps}; y = y + 1u) {`,
+    `for (var x = 0u; x < ${along[1].taps}; x = x + 1u) {`,
+  );
+  const [atH, atV] = ['y', 'x'].map((tap, d) => `${starts[d]!} + i32(${tap}) * ${along[d]!.delta}`);
+  const factor = buffers.weight(`${firstWeight} + ${weightIndex(w, conv, along, 'k', 'y', 'x')}`);
+  w.line(`sum = sum + pixel(${firstPixel} + k * ${plane}, ${atH!}, ${atV!}) * ${factor};`);
+  w.line('}', '}', '}', `finish(${n}, ${c}, ${h}, ${v}, sum);`, '}');
+}
+
+/** Workgroups along z; more slices than these take several rounds. */
+const mostSlices = 65535;

@@ -1,0 +1,77 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { identity } from '../../../ops/expr/expr-type.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
+import { input, output } from '../kernel-plan.ts';
+import { bodyText } from './pointwise-kernel.ts';
+import { type HeadBody, operandsUsed } from './staged-body.ts';
+import type { WgslOperand } from './wgsl-plan.ts';
+import type { WgslWriter } from './wgsl-writer.ts';
+
+/** The head alone: its elements are stored as they are. `reads`: the inputs that it reads. */
+export function storedHead(
+  reads: readonly number[],
+  inputs: readonly TensorMeta[],
+  out: TensorMeta,
+): HeadBody {
+  const copied = { expr: identity, operands: [{ operand: inputs.length }], dtype: out.dtype };
+  const body = { shape: out.shape, parts: [copied], results: [0], writes: [] };
+  return { reads, body, attr: (_part, name) => name };
+}
+
+/** Operands of a head's stage, inputs before outputs, and their strides over the head's shape. */
+export interface HeadOperands {
+  readonly operands: readonly WgslOperand[];
+  readonly strides: readonly (readonly number[])[];
+}
+
+/**
+ * Binds the factors and what the body reads or writes. An operand that only gives a shape has no memory of its own
+ * here: it is bound as the first factor.
+ */
+export function headOperands(
+  { reads, body }: HeadBody,
+  factors: readonly number[],
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): HeadOperands {
+  const used = operandsUsed(body);
+  const metas = [...inputs, ...outputs];
+  const isUsed = (i: number) => i >= inputs.length || used.has(i);
+  const strides = metas.map((meta, i) =>
+    isUsed(i) ? broadcastStrides(meta.shape, meta.strides, body.shape) : body.shape.map(() => 0),
+  );
+  const isFactor = (i: number) => factors.some((factor) => reads[factor] === i);
+  const operands = metas.map((meta, i): WgslOperand => {
+    const bound = isUsed(i) || isFactor(i) ? i : reads[factors[0]!]!;
+    return {
+      slot: i < inputs.length ? input(bound) : output(i - inputs.length),
+      written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
+      walk: isFactor(i) || bound !== i ? null : strides[i]!.join(),
+      elements: sizeOf(meta.shape),
+    };
+  });
+  return { operands, strides };
+}
+
+/** Writes what an element of the head, whose text is `value`, goes through before it is stored. */
+export function headText(
+  w: WgslWriter,
+  { reads, body, attr }: HeadBody,
+  inputs: readonly TensorMeta[],
+  attrs: Attrs,
+  value: string,
+  place: (operand: number) => string,
+): void {
+  bodyText(w, body, {
+    place,
+    // The head's element is the operand after those of the op, and results come after these.
+    firstResult: inputs.length,
+    dtype: (i) => inputs[i]?.dtype ?? inputs[reads[0]!]!.dtype,
+    known: new Map([[inputs.length, value]]),
+    attr: (part, name) => {
+      const full = attr(part, name);
+      return { field: `a_${full}`, name: full, value: Number(attrs[full]) };
+    },
+  });
+}
