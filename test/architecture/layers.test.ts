@@ -170,7 +170,12 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/cpu/wasm',
     'runtime/device/cpu/wasm/assembler',
   ],
-  ['runtime/device/gpu', 'runtime/device/gpu/codegen', 'runtime/device/gpu/wgsl'],
+  [
+    'runtime/device/gpu',
+    'runtime/device/gpu/codegen',
+    'runtime/device/gpu/wgsl',
+    'runtime/device/gpu/wgsl/convolution',
+  ],
 ];
 
 /** The file itself at the root of `src` or `runtime`: the public surface is above, the pipeline below. */
