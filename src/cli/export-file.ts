@@ -9,6 +9,7 @@ interface Options {
   readonly program?: string;
   readonly sizes?: string;
   readonly externalData?: boolean;
+  readonly maxIterations?: string;
 }
 
 const forms = { stablehlo: exportToStableHLO, onnx: exportToOnnx } as const;
@@ -52,7 +53,10 @@ function writeBeside(stem: string, sidecar: object, state: Uint8Array): void {
 }
 
 async function exportToStableHLO(file: string, stem: string, options: Options): Promise<Written> {
-  const { text, sidecar, state } = await exportStableHLO(file, chosen(options));
+  const { text, sidecar, state } = await exportStableHLO(file, {
+    ...chosen(options),
+    ...(options.maxIterations !== undefined && { maxIterations: Number(options.maxIterations) }),
+  });
   writeOutput(`${stem}.mlir`, text);
   writeBeside(stem, sidecar, state);
   return { ...sidecar, main: `${stem}.mlir` };

@@ -67,6 +67,7 @@ program
   .option('-p, --program <number>', 'index of the program in the file; by default the last')
   .option('--sizes <which>', 'ONNX: symbolic (the default) or fixed, those that were compiled')
   .option('--external-data', 'ONNX: writes weights to a file beside the model')
+  .option('--max-iterations <count>', 'StableHLO: the most iterations of a loop with gradients')
   .addHelpText(
     'after',
     examples('export step.tostatic --to stablehlo', 'export step.tostatic --to onnx'),
@@ -86,6 +87,7 @@ program
   )
   .option('-o, --out <folder>', "a new folder; by default the file's name with -scaled")
   .option('-p, --program <number>', 'index of the program in the file; by default the last')
+  .option('--max-iterations <count>', 'the most iterations of a loop with gradients')
   .addHelpText(
     'after',
     examples(

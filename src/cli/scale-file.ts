@@ -11,6 +11,7 @@ interface Options {
   readonly shard: readonly string[];
   readonly out?: string;
   readonly program?: string;
+  readonly maxIterations?: string;
 }
 
 /** `tostatic scale`: a folder that trains the saved step on the devices of a mesh. */
@@ -26,7 +27,11 @@ export async function scaleFile(file: string, options: Options): Promise<void> {
       remedy: 'name another one with --out',
     });
   }
-  const choice = options.program === undefined ? {} : { program: Number(options.program) };
+  const { program, maxIterations } = options;
+  const choice = {
+    ...(program !== undefined && { program: Number(program) }),
+    ...(maxIterations !== undefined && { maxIterations: Number(maxIterations) }),
+  };
   const { text, sidecar, state } = await exportStableHLO(file, choice);
   const plan = scalePlan(sidecar, mesh, hints);
   mkdirSync(join(folder, 'data'), { recursive: true });

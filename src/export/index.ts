@@ -24,6 +24,14 @@ export interface ExportOptions {
   readonly program?: number;
 }
 
+export interface StableHLOOptions extends ExportOptions {
+  /**
+   * The most iterations of a data-dependent loop that gradients flow through: XLA keeps what backward reads in tables with so
+   * many rows. The gradients of a loop that makes more are NaN. By default such loops are rejected.
+   */
+  readonly maxIterations?: number;
+}
+
 export interface StableHLOExport {
   /** The module in MLIR's text form. */
   readonly text: string;
@@ -47,14 +55,15 @@ export interface StableHLOExport {
  */
 export async function exportStableHLO(
   source: Exportable | string | URL | Uint8Array,
-  options: ExportOptions = {},
+  options: StableHLOOptions = {},
 ): Promise<StableHLOExport> {
+  const maxIterations = iterationsOf(options.maxIterations);
   const portable = readPortable(
     await fileOf(source, 'exportStableHLO'),
     options.program === undefined ? {} : { index: options.program },
   );
   try {
-    const { text, inputs, outputs, unchecked } = exportProgram(portable);
+    const { text, inputs, outputs, unchecked } = exportProgram(portable, maxIterations);
     const tensors = portable.state.flatMap(({ name, value }) =>
       value instanceof Tensor ? [[name, value] as const] : [],
     );
@@ -65,6 +74,17 @@ export async function exportStableHLO(
   } finally {
     portable.dispose();
   }
+}
+
+function iterationsOf(given: number | undefined): number | null {
+  if (given === undefined) return null;
+  if (Number.isInteger(given) && given >= 1 && given < 2 ** 31) return given;
+  throw new ArgumentError({
+    what: 'exportStableHLO: maxIterations',
+    given: String(given),
+    expected: 'an integer from 1 on',
+    remedy: 'pass the most iterations that a loop of the program makes',
+  });
 }
 
 export interface OnnxOptions extends ExportOptions {

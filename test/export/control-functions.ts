@@ -12,6 +12,12 @@ export const controlFunctions: Readonly<Record<string, (x: Tensor) => Tensor>> =
     while (y.sum().itemSync() < 100) y = y.mul(1.5).add(1);
     return y;
   },
+  'writes in a branch': (x) => {
+    const y = x.mul(1);
+    if (x.sum().itemSync() > 0) y.mul_(3);
+    else y.narrow(0, 1, 2).add_(2);
+    return y.add(y.sum());
+  },
   'branch in a loop': (x) => {
     let y = x;
     while (y.sum().itemSync() < 50) {

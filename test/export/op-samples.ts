@@ -48,6 +48,7 @@ export function programOf(
     inputSpec: null,
     state: [],
     program,
+    backwardParts: new Map(),
     scalars: undefined,
     sizes: null,
     entry: {

@@ -31,7 +31,7 @@ const found = new Map<OpSample, readonly ArrayLike<number>[]>();
 beforeAll(async () => {
   if (!python) return;
   const jobs = programs.map((own, i) => {
-    const { text, outputs } = exportProgram(programOf(own));
+    const { text, outputs } = exportProgram(programOf(own), null);
     const inputs = own.flatMap((sample) => sample.inputs);
     return [`ops-${i}`, { text, outputs, inputs, steps: 1, batches: [] }] as const;
   });
@@ -58,7 +58,7 @@ describe('ops in StableHLO', () => {
 
   it('an op without a form is named', () => {
     const example = forwardCases['det']![0]!;
-    const one = () => exportProgram(programOf([sampleOf('det', example)]));
+    const one = () => exportProgram(programOf([sampleOf('det', example)]), null);
     expect(one).toThrow(ArgumentError);
     expect(one).toThrow(/det has no form/);
   });

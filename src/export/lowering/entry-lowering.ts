@@ -67,7 +67,7 @@ class EntryLowering<V extends TargetValue, A> {
     if (isRandom) this.#number({ kind: 'random', field: 'offset' });
     const scalarEmitter = new ScalarEmitter(engine, scalars, numbers);
     scalarEmitter.emitAll();
-    const lowering = new ProgramLowering(engine, scalarEmitter);
+    const lowering = new ProgramLowering(engine, scalarEmitter, this.#portable.backwardParts);
     const outputs = lowering.run(program, slots);
     this.#add(entry.result, 'result', outputs);
     this.#effects(outputs);
@@ -132,10 +132,44 @@ class EntryLowering<V extends TargetValue, A> {
       case 'made':
         this.#addMade(this.#portable.entry.makes[recipe.index]!, name, outputs);
         return;
+      case 'choice': {
+        const value = this.#chosen(recipe, outputs);
+        if (!value) throw notExportable(`a branch that decides what ${name} is`);
+        this.#result(name, value);
+        return;
+      }
       default:
         // Constants and the arguments themselves are known without a run.
         return;
     }
+  }
+
+  /** The value that branches decide; null where it isn't always one tensor of the same type, or a number. */
+  #chosen(
+    { which, options }: Extract<SavedRecipe, { kind: 'choice' }>,
+    outputs: readonly V[],
+  ): V | null {
+    const engine = this.#engine;
+    const number = this.#valueOf(which, outputs);
+    const values = options.map((option) => this.#valueOf(option, outputs));
+    const typeOf = (value: V | null | undefined) =>
+      value && `${value.element} ${value.shape.join()}`;
+    if (!number || values.some((value) => !value || typeOf(value) !== typeOf(values[0])))
+      return null;
+    const chosen = engine.convert(number, 'f64');
+    return (values as V[]).reduce((value, option, i) => {
+      if (option.id === value.id) return value;
+      const isThis = engine.compare('EQ', chosen, engine.constant(i, 'f64'));
+      return engine.select(isThis, option, value);
+    });
+  }
+
+  #valueOf(recipe: SavedRecipe, outputs: readonly V[]): V | null {
+    if (recipe.kind === 'output' || recipe.kind === 'scalar') return outputs[recipe.index]!;
+    if (recipe.kind === 'number') return this.#numberValue(recipe.number);
+    if (recipe.kind === 'choice') return this.#chosen(recipe, outputs);
+    if (recipe.kind !== 'constant' || typeof recipe.value !== 'number') return null;
+    return this.#engine.constant(recipe.value, 'f64');
   }
 
   #addMade(make: SavedMake, name: string, outputs: readonly V[]): void {
@@ -176,6 +210,8 @@ class EntryLowering<V extends TargetValue, A> {
         this.#result(name, this.#engine.constant(value, 'f64'));
       return;
     }
+    // A gradient that may be null, and is no input, is of no use outside.
+    if (recipe.kind === 'choice' && !isFed && !this.#chosen(recipe, outputs)) return;
     this.#add(recipe, name, outputs);
   }
 

@@ -3,7 +3,8 @@ import type { Device } from '../../../runtime/device/device.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
 import type { ScalarTable } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import type { Program } from '../../../runtime/program/program.ts';
+import type { BackwardPart } from '../../../runtime/program/plan.ts';
+import type { Program, Region } from '../../../runtime/program/program.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
 import { parseFile } from '../../../runtime/save/container.ts';
 import { Field } from '../../../runtime/save/field.ts';
@@ -32,6 +33,8 @@ export interface PortableProgram {
   readonly state: readonly ExportState[];
   readonly entry: SavedEntry;
   readonly program: Program;
+  /** The backward programs of the regions inside that gradients flow through. */
+  readonly backwardParts: ReadonlyMap<Region, BackwardPart>;
   /** Arithmetic on numbers of the host; undefined where there is none. */
   readonly scalars: ScalarTable | undefined;
   /** What its numbers are as functions of the sizes of a call; null where they are those of one call. */
@@ -92,6 +95,9 @@ function portable(
     state,
     entry,
     program: graph.region.program,
+    backwardParts: new Map(
+      graphs.flatMap(({ region, planned: { backward } }) => (backward ? [[region, backward]] : [])),
+    ),
     scalars: scalarTableIn(graph.planned),
     sizes: document ? symbolicSizes(saved, document, graphs) : null,
     dispose: () => tensors.disposeAll(),

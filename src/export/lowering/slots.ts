@@ -13,32 +13,45 @@ export class Slot<V extends TargetValue, A> {
   readonly #views: readonly OpCall<V, A>[];
   #value: V;
   #version: number;
+  /** Whether an optional gradient exists, i1 []; its elements are zeros where it doesn't. Null: it always does. */
+  readonly exists: V | null;
 
   private constructor(
     engine: Engine<V, A>,
     storage: Storage<V>,
     views: readonly OpCall<V, A>[],
     value: V,
+    exists: V | null,
   ) {
     this.#engine = engine;
     this.#storage = storage;
     this.#views = views;
     this.#value = value;
     this.#version = storage.version;
+    this.exists = exists;
   }
 
-  static of<V extends TargetValue, A>(engine: Engine<V, A>, value: V): Slot<V, A> {
-    return new Slot(engine, { current: value, version: 0 }, [], value);
+  static of<V extends TargetValue, A>(
+    engine: Engine<V, A>,
+    value: V,
+    exists: V | null = null,
+  ): Slot<V, A> {
+    return new Slot(engine, { current: value, version: 0 }, [], value, exists);
   }
 
   get isWritten(): boolean {
     return this.#storage.version > 0;
   }
 
+  /** Whether both are the same memory. */
+  sharesWith(other: Slot<V, A>): boolean {
+    return this.#storage === other.#storage;
+  }
+
   /** The memory through one view more; its first operand is this value. */
   seenThrough(view: OpCall<V, A>): Slot<V, A> {
     const value = this.#engine.emit(view)[0]!;
-    return new Slot(this.#engine, this.#storage, [...this.#views, view], value);
+    return new Slot(this.#engine, this.#storage, [...this.#views, view], value, this.exists);
   }
 
   /** The elements now: after a write the views are taken again. */
@@ -60,7 +73,7 @@ export class Slot<V extends TargetValue, A> {
     this.#storage.version++;
     this.#value = value;
     this.#version = this.#storage.version;
-    return new Slot(this.#engine, this.#storage, this.#views, value);
+    return new Slot(this.#engine, this.#storage, this.#views, value, this.exists);
   }
 
   /** The memory, then what each view makes of it. */

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { Engine, OpCall } from '../lowering/target.ts';
+import type { Engine, OpCall, RowTables } from '../lowering/target.ts';
 import { viewPositions } from '../lowering/view-positions.ts';
 import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
@@ -9,6 +9,39 @@ import { writtenFlat } from './ops/movement.ts';
 /** Programs as ops of StableHLO: sizes are numbers. */
 export class StableHloEngine extends Emitter implements Engine<Value> {
   readonly form = 'StableHLO';
+  readonly rows: RowTables<Value> | null;
+
+  /** `maxIterations`: of loops that gradients flow through; null: they are rejected. */
+  constructor(maxIterations: number | null) {
+    super();
+    this.rows = maxIterations === null ? null : this.#rows(maxIterations);
+  }
+
+  #rows(count: number): RowTables<Value> {
+    const first = (table: Value, number: Value): Value[] => [
+      number,
+      ...table.shape.slice(1).map(() => this.constant(0, 'i32')),
+    ];
+    return {
+      count,
+      empty: ({ element, shape }) => this.constant(0, element, [count, ...shape]),
+      filled: ({ element, shape }, value) => this.constant(value, element, shape),
+      write: (table, row, number) => {
+        const wide = this.reshape(row, [1, ...row.shape]);
+        const operands = [table, wide, ...first(table, number)];
+        return this.generic('dynamic_update_slice', operands, '', table.element, table.shape);
+      },
+      read: (table, number) => {
+        const [, ...shape] = table.shape;
+        const sizes = `slice_sizes = array<i64: ${[1, ...shape].join(', ')}>`;
+        const operands = [table, ...first(table, number)];
+        const row = this.generic('dynamic_slice', operands, sizes, table.element, [1, ...shape]);
+        return this.reshape(row, shape);
+      },
+      and: (x, y) => this.binary('and', x, y),
+      or: (x, y) => this.binary('or', x, y),
+    };
+  }
 
   argument(index: number, _name: string, element: Value['element'], shape: Value['shape']): Value {
     return { id: `%arg${index}`, element, shape };

@@ -34,9 +34,15 @@ export interface ExportedProgram {
   readonly unchecked: number;
 }
 
-/** The program as one function of StableHLO whose state goes in and comes out. */
-export function exportProgram(portable: PortableProgram): ExportedProgram {
-  const engine = new StableHloEngine();
+/**
+ * The program as one function of StableHLO whose state goes in and comes out. `maxIterations`: the most iterations of a
+ * data-dependent loop that gradients flow through.
+ */
+export function exportProgram(
+  portable: PortableProgram,
+  maxIterations: number | null,
+): ExportedProgram {
+  const engine = new StableHloEngine(maxIterations);
   const { inputs, results, unchecked } = lowerEntry(portable, engine);
   const parameters = inputs.map(({ value }) => value);
   const values = results.map(({ value }) => value);

@@ -214,7 +214,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     const to = typeOf({ element, shape });
     const inside = region === '' ? '' : ` ({${region}})`;
     return this.define(
-      `"stablehlo.${name}"(${ids}) <{${attributes}}>${inside} : (${types}) -> ${to}`,
+      `"stablehlo.${name}"(${ids})${attributes && ` <{${attributes}}>`}${inside} : (${types}) -> ${to}`,
       element,
       shape,
     );

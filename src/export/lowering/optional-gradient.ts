@@ -1,0 +1,34 @@
+import {
+  fillMissing,
+  isGradientSum,
+  isThere,
+} from '../../../runtime/program/optional-gradients.ts';
+import type { ProgramOp } from '../../../runtime/program/program.ts';
+import type { Slot } from './slots.ts';
+import type { Engine, RowTables, TargetValue } from './target.ts';
+
+/** When the result of an op exists whose operands are optional: a truth value [], or null for always. */
+export function existenceOf<V extends TargetValue, A>(
+  { op }: ProgramOp,
+  operands: readonly Slot<V, A>[],
+  { and, or }: RowTables<V>,
+): V | null {
+  const each = operands.map(({ exists }) => exists);
+  if (isGradientSum(op) || (op === fillMissing && each.length > 1)) {
+    return each.some((exists) => exists === null) ? null : (each as V[]).reduce(or);
+  }
+  if (op === fillMissing || op === isThere) return null;
+  const optional = each.filter((exists) => exists !== null);
+  return optional.length === 0 ? null : optional.reduce(and);
+}
+
+/** The result of `isThere` and `fillMissing`, whose operand is zeros where it doesn't exist; null for other ops. */
+export function ofOptional<V extends TargetValue, A>(
+  { op }: ProgramOp,
+  [gradient]: readonly Slot<V, A>[],
+  engine: Engine<V, A>,
+): V | null {
+  if (op === fillMissing) return gradient!.read();
+  if (op === isThere) return gradient!.exists ?? engine.constant(1, 'i1');
+  return null;
+}
