@@ -1,6 +1,7 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { type BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import type { Instruction, Opcode, Pc } from '../../vm/bytecode/instructions.ts';
+import { protectionAt } from '../../vm/bytecode/protection.ts';
 import type { Loop } from '../../vm/bytecode/structure.ts';
 import { followOptions, settle } from '../control-flow/decide.ts';
 import { Grows } from '../control-flow/lists/growable-array.ts';
@@ -77,8 +78,18 @@ export function execute(tracer: Tracer): End {
     if (plans.withoutLists) {
       return { kind: 'break', record: plans.withoutLists, cause: undefined, onlyThrows: false };
     }
-    return { kind: 'break', record, cause: error.cause, onlyThrows: error.isCertain === true };
+    const onlyThrows = error.isCertain ?? (reason === 'throw' && !catches(tracer.frames));
+    return { kind: 'break', record, cause: error.cause, onlyThrows };
   }
+}
+
+/** Something that is thrown from here may be caught, or passes a `finally`. */
+function catches(frames: readonly TraceFrame[]): boolean {
+  return frames.some(({ closure: { code }, pc }, depth) => {
+    // A caller's pc is already past its call.
+    const at = depth === frames.length - 1 ? pc : pc - 1;
+    return protectionAt(code, at as Pc) !== undefined;
+  });
 }
 
 /** Executes one instruction of the top frame; answers what it returns, if it does. */

@@ -13,6 +13,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import { type TensorVariable, tensorVariable, tracedTensor } from '../variables/variable.ts';
+import { constantOf } from './facts.ts';
 import { asOp } from './op-error.ts';
 import { sizeSource } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
@@ -53,7 +54,11 @@ export class TensorInputs {
     if (disposal) this.#refuse((actual ?? made)!);
     if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
-    if (!actual.holder) this.#refuse(actual);
+    if (!actual.holder) {
+      // Another call may bring one with data: then the op doesn't throw.
+      constantOf(this.#t, this.#t.read({ kind: 'property', base: source, key: 'disposed' }, true));
+      this.#refuse(actual);
+    }
     const known = this.#inputOf.get(actual);
     if (known) {
       // One tensor is one input, so that its gradient is summed as eager execution sums it.

@@ -33,7 +33,6 @@ const metaProperties = new Set([
   'itemsize',
   'requiresGrad',
   'isContiguous',
-  'disposed',
 ]);
 
 /** Fields that each tensor has by itself and that a trace knows. */
@@ -69,7 +68,9 @@ function readMember(t: Tracer, variable: TensorVariable, key: string): Variable 
   const { getter, value } = t.inherited.read(Tensor.prototype, key);
   if (isTensorGetter(getter)) return undefined;
   if (typeof value === 'function') {
-    t.use(variable);
+    // Disposing twice is allowed.
+    if (key === 'dispose') readDisposed(t, variable);
+    else t.use(variable);
     return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
   }
   const held = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
@@ -97,6 +98,21 @@ function readByPlace(
   return t.read({ kind: 'property', base, key }, value);
 }
 
+/** Reading it asks for no data, which a tensor that is disposed of no longer has. */
+function readDisposed(t: Tracer, variable: TensorVariable): Variable {
+  const { source, actual, traced } = variable;
+  const disposal = t.effects.disposed.get((actual ?? traced)!);
+  if (disposal?.when) {
+    throw new GraphBreak(
+      'branch-effect',
+      'a tensor that a branch may have disposed of is asked for',
+    );
+  }
+  if (disposal) return known(true);
+  if (!source || !actual || actual.holder) return known(t.use(variable).disposed);
+  return t.read({ kind: 'property', base: source, key: 'disposed' }, true);
+}
+
 /** What this package has by the name. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
@@ -108,6 +124,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
   }
+  if (key === 'disposed') return readDisposed(t, variable);
   if (key === 'requiresGrad' || key === 'isLeaf') {
     const tensor = t.use(variable);
     // Where it requires none it is a leaf.

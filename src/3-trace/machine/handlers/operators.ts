@@ -222,7 +222,9 @@ function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): bool
 }
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
-  const [x, y] = [hostNumber(t, a), hostNumber(t, b)];
+  // Not as a pair, which would be taken apart by an iterator that the user may have replaced.
+  const x = hostNumber(t, a);
+  const y = hostNumber(t, b);
   // BigInts and numbers don't mix, for instance.
   return orRaise(t, () => compute(operator, x, y));
 }
