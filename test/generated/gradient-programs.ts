@@ -113,7 +113,11 @@ export function worldText({ body }: GradientProgram): string {
   };
   return {
     fn,
-    args: (call) => [values([2, 3], call + 20), values([2, 3], 7), [1, 2, 1][call], call !== 1],
+    args: (call) => {
+      const x = values([2, 3], call + 20);
+      const y = values([2, 3], 7);
+      return [x, y, [1, 2, 1][call], call !== 1];
+    },
     state: () => [w0, w1, log],
   };
   };`;

@@ -37,6 +37,6 @@ it('training sessions do captured what they do eagerly, whatever happens between
 }, () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const property = fc.property(sessions, fc.constantFrom(...modes), check);
-  withCaptureSession(() => fc.assert(property, runs(12)));
+  withCaptureSession(() => fc.assert(property, runs(10)));
   warn.mockRestore();
 });

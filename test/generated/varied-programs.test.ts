@@ -4,19 +4,34 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
 import * as lib from '../../src/index.ts';
-import { values, type World, weights } from '../trace/same-as-eager.ts';
+import { values, type World } from '../trace/same-as-eager.ts';
 import { compareWorlds } from './compare-worlds.ts';
 import * as gradients from './gradient-programs.ts';
 import { KnownDifferences } from './known-differences.ts';
 import { runs } from './runs.ts';
 import * as tensors from './tensor-programs.ts';
-import { givenTensor, Met, type Variation, variations } from './variations.ts';
+import {
+  beside,
+  givenTensor,
+  Met,
+  rowsOf,
+  switchGradients,
+  type Variation,
+  variations,
+  weightsOf,
+} from './variations.ts';
 
 /** What the variation gives stands where the text of a world makes its arguments; all else broadcasts to `x`. */
-function varied(world: string, { rows }: Variation): string {
+function varied(world: string, variation: Variation): string {
+  const rows = rowsOf(variation);
   const rowsOfCall = `${JSON.stringify(rows)}[call % ${rows.length}]`;
   return world
-    .replace(/values\(\[2, 3\], call \+ 20\)/, `given(0, ${rowsOfCall}, call + 20)`)
+    .replace(
+      /const x = values\(\[2, 3\], call \+ 20\);/,
+      `const x = given(0, ${rowsOfCall}, call + 20); switchGradients(call, [w0, w1], x);`,
+    )
+    .replace(': kept;', ': beside(x, kept);')
+    .replace('const y = values([2, 3], 7);', 'const y = beside(x, values([2, 3], 7));')
     .replace(/values\(\[2, 3\], 7\)/, `given(1, ${rows.length > 1 ? 1 : rows[0]}, 7)`)
     .replaceAll('[2, 3]', rows.length > 1 ? '[1, 3]' : `[${rows[0]}, 3]`);
 }
@@ -48,13 +63,16 @@ it.each(Object.keys(kinds) as (keyof typeof kinds)[])(
     const known = new KnownDifferences();
     const property = fc.property(programs, variations, (program, variation) => {
       const source = varied(text(program), variation);
-      const given = (which: 0 | 1, rows: number, salt: number) =>
-        givenTensor(variation, which, rows, salt);
-      const make = new Function('lib', 'values', 'weights', 'given', source)(
+      const names = {
         lib,
         values,
-        weights,
-        given,
+        weights: weightsOf(variation),
+        given: givenTensor.bind(null, variation),
+        beside: beside.bind(null, variation),
+        switchGradients: switchGradients.bind(null, variation),
+      };
+      const make = new Function(...Object.keys(names), source)(
+        ...Object.values(names),
       ) as () => World;
       met.note(variation);
       known.allow(program.body, variation.memory, () =>
