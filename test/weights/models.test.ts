@@ -2,9 +2,10 @@
 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { GPT2, gpt2Name } from '../../examples/gpt2-model.ts';
 import { memory, nn, tidy } from '../../runtime/index.ts';
 import { openWeights, type StateNames, torchName } from '../../runtime/weights/index.ts';
-import { GPT2, logitsOf, ViT, vitName } from './models.ts';
+import { logitsOf, ViT, vitName } from './models.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
 
@@ -19,22 +20,20 @@ interface ModelCase {
   readonly names: StateNames;
 }
 
-const withoutHead = (name: string) => (name === 'lm_head.weight' ? name : `transformer.${name}`);
-
 const cases: readonly ModelCase[] = [
   {
     file: 'gpt2/model.safetensors.index.json',
     make: () => new GPT2(gpt2Config),
     recorded: 'gpt2-logits.npz',
     input: 'ids',
-    names: withoutHead,
+    names: gpt2Name,
   },
   {
     file: 'gpt2.pt',
     make: () => new GPT2(gpt2Config),
     recorded: 'gpt2-logits.npz',
     input: 'ids',
-    names: withoutHead,
+    names: gpt2Name,
   },
   {
     file: 'vit/model.safetensors',
