@@ -10,13 +10,22 @@ import { type Attrs, defineOp, saving } from '../core/define-op.ts';
 import { gather } from '../indexing/gather.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
 import { perEntry } from '../row-cuts.ts';
-import { pooledSize, windowSizes } from './window-sizes.ts';
+import { haveElements, pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];
+
+/** Windows along both dimensions, of which the indices are places; without them any window may have any place. */
+const gradientWindows = {
+  kernel: { optional: 'counts' },
+  stride: { optional: 'counts' },
+  padding: { optional: 'pair' },
+  dilation: { optional: 'counts' },
+} as const;
 
 const maxPool2dGradOp = defineOp({
   name: 'maxPool2dGrad',
   operands: { dy: 'data', indices: 'data', x: 'shape' },
+  attrs: gradientWindows,
   dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'maxPool2dGrad' },
@@ -38,14 +47,16 @@ function inferPooled([x]: readonly TensorMeta[], { size }: Attrs) {
   ];
 }
 
-const vjp = {
-  x: saving({ out1: 'value', x: 'shape' }, ({ out1, x }, dy) =>
-    bind1(maxPool2dGradOp, [dy, out1, x as Tensor]),
-  ),
-} as const;
+/** `windowsOf`: those that a device may use to find an element's gradients. */
+const pooledVjp = (windowsOf: (attrs: Attrs) => Attrs) =>
+  ({
+    x: saving({ out1: 'value', x: 'shape' }, ({ out1, x }, dy, attrs) =>
+      bind1(maxPool2dGradOp, [dy, out1, x as Tensor], windowsOf(attrs)),
+    ),
+  }) as const;
 
 /** The kernel steps through each window by the attributes. Throws ArgumentError for what is no window. */
-function expectWindows({ kernel, stride, padding, dilation, size }: Attrs): void {
+function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size }: Attrs): void {
   const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
     Array.isArray(list) &&
     list.length === 2 &&
@@ -57,11 +68,23 @@ function expectWindows({ kernel, stride, padding, dilation, size }: Attrs): void
     [dilation, 1],
     [size, 0],
   ] as const;
-  if (sizes.every(fits)) return;
+  const along = (d: number) => {
+    const [ofKernel, ofStride, border, step, out] = sizes.map(([list]) => (list as Pair)[d]!);
+    const own = {
+      kernel: ofKernel!,
+      stride: ofStride!,
+      padding: border!,
+      dilation: step!,
+      out: out!,
+    };
+    return haveElements(x.shape[d + 2]!, own);
+  };
+  if (sizes.every(fits) && along(0) && along(1)) return;
   throw new ArgumentError({
     what: 'maxPool2d: not sizes of windows',
     given: JSON.stringify({ kernel, stride, padding, dilation, size }),
-    expected: 'pairs of integers: padding from 0 on, the others from 1 on',
+    expected:
+      'pairs of integers, padding from 0 on, the others from 1 on, and an element in each window',
     remedy: 'check the options',
   });
 }
@@ -71,12 +94,12 @@ const maxPool2dOp = defineOp({
   operands: { x: 'data' },
   attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
   infer: (inputs, attrs) => {
-    expectWindows(attrs);
+    expectWindows(inputs[0]!, attrs);
     return inferPooled(inputs, attrs);
   },
   kernel: { kind: 'named', name: 'maxPool2d' },
   rows: perEntry(),
-  vjp,
+  vjp: pooledVjp(({ size: _, ...windows }) => windows),
 });
 
 const adaptiveMaxPool2dOp = defineOp({
@@ -85,7 +108,7 @@ const adaptiveMaxPool2dOp = defineOp({
   attrs: { size: 'pair' },
   infer: inferPooled,
   kernel: { kind: 'named', name: 'adaptiveMaxPool2d' },
-  vjp,
+  vjp: pooledVjp(() => ({})),
 });
 
 /** Answers `[values, int32 places in the plane]`. */

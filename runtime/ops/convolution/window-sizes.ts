@@ -51,6 +51,18 @@ function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean)
   return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
+/** Whether each window has an element of a dimension of `size`: one that begins before it may step over it. */
+export function haveElements(size: number, own: WindowSizes): boolean {
+  const { kernel, stride, padding, dilation, out } = own;
+  if ((out - 1) * stride - padding >= size) return false;
+  for (let i = 0; i < out && i * stride < padding; i++) {
+    const start = i * stride - padding;
+    const first = start + Math.ceil(-start / dilation) * dilation;
+    if (first >= Math.min(size, start + (kernel - 1) * dilation + 1)) return false;
+  }
+  return true;
+}
+
 /** The windows over the last `count` dimensions of [channels, …] or [n, channels, …]. */
 export function windowSizes(name: string, x: Tensor, count: number, given: Given): WindowSizes[] {
   const kernel = expanded(given.kernel, count);
@@ -62,6 +74,7 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
   expectNumbers(name, 'padding', padding, count, 0);
   expectNumbers(name, 'dilation', dilation, count, 1);
   expectSpatial(name, x, count);
+  const sizeOf = (i: number) => x.shape[x.rank - count + i]!;
   const sizes = kernel.map((own, i) => {
     const window = {
       kernel: own,
@@ -69,16 +82,17 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
       padding: padding[i]!,
       dilation: dilation[i]!,
     };
-    return { ...window, out: windows(x.shape[x.rank - count + i]!, window, given.ceilMode) };
+    return { ...window, out: windows(sizeOf(i), window, given.ceilMode) };
   });
   // A window that lies in the border alone would have no value.
-  if (sizes.every(({ out }) => out >= 1) && padding.every((own, i) => 2 * own <= kernel[i]!)) {
-    return sizes;
-  }
+  const isWithin = (own: WindowSizes, i: number) =>
+    own.out >= 1 && 2 * own.padding <= own.kernel && haveElements(sizeOf(i), own);
+  if (sizes.every(isWithin)) return sizes;
   throw new ShapeError({
     what: `${name}: the window doesn't fit`,
-    given: `${formatSpec(x)} with window ${kernel.join('×')}, padding ${padding.join('×')}`,
-    expected: 'a tensor at least as large as the window, padding at most half the window',
+    given: `${formatSpec(x)} with window ${kernel.join('×')}, padding ${padding.join('×')}, dilation ${dilation.join('×')}`,
+    expected:
+      'a tensor at least as large as the window, padding at most half the window, an element in each window',
     remedy: 'use a smaller window or less padding, or pool less often',
   });
 }
