@@ -14,6 +14,12 @@ export function walksOf(shape: readonly number[], strides: readonly (readonly nu
   return { loops, walks: loops.strides.map((each) => each.join()) };
 }
 
+/** Writes the quotient of `value` by a size, and the rest. */
+export function splitText(w: WgslWriter, value: string, size: string): [string, string] {
+  const quotient = w.let(`${value} / ${size}`);
+  return [quotient, w.let(`${value} - ${quotient} * ${size}`)];
+}
+
 /**
  * Writes the coordinates of the element with number `element` of the loops, and returns per operand its index
  * without the offset. Sizes, and strides other than 0 and 1, are uniforms named after `prefix`.
@@ -48,9 +54,7 @@ function coordinateTexts(
   let rest = element;
   for (let d = shape.length - 1; d > 0; d--) {
     const size = w.count(`${prefix}d${d}`, shape[d]!);
-    const quotient = w.let(`${rest} / ${size}`);
-    coordinates[d] = w.let(`${rest} - ${quotient} * ${size}`);
-    rest = quotient;
+    [rest, coordinates[d]] = splitText(w, rest, size);
   }
   coordinates[0] = rest;
   return coordinates;

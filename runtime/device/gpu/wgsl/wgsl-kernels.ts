@@ -5,6 +5,7 @@ import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-kernel.ts';
+import { maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
 import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
 import { listPlan } from './list-kernels.ts';
@@ -71,6 +72,8 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['conv2dInputGrad', { why: shared, plan: gatherPlan('conv2dInputGrad') }],
   ['convTranspose2d', { why: shared, plan: gatherPlan('convTranspose2d') }],
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
+  ['maxPool2d', { why: `two results, ${sizes}`, plan: maxPoolPlan }],
+  ['maxPool2dGrad', { why: sizes, plan: maxPoolGradPlan }],
   ['matmul', { why: shared, plan: matmulPlan }],
 ]);
 

@@ -2,6 +2,7 @@ import type { Attrs } from '../../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { sizeOf } from '../../../../tensor/shape.ts';
 import { headOperands, headText, storedHead } from '../head-text.ts';
+import { splitText } from '../index-text.ts';
 import { chosenByExponents, exponentNames } from '../pointwise-kernel.ts';
 import { type ProductTexts, sideOf, type Tile, tileFor, tileText } from '../product-tiles.ts';
 import type { HeadBody } from '../staged-body.ts';
@@ -160,12 +161,6 @@ function pixelText(w: WgslWriter, { shape, strides }: TensorMeta, buffer: string
   });
 }
 
-/** Splits `value` into its quotient by a size and the rest. */
-function split(w: WgslWriter, value: string, size: string): [string, string] {
-  const quotient = w.let(`${value} / ${size}`);
-  return [quotient, w.let(`${value} - ${quotient} * ${size}`)];
-}
-
 /** Slice z is one phase of one group: channels of outputs by pixels, summed over channels of the source and taps. */
 function productTexts(
   w: WgslWriter,
@@ -175,8 +170,8 @@ function productTexts(
   buffers: GatherBuffers,
 ): ProductTexts {
   const { gather, source, weightStrides } = conv;
-  const [planes, phase1] = split(w, 'z', w.count('phases1', gather.phases[1]));
-  const [group, phase0] = split(w, planes, w.count('phases0', gather.phases[0]));
+  const [planes, phase1] = splitText(w, 'z', w.count('phases1', gather.phases[1]));
+  const [group, phase0] = splitText(w, planes, w.count('phases0', gather.phases[0]));
   const along = [gather.along(w, 0, phase0), gather.along(w, 1, phase1)] as const;
   const [rows, columns] = along;
   const outChannels = w.count('outChannels', conv.outChannels);
@@ -189,8 +184,8 @@ function productTexts(
     `${buffers.source} + ${group} * ${sourceChannels} * ${w.count('source1', source.strides[1]!)}`,
   );
   const pixelOf = (column: string) => {
-    const [lines, j] = split(w, column, columns.outputs);
-    const [n, i] = split(w, lines, rows.outputs);
+    const [lines, j] = splitText(w, column, columns.outputs);
+    const [n, i] = splitText(w, lines, rows.outputs);
     return { n, i, j };
   };
   w.shared('stepWeight', `array<u32, ${depth}>`);
@@ -201,8 +196,8 @@ function productTexts(
     n: w.let(`${w.count('batch', batch)} * ${rows.outputs} * ${columns.outputs}`),
     k: w.let(`${sourceChannels} * ${taps}`),
     prepare: (k, slot) => {
-      const [c, tap] = split(w, `(${k})`, taps);
-      const [kh, kw] = split(w, tap, columns.taps);
+      const [c, tap] = splitText(w, `(${k})`, taps);
+      const [kh, kw] = splitText(w, tap, columns.taps);
       w.line(
         `stepWeight[${slot}] = ${weightIndex(w, conv, along, c, kh, kw)};`,
         `stepPlane[${slot}] = ${c} * ${w.count('source1', source.strides[1]!)};`,
@@ -268,10 +263,10 @@ function directText(
   const { gather, source, weightStrides } = conv;
   const e = w.let(`group * ${workgroupThreads}u + thread`);
   w.line(`if (${e} < ${w.count('elements', sizeOf(shape))}) {`);
-  const [lines, v] = split(w, e, w.count('outSize1', shape[3]));
-  const [planes, h] = split(w, lines, w.count('outSize0', shape[2]));
-  const [n, c] = split(w, planes, w.count('channels', shape[1]));
-  const [group, inGroup] = split(w, c, w.count('outChannels', conv.outChannels));
+  const [lines, v] = splitText(w, e, w.count('outSize1', shape[3]));
+  const [planes, h] = splitText(w, lines, w.count('outSize0', shape[2]));
+  const [n, c] = splitText(w, planes, w.count('channels', shape[1]));
+  const [group, inGroup] = splitText(w, c, w.count('outChannels', conv.outChannels));
   const sourceChannels = w.count('sourceChannels', conv.sourceChannels);
   const along = ([0, 1] as const).map((d) =>
     gather.along(w, d, gather.phaseAt(w, d, d === 0 ? h : v)),

@@ -2,6 +2,7 @@ import type { Attrs } from '../../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { asItIs, type ElementAt, foldPlan, sizesOf } from '../fold-plan.ts';
 import { folds } from '../fold-text.ts';
+import { splitText } from '../index-text.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
@@ -42,10 +43,8 @@ function products(
   const strides = (name: string, meta: TensorMeta) =>
     meta.strides.map((stride, d) => w.count(`${name}${d}`, stride));
   return (out: string) => {
-    const split = (value: string, name: string, size: number): [string, string] => {
-      const quotient = w.let(`${value} / ${w.count(name, size)}`);
-      return [quotient, w.let(`${value} - ${quotient} * ${w.count(name, size)}`)];
-    };
+    const split = (value: string, name: string, size: number) =>
+      splitText(w, value, w.count(name, size));
     const [rows, kw] = split(out, 'kernelWidth', kernelWidth);
     const [planes, kh] = split(rows, 'kernelHeight', kernelHeight);
     const [o, inGroup] = split(planes, 'perGroup', perGroup);

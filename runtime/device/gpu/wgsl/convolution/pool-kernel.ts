@@ -1,0 +1,147 @@
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { sizeOf } from '../../../../tensor/shape.ts';
+import { input, output, type Slot } from '../../kernel-plan.ts';
+import { splitText } from '../index-text.ts';
+import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+
+type Pair = readonly [number, number];
+
+interface PoolOperand {
+  readonly slot: Slot;
+  readonly meta: TensorMeta;
+}
+
+/** Writes one element, at coordinates n, c, h and v; `at` gives an operand's element. */
+type ElementWriter = (
+  w: WgslWriter,
+  coordinates: readonly [string, string, string, string],
+  at: (operand: number, coordinates: readonly string[]) => string,
+) => void;
+
+/** One dispatch with a thread per element of `shape`; the operands from `firstWritten` on are written. */
+function elementPlan(
+  shape: readonly number[],
+  operands: readonly PoolOperand[],
+  firstWritten: number,
+  write: ElementWriter,
+): WgslPlan {
+  const size = sizeOf(shape);
+  return {
+    scratch: [],
+    stages: [
+      {
+        operands: operands.map(({ slot, meta }, i) => ({
+          slot,
+          written: i >= firstWritten,
+          walk: null,
+          elements: sizeOf(meta.shape),
+        })),
+        isEmpty: size === 0,
+        chosenBy: chosenByNothing,
+        write: ({ bindings, written }) => {
+          const w = new WgslWriter({ threads: workgroupThreads, written });
+          const e = w.let(`group * ${workgroupThreads}u + thread`);
+          w.line(`if (${e} < ${w.count('elements', size)}) {`);
+          const [lines, v] = splitText(w, e, w.count('shape3', shape[3]!));
+          const [planes, h] = splitText(w, lines, w.count('shape2', shape[2]!));
+          const [n, c] = splitText(w, planes, w.count('shape1', shape[1]!));
+          write(w, [n, c, h, v], (operand, coordinates) => {
+            const { strides } = operands[operand]!.meta;
+            const terms = coordinates.map(
+              (own, d) => `${own} * ${w.count(`s${operand}_${d}`, strides[d]!)}`,
+            );
+            return `b${bindings[operand]!}[${[w.offset(operand), ...terms].join(' + ')}]`;
+          });
+          w.line('}');
+          const groups = groupsOf(Math.ceil(size / workgroupThreads));
+          return { text: w.text(), uniforms: w.uniforms, groups };
+        },
+      },
+    ],
+  };
+}
+
+/** [n, c, h, w] → the largest element of each window and its place in the plane: the first of equals, and NaN. */
+export function maxPoolPlan(
+  [x]: readonly TensorMeta[],
+  [out, places]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const operands = [
+    { slot: input(0), meta: x! },
+    { slot: output(0), meta: out! },
+    { slot: output(1), meta: places! },
+  ];
+  return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], at) => {
+    const window = (name: string, d: 0 | 1) => w.count(`${name}${d}`, (attrs[name] as Pair)[d]);
+    const sizes = [w.count('height', x!.shape[2]!), w.count('width', x!.shape[3]!)] as const;
+    const loop = (d: 0 | 1, own: string, tap: string) => {
+      const place = w.name();
+      w.line(
+        `for (var ${tap} = 0u; ${tap} < ${window('kernel', d)}; ${tap} = ${tap} + 1u) {`,
+        `let ${place} = ${own} * ${window('stride', d)} + ${tap} * ${window('dilation', d)};`,
+        // Unsigned: what lies before the plane is far beyond it, too.
+        `if (${place} - ${window('padding', d)} >= ${sizes[d]}) { continue; }`,
+      );
+      return w.let(`${place} - ${window('padding', d)}`);
+    };
+    // −1: nothing was seen yet, so that a window of −Infinity still has a place.
+    w.line('var best = -u.inf;', 'var place = -1.0f;');
+    const h = loop(0, oh, 'kh');
+    const v = loop(1, ow, 'kw');
+    const value = w.let(at(0, [n, c, h, v]));
+    w.line(
+      `if (place < 0.0f || (!(${value} <= best) && (best > 0.0f || best <= 0.0f))) {`,
+      `best = ${value};`,
+      `place = f32(${h} * ${sizes[1]} + ${v});`,
+      '}',
+      '}',
+      '}',
+      `${at(1, [n, c, oh, ow])} = best;`,
+      `${at(2, [n, c, oh, ow])} = place;`,
+    );
+  });
+}
+
+/** Each element of x sums the gradients of the windows that chose it, of those that reach it. */
+export function maxPoolGradPlan(
+  [dy, places]: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const operands = [
+    { slot: input(0), meta: dy! },
+    { slot: input(1), meta: places! },
+    { slot: output(0), meta: dx! },
+  ];
+  return elementPlan(dx!.shape, operands, 2, (w, [n, c, h, v], at) => {
+    const loop = (d: 0 | 1, own: string, number: string) => {
+      const count = w.count(`windows${d}`, dy!.shape[d + 2]!);
+      let [first, end] = ['0u', count];
+      if (attrs.kernel) {
+        const window = (name: string) => w.count(`${name}${d}`, (attrs[name] as Pair)[d]);
+        const padded = w.let(`${own} + ${window('padding')}`);
+        const reach = w.let(`(${window('kernel')} - 1u) * ${window('dilation')}`);
+        const stride = window('stride');
+        first = w.let(
+          `select(0u, (${padded} - ${reach} + ${stride} - 1u) / ${stride}, ${padded} > ${reach})`,
+        );
+        end = w.let(`min(${count}, ${padded} / ${stride} + 1u)`);
+      }
+      w.line(`for (var ${number} = ${first}; ${number} < ${end}; ${number} = ${number} + 1u) {`);
+    };
+    const own = w.let(`f32(${h} * ${w.count('width', dx!.shape[3]!)} + ${v})`);
+    w.line('var sum = 0.0f;');
+    loop(0, h, 'oh');
+    loop(1, v, 'ow');
+    w.line(
+      `if (${at(1, [n, c, 'oh', 'ow'])} == ${own}) { sum = sum + ${at(0, [n, c, 'oh', 'ow'])}; }`,
+      '}',
+      '}',
+      `${at(2, [n, c, h, v])} = sum;`,
+    );
+  });
+}
