@@ -16,6 +16,7 @@ export const apart = [
   'test/device/**/*.test.ts',
   'test/autograd/second-gradients.test.ts',
   'test/lab/compare.test.ts',
+  'test/lab/plain-step.test.ts',
   'test/memory/collected.test.ts',
   'test/opinfo/changing-arguments.test.ts',
   'test/opinfo/misplaced-options.test.ts',

@@ -128,12 +128,16 @@ program
 program
   .command('compare')
   .description('runs a training step eagerly and as graphs, and compares memory and time')
-  .argument('<file>', 'a module that exports `workload`, like those in examples/workloads')
+  .argument('<file>', 'a module that exports a training step and its inputs, or a `workload`')
+  .option('--function <name>', 'the exported step, if there are several')
   .option('--device <name>', 'cpu, or meta, which counts bytes without computing', 'cpu')
   .option('--size <size>', 'reduced, or full, which is for meta', 'reduced')
   .option('--batch <count>', "samples per step; by default the workload's")
   .option('--steps <count>', 'measured steps after warm-up', '3')
-  .option('--modes <names>', 'comma-separated: eager, tidy, full, sot, breaks, or an ablation')
+  .option(
+    '--modes <names>',
+    'comma-separated: eager, tidy, full, sot, breaks, or an ablation; of a step: eager, tidy, static',
+  )
   .option('--ablations', 'also run with each memory optimization disabled')
   .option('--fallback <modes>', 'sweep over eager, error; with forced breaks')
   .option('--dynamic <modes>', 'sweep over auto, true, false; with forced breaks')
@@ -145,7 +149,14 @@ program
   .option('--curve <count>', 'so many budgets between none and the least: peak, arithmetic, time')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
-  .addHelpText('after', examples('compare workload.js --html report.html'))
+  .addHelpText(
+    'after',
+    examples(
+      'compare step.js',
+      'compare step.js --curve 6',
+      'compare workload.js --html report.html',
+    ),
+  )
   .action(compareFile);
 
 program

@@ -4,7 +4,7 @@ import { events } from '../../runtime/memory/events.ts';
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
 import { endLongCaptureSession } from '../1-capture/capture.ts';
-import { isTensorFunction } from '../3-trace/builtins/api.ts';
+import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
 import { missedBudget } from '../explain/memory-budget.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
@@ -235,7 +235,7 @@ export class EntryDispatcher {
     const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
     if (pc === undefined) return this.natively(frames, owned);
     const before = events.kernels;
-    stepTo(frames, pc, owned, isTensorFunction);
+    stepTo(frames, pc, owned, keepsNoOperand);
     this.#stats.eagerKernels += events.kernels - before;
     const top = frames[frames.length - 1]!;
     const atReturn = top.closure.code.instructions[top.pc]!.op === 'return';
@@ -245,7 +245,7 @@ export class EntryDispatcher {
   /** The instruction that isn't traced. */
   step(frames: Frame[], owned: OwnedTensors): void {
     const before = events.kernels;
-    stepNatively(frames, owned, isTensorFunction);
+    stepNatively(frames, owned, keepsNoOperand);
     this.#stats.eagerKernels += events.kernels - before;
   }
 

@@ -25,11 +25,11 @@ import type { OwnedTensors } from './ownership/owned-tensors.ts';
 export function stepNatively(
   frames: Frame[],
   owned: OwnedTensors,
-  isTensorFunction: IsTensorFunction,
+  keepsNoOperand: KeepsNoOperand,
 ): void {
   const top = frames.length - 1;
   const frame = frames[top]!;
-  const call = tensorCall(frame, isTensorFunction);
+  const call = tensorCall(frame, keepsNoOperand);
   if (!call) escapeOperands(frame, owned);
   withPositionProvider(
     () => positionOf(frames),
@@ -53,12 +53,12 @@ export function stepTo(
   frames: Frame[],
   pc: Pc,
   owned: OwnedTensors,
-  isTensorFunction: IsTensorFunction,
+  keepsNoOperand: KeepsNoOperand,
 ): void {
   const depth = frames.length;
   const frame = frames[depth - 1]!;
   // Once at least: a loop may break where it began.
-  do stepNatively(frames, owned, isTensorFunction);
+  do stepNatively(frames, owned, keepsNoOperand);
   while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
 }
 
@@ -103,10 +103,10 @@ function runToEnd(stack: Frame[]): unknown {
   }
 }
 
-/** The functions of the tensor API: they keep no operand, and answer new tensors. */
-export type IsTensorFunction = (callee: unknown) => boolean;
+/** After such a call nothing but the caller holds its operands; a tensor that it returns is new, or an operand. */
+export type KeepsNoOperand = (callee: unknown) => boolean;
 
-/** A call of the tensor API, before it is made. */
+/** A call that keeps none of its operands, before it is made. */
 interface TensorCall {
   readonly pc: Pc;
   readonly result: Reg;
@@ -115,11 +115,10 @@ interface TensorCall {
   readonly operands: ReadonlySet<unknown>;
 }
 
-function tensorCall(frame: Frame, isTensorFunction: IsTensorFunction): TensorCall | undefined {
+function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | undefined {
   const { closure, pc, registers } = frame;
   const instruction = closure.code.instructions[pc]!;
-  if (instruction.op !== 'call' || !isTensorFunction(registers[instruction.callee]))
-    return undefined;
+  if (instruction.op !== 'call' || !keepsNoOperand(registers[instruction.callee])) return undefined;
   const operands = reads(instruction).map((reg) => registers[reg]);
   const { dst: result } = instruction;
   return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };

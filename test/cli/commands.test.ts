@@ -114,10 +114,10 @@ it('an output that cannot be written is a named error', () => {
   expect(attempt).toThrow(/could not be written[\s\S]*none\/page\.html: ENOENT/);
 });
 
-it('compare rejects a module without a workload before it starts processes', async () => {
+it('compare rejects a module without a step before it starts processes', async () => {
   const options = { device: 'cpu', steps: '1', size: 'reduced' };
   const attempt = compareFile(join(folder, 'two.mjs'), options);
-  await expect(attempt).rejects.toThrow(/workload/);
+  await expect(attempt).rejects.toThrow(/several functions are exported[\s\S]*--function a/);
 });
 
 it('the version, help with examples, and completion', { timeout: 60_000 }, () => {

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
-import { afterAll, vi } from 'vitest';
+import { vi } from 'vitest';
 import { endCaptureSession } from '../../src/1-capture/capture.ts';
 import { probeFile } from '../../src/plugin/probe-file.ts';
 import { transform } from '../../src/plugin/transform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-plugin-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+// Files that share a process share this module, and load from the folder one after another.
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 // A second copy of the probe: what counts is the object behind the global symbol.
 const probe = join(folder, 'probe.mjs');

@@ -1,5 +1,7 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
+import { backward } from '../../../runtime/autograd/backward.ts';
+import { grad } from '../../../runtime/autograd/grad.ts';
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import * as ops from '../../../runtime/ops/index.ts';
@@ -127,6 +129,18 @@ export function isTracedApi(fn: Callable): boolean {
 /** Functions of tensors that keep none of them: what they are given is the caller's alone afterwards. */
 export function isTensorFunction(fn: unknown): boolean {
   return traced.has(fn) || reads.has(fn);
+}
+
+/** They share the seeds that they are given, and hand out no operand. */
+const differentiations: ReadonlySet<unknown> = new Set<unknown>([
+  Tensor.prototype.backward,
+  backward,
+  grad,
+]);
+
+/** After a call of `fn` nothing but the caller holds its operands; a tensor that it returns is new, or an operand. */
+export function keepsNoOperand(fn: unknown): boolean {
+  return isTensorFunction(fn) || differentiations.has(fn);
 }
 
 export function isDataRead(fn: Callable): boolean {

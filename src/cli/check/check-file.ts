@@ -22,9 +22,9 @@ interface CheckOptions {
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls);
   const seconds = wholeNumber('--seconds', options.seconds);
-  const { fn, inputs } = await loadFunction(file, options.function);
+  const { name, inputs } = await loadFunction(file, options.function);
   inputs(); // what it rejects is rejected here, once
-  const request = { file: resolve(file), function: fn.name || options.function, calls };
+  const request = { file: resolve(file), function: name, calls };
   const expected = await seeMode({ ...request, mode: eager });
   if ('ended' in expected) throw cannotRun(file, expected.ended);
   const different: { mode: Mode; difference: ModeDifference }[] = [];

@@ -5,14 +5,14 @@ import { budgetsBetween, curveOf, curveTable } from '../../lab/compare/curve.ts'
 import type { VariantResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
-import { ablations, variants } from '../../lab/compare/variants.ts';
-import { workloadOf } from '../../lab/compare/workload.ts';
-import { importFile } from '../files/load-function.ts';
+import { ablations, stepVariants, variants } from '../../lab/compare/variants.ts';
 import { writeOutput } from '../files/write-output.ts';
+import { loadSubject } from './load-subject.ts';
 import { measureInOwnProcess, type Setting, type VariantRequest } from './own-process.ts';
 import { budgetSetting, type SweepOptions, settingsOf } from './settings.ts';
 
 export interface CompareOptions extends SweepOptions {
+  readonly function?: string;
   readonly device: string;
   readonly steps: string;
   readonly size: string;
@@ -26,18 +26,21 @@ export interface CompareOptions extends SweepOptions {
 }
 
 /**
- * `tostatic compare`: one training step of a workload in many modes, each in a process of its own. Prints
+ * `tostatic compare`: one training step, of a workload or an exported function, in many modes, each in a process of its own. Prints
  * a table per group; the exit code is 1 when a promise is broken (predicted bytes, equal losses, leaks).
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
   const steps = positive('--steps', options.steps);
   const size = sizeOf(options.size);
   const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
-  // A module without a workload is one error, not one per process.
-  workloadOf(file, await importFile(file));
-  const requests = chosenVariants(options).map((variant): VariantRequest => {
-    return { file, device: options.device, steps, size, batch, variant };
-  });
+  // A module that can't be compared is one error, not one per process.
+  const { isPlainStep } = await loadSubject(file, options.function);
+  if (isPlainStep) expectForStep(file, options);
+  const { device, function: chosen } = options;
+  const common = { file, function: chosen, device, steps, size, batch };
+  const requests = chosenVariants(options, isPlainStep).map(
+    (variant): VariantRequest => ({ ...common, variant }),
+  );
   const results: VariantResult[] = [];
   const failures: string[] = [];
   const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
@@ -56,7 +59,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   const count = options.curve === undefined ? 0 : positive('--curve', options.curve);
   const within = async (budget: number | null) => {
     const variant = budgetSetting(budget);
-    return measured({ file, device: options.device, steps, size, batch, variant });
+    return measured({ ...common, variant });
   };
   const swept = count === 0 ? [] : await sweepBudgets(count, within);
   results.push(...swept);
@@ -112,15 +115,33 @@ async function sweepBudgets(
   return [none, ...between, floor];
 }
 
-function chosenVariants(options: CompareOptions): (string | Setting)[] {
+/** A plain step makes its own batches, and its loss and its breaks can't be taken apart. */
+function expectForStep(file: string, options: CompareOptions): void {
+  const { batch, fallback, dynamic, minGraphSize } = options;
+  const given = Object.entries({ batch, fallback, dynamic, minGraphSize }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (!given) return;
+  const [name, value] = given;
+  throw new ArgumentError({
+    what: `compare: an option that needs a workload`,
+    given: `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${value}, and ${file} exports a plain step`,
+    expected: 'export const workload = { build({ device, size, breaks }) { … } }',
+    remedy: 'leave the option out, or let build() return loss, step, inputs, optimizer and dispose',
+  });
+}
+
+function chosenVariants(options: CompareOptions, isPlainStep: boolean): (string | Setting)[] {
   const settings = settingsOf(options);
   if (options.curve !== undefined && settings.length === 0 && options.modes === undefined) {
-    return ['eager', 'full'];
+    return ['eager', isPlainStep ? 'static' : 'full'];
   }
   if (settings.length > 0) return ['eager', ...settings];
-  const known = [...variants, ...ablations].map(({ name }) => name);
+  const modes = isPlainStep ? stepVariants : variants;
+  const single = ablations.filter(({ needsLoss }) => !needsLoss || !isPlainStep);
+  const known = [...modes, ...single].map(({ name }) => name);
   if (options.modes === undefined) {
-    return (options.ablations ? [...variants, ...ablations] : variants).map(({ name }) => name);
+    return options.ablations ? known : modes.map(({ name }) => name);
   }
   return options.modes.split(',').map((name) => {
     if (known.includes(name)) return name;

@@ -5,6 +5,8 @@ import type { VariantResult } from '../../lab/compare/measure.ts';
 /** What a process is to measure. */
 export interface VariantRequest {
   readonly file: string;
+  /** The exported function, where there are several and no workload. */
+  readonly function: string | undefined;
   readonly device: string;
   readonly steps: number;
   readonly size: 'reduced' | 'full';

@@ -4,27 +4,36 @@ import { setDevice } from '../../../runtime/device/current.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { init } from '../../../runtime/init.ts';
+import { seed } from '../../../runtime/random/seed.ts';
 import { measureVariant, type VariantResult } from '../../lab/compare/measure.ts';
-import { ablations, settingVariant, type Variant, variants } from '../../lab/compare/variants.ts';
-import { workloadOf } from '../../lab/compare/workload.ts';
-import { importFile } from '../files/load-function.ts';
+import {
+  ablations,
+  settingVariant,
+  stepVariants,
+  type Variant,
+  variants,
+} from '../../lab/compare/variants.ts';
+import { loadSubject } from './load-subject.ts';
 import type { VariantRequest, WayAnswer } from './own-process.ts';
 
 async function measure({
   file,
+  function: chosen,
   device: name,
   variant,
   ...options
 }: VariantRequest): Promise<VariantResult> {
   const device = await init(name);
   setDevice(device);
-  const workload = workloadOf(file, await importFile(file));
-  return measureVariant(workload, variantOf(variant), { device, ...options });
+  // A module may make its model when it is loaded: in each process the same one.
+  seed(1);
+  const { subject } = await loadSubject(file, chosen);
+  return measureVariant(subject, variantOf(variant), { device, ...options });
 }
 
 function variantOf(request: VariantRequest['variant']): Variant {
   if (typeof request !== 'string') return settingVariant(request.title, request.options);
-  const variant = [...variants, ...ablations].find(({ name }) => name === request);
+  const variant = [...variants, ...stepVariants, ...ablations].find(({ name }) => name === request);
   invariant(variant !== undefined, `a variant named ${request}`);
   return variant;
 }

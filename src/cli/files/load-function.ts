@@ -9,6 +9,8 @@ import type { AnyFunction } from '../../1-capture/capture.ts';
 
 export interface LoadedFunction {
   readonly fn: AnyFunction;
+  /** The export's: `default` for the default export. */
+  readonly name: string;
   /** Fresh arguments for one call. */
   readonly inputs: () => readonly unknown[];
 }
@@ -18,7 +20,15 @@ export async function loadFunction(
   file: string,
   name: string | undefined,
 ): Promise<LoadedFunction> {
-  const exports = await importFile(file);
+  return functionOf(file, name, await importFile(file));
+}
+
+/** The same of a module that is loaded. */
+export function functionOf(
+  file: string,
+  name: string | undefined,
+  exports: Readonly<Record<string, unknown>>,
+): LoadedFunction {
   const functions = Object.entries(exports).filter(
     (entry): entry is [string, AnyFunction] =>
       typeof entry[1] === 'function' && entry[0] !== 'inputs',
@@ -39,7 +49,7 @@ export async function loadFunction(
     });
   }
   if (inputs === undefined && fn.length > 0) throw withoutInputs(file, chosen!, fn);
-  return { fn, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
+  return { fn, name: chosen!, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
 }
 
 /** `names`: the exported functions. One of them has to be named, or there are none. */

@@ -1,8 +1,10 @@
 import type { Device } from '../../../runtime/device/device.ts';
 import { isMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-device.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { MemoryCounter } from '../../../runtime/memory/stats.ts';
 import { seed } from '../../../runtime/random/seed.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { predictedPeak } from '../../explain/predicted-peak.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
 import { freeAtPeak } from '../free-at-peak.ts';
@@ -10,7 +12,7 @@ import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
 import { recordTimeline, type Timeline } from '../timeline.ts';
 import { type SavedShare, savedBySource } from './saved-values.ts';
 import type { Prepared, Variant } from './variants.ts';
-import type { Workload, WorkloadOptions } from './workload.ts';
+import type { MeasuredStep, Subject, WorkloadOptions } from './workload.ts';
 
 /** One subgraph of a variant, as it was planned; bytes. */
 export interface SubgraphResult {
@@ -81,7 +83,7 @@ const phases = ['forward', 'backward', 'update'];
 
 /** Runs one variant of a workload, from the same seed as every other variant. The current device must be `device`. */
 export function measureVariant(
-  given: Workload,
+  given: Subject,
   variant: Variant,
   options: MeasureOptions,
 ): VariantResult {
@@ -98,9 +100,10 @@ export function measureVariant(
   const losses: number[] = [];
   const read = readsOf(workload, device);
   const run = () => {
-    const loss = read(() => step(...batch));
-    if (device.kind !== 'meta') losses.push(loss.itemSync());
-    loss.dispose();
+    const results = [...tensorsOf(read(() => step(...batch)))];
+    const loss = results.find((tensor) => sizeOf(tensor.shape) === 1);
+    if (loss && device.kind !== 'meta') losses.push(loss.itemSync());
+    for (const tensor of results) tensor.dispose();
   };
   const firstStep = timed(run);
   // The second step compiles what the first one's numbers made look constant.
@@ -151,9 +154,34 @@ export function measureVariant(
     peakByLine: byLine(attribution),
     saved: savedBySource(parts),
   };
-  for (const tensor of batch) tensor.dispose();
-  workload.dispose();
-  return { ...result, leaked: counter.allocated - atFirst };
+  return { ...result, leaked: leftAfter(workload, batch, counter, { atFirst, held }) };
+}
+
+/** A workload leaves what was there before it was built; a plain step leaves after each run what it found. */
+function leftAfter(
+  { dispose }: MeasuredStep,
+  batch: readonly unknown[],
+  counter: MemoryCounter,
+  { atFirst, held }: { readonly atFirst: number; readonly held: number },
+): number {
+  if (!dispose) return counter.allocated - held;
+  for (const tensor of tensorsOf(batch)) tensor.dispose();
+  dispose();
+  return counter.allocated - atFirst;
+}
+
+/** In plain arrays and objects, each once. */
+function tensorsOf(value: unknown, found = new Set<Tensor>()): Set<Tensor> {
+  if (value instanceof Tensor) found.add(value);
+  else if (Array.isArray(value)) for (const item of value) tensorsOf(item, found);
+  else if (isPlainObject(value)) for (const item of Object.values(value)) tensorsOf(item, found);
+  return found;
+}
+
+function isPlainObject(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  );
 }
 
 /** Runs what reads numbers where they can be read: `meta` has those that the workload says. */
@@ -186,10 +214,14 @@ function timed(body: () => void): number {
 }
 
 /** Leaves parameters alone: backward doesn't run. */
-function keptBy(forward: (...batch: Tensor[]) => Tensor, batch: Tensor[], device: Device): number {
+function keptBy(
+  forward: NonNullable<Prepared['forward']>,
+  batch: readonly unknown[],
+  device: Device,
+): number {
   const { counter } = device.allocator;
   const before = counter.allocated;
-  const loss = forward(...batch);
+  const loss = forward(...batch) as Tensor;
   const kept = counter.allocated - before;
   loss.dispose();
   return kept;

@@ -9,17 +9,17 @@ import {
   memorySwitches,
 } from '../../programs/memory-options.ts';
 import { refcounted } from '../eager-refcount.ts';
-import type { BuiltWorkload } from './workload.ts';
+import type { BuiltWorkload, MeasuredStep } from './workload.ts';
 
 /** Builds the workload with or without forced breaks. */
-export type Build = (breaks: boolean) => BuiltWorkload;
+export type Build = (breaks: boolean) => MeasuredStep;
 
-type Run = (...batch: Tensor[]) => Tensor;
+type Run = (...batch: unknown[]) => unknown;
 
 /** A workload prepared to run as one variant. */
 export interface Prepared {
-  readonly workload: BuiltWorkload;
-  /** A whole step; returns the loss. */
+  readonly workload: MeasuredStep;
+  /** A whole step; returns the loss, or what a plain function returns. */
   readonly step: Run;
   /** The forward pass alone; null where forward is no call of its own. */
   readonly forward: Run | null;
@@ -32,6 +32,8 @@ export interface Variant {
   readonly title: string;
   /** What it shows: a mode, an ablation, or a sweep's setting. */
   readonly group: 'modes' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
+  /** It runs the loss, backward and the update one by one: a plain step has no loss of its own. */
+  readonly needsLoss: boolean;
   readonly prepare: (build: Build) => Prepared;
 }
 
@@ -39,10 +41,12 @@ const refcount: Variant = {
   name: 'eager',
   title: 'eager (refcount)',
   group: 'modes',
+  needsLoss: false,
   prepare(build) {
     const workload = build(false);
     const { loss, step } = workload;
-    return { workload, step: refcounted(step), forward: refcounted(loss), captured: null };
+    const forward = loss && refcounted(loss as Run);
+    return { workload, step: refcounted(step), forward, captured: null };
   },
 };
 
@@ -50,19 +54,31 @@ const tidied: Variant = {
   name: 'tidy',
   title: 'eager (tidy)',
   group: 'modes',
+  needsLoss: false,
   prepare(build) {
     const workload = build(false);
-    const forward: Run = (...batch) => tidy(() => workload.loss(...batch));
+    const { loss, step } = workload;
+    if (!loss) {
+      return { workload, step: insideTidy(step), forward: null, captured: null };
+    }
+    const forward = insideTidy(loss as Run);
     return { workload, step: inPhases(forward, workload), forward, captured: null };
   },
 };
 
-function fullGraph(
+/** Gives back what a call makes and doesn't return. */
+const insideTidy =
+  (run: Run): Run =>
+  (...batch) =>
+    tidy(() => run(...batch));
+
+function wholeStep(
   variant: Pick<Variant, 'name' | 'title' | 'group'>,
   choice: MemoryChoice,
 ): Variant {
   return {
     ...variant,
+    needsLoss: false,
     prepare(build) {
       const workload = build(false);
       const memory = forBytes(choice);
@@ -79,6 +95,7 @@ function subgraphs(
 ): Variant {
   return {
     ...variant,
+    needsLoss: true,
     prepare(build) {
       const workload = build(breaks);
       const memory = forBytes(options.memory);
@@ -98,14 +115,15 @@ function forBytes(choice: MemoryChoice | undefined): MemoryChoice {
 }
 
 function callOf(captured: Captured): Run {
-  return (...batch) => captured.call(undefined, batch) as Tensor;
+  return (...batch) => captured.call(undefined, batch);
 }
 
 /** Forward by `forward`, then backward and update as they are. */
-function inPhases(forward: Run, { optimizer }: BuiltWorkload): Run {
+function inPhases(forward: Run, workload: MeasuredStep): Run {
+  const { optimizer } = workload as BuiltWorkload;
   return (...batch) => {
     memory.mark('forward');
-    const loss = forward(...batch);
+    const loss = forward(...batch) as Tensor;
     memory.mark('backward');
     loss.backward();
     memory.mark('update');
@@ -119,15 +137,24 @@ function inPhases(forward: Run, { optimizer }: BuiltWorkload): Run {
 export const variants: readonly Variant[] = [
   refcount,
   tidied,
-  fullGraph({ name: 'full', title: 'full graph: the whole step', group: 'modes' }, {}),
+  wholeStep({ name: 'full', title: 'full graph: the whole step', group: 'modes' }, {}),
   subgraphs({ name: 'sot', title: 'SOT, natural breaks', group: 'modes' }, false, {}),
   subgraphs({ name: 'breaks', title: 'SOT, forced breaks', group: 'modes' }, true, {}),
 ];
 
+/** A plain function, whatever breaks its graph. */
+const plainStep = wholeStep(
+  { name: 'static', title: 'toStatic: the whole step', group: 'modes' },
+  {},
+);
+
+/** The modes in which a function that is no workload can run. */
+export const stepVariants: readonly Variant[] = [refcount, tidied, plainStep];
+
 /** Each clean-up of the memory plan switched off alone, and the presets. */
 export const ablations: readonly Variant[] = [
   ...memorySwitches.map((name) =>
-    fullGraph(
+    wholeStep(
       { name: `full:${name}`, title: `${name} off`, group: 'ablation of the full graph' },
       { [name]: false },
     ),
@@ -153,5 +180,5 @@ export function settingVariant(title: string, options: ToStaticOptions): Variant
   const variant = { name: `sweep:${title}`, title, group: 'sweep' } as const;
   const { memory } = options;
   const isBudget = typeof memory === 'object' && memory.budget !== undefined;
-  return isBudget ? fullGraph(variant, memory) : subgraphs(variant, true, options);
+  return isBudget ? wholeStep(variant, memory) : subgraphs(variant, true, options);
 }

@@ -32,16 +32,51 @@ export interface Workload {
   readonly build: (options: WorkloadOptions) => BuiltWorkload;
 }
 
-/** The workload of a module. Throws ArgumentError when it exports none. */
-export function workloadOf(file: string, exports: Readonly<Record<string, unknown>>): Workload {
+/** A training step to measure: of a workload, or a plain function whose loss can't be run by itself. */
+export interface MeasuredStep extends Pick<BuiltWorkload, 'reads'> {
+  readonly optimizer: BuiltWorkload['optimizer'] | null;
+  readonly loss: BuiltWorkload['loss'] | null;
+  step(...inputs: unknown[]): unknown;
+  readonly inputs: (i: number) => unknown[];
+  /** Null: the model belongs to the module. */
+  readonly dispose: (() => void) | null;
+}
+
+/** What is to be measured. */
+export interface Subject {
+  readonly build: (options: WorkloadOptions) => MeasuredStep;
+}
+
+/** A plain function and its arguments, as the other commands take them. */
+export function stepAlone(
+  step: (...inputs: unknown[]) => unknown,
+  inputs: () => readonly unknown[],
+): Subject {
+  return {
+    build: () => ({
+      optimizer: null,
+      loss: null,
+      step,
+      inputs: () => [...inputs()],
+      dispose: null,
+    }),
+  };
+}
+
+/** The workload of a module; null when it exports none. Throws ArgumentError when it has no `build`. */
+export function workloadOf(
+  file: string,
+  exports: Readonly<Record<string, unknown>>,
+): Subject | null {
+  if (!('workload' in exports)) return null;
   const { workload } = exports as { workload?: Partial<Workload> };
-  if (typeof workload?.build === 'function') return workload as Workload;
+  if (typeof workload?.build === 'function') return workload as Subject;
   throw new ArgumentError({
-    what: `${file}: no workload`,
-    given: `exports ${Object.keys(exports).join(', ') || 'nothing'}`,
+    what: `${file}: the workload cannot be built`,
+    given: `a workload of type ${workload === null ? 'null' : typeof workload} without a function build`,
     expected: 'export const workload = { build({ device, size, breaks }) { … } }',
     remedy:
-      'let build() return an object with loss, step, inputs, optimizer and dispose, as examples/workloads do',
+      'let build() return an object with loss, step, inputs, optimizer and dispose; or export a step and its inputs()',
     at: { file, line: 1, column: 1 },
   });
 }
