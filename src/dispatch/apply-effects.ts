@@ -3,6 +3,7 @@ import { skipNumbers } from '../../runtime/random/seed.ts';
 import { isTracked, liveWith } from '../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { hostType } from '../guards/host-types.ts';
 import { compileReader } from '../guards/source.ts';
 import { storedBy } from '../traces/recipes.ts';
 import type { Effect, Recipe } from '../traces/trace-result.ts';
@@ -95,6 +96,15 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       return compileCollectionChange(effect);
     case 'fillCollection':
       return compileCollectionFill(effect);
+    case 'assignHost': {
+      const objectOf = compileReader(effect.object);
+      const { assign } = hostType(effect.type);
+      const { value } = effect;
+      return ({ frames }) => {
+        const object = objectOf(frames) as object;
+        return () => assign(object, value);
+      };
+    }
     case 'requiresGrad':
     case 'retainGrad': {
       const read = compileRecipe(effect.tensor);

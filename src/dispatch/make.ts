@@ -2,6 +2,7 @@
 
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { hostType } from '../guards/host-types.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
 import type { Cell } from '../vm/bytecode/frame.ts';
@@ -176,6 +177,13 @@ function compileMake(make: Make): CompiledMake {
       const { data } = make;
       return { build: () => data.slice() };
     }
+    case 'host': {
+      const { copy } = hostType(make.type);
+      const { value } = make;
+      return { build: () => copy(value) };
+    }
+    case 'fixedHost':
+      return { build: make.build };
     case 'generator': {
       const build = compileFrame(make.frame);
       const { state } = make;

@@ -1,5 +1,6 @@
 /** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
 
+import { askDate, type HostTypeName, hostType } from './host-types.ts';
 import { listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 
@@ -19,13 +20,22 @@ export const queries = {
   isExtensible: Object.isExtensible,
   names,
   attributes,
+  isView: (object: object) => ArrayBuffer.isView(object),
   tensors: listLayout,
+  /** The state of an instance of the built-in type `key`. */
+  hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
+  /** What the method `key` of a date returns, in the time zone of now. */
+  date: askDate,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
 
 export type Query = keyof typeof queries;
 
 /** A Proxy would run its handler: it throws, which is a miss. */
-export function ask(query: Query, object: object, key?: PropertyKey): string | boolean | undefined {
+export function ask(
+  query: Query,
+  object: object,
+  key?: PropertyKey,
+): string | number | boolean | undefined {
   if (isProxy(object)) throw new TypeError('a Proxy is asked');
   return queries[query](object, key);
 }

@@ -170,6 +170,8 @@ export class EntryWriter {
       case 'changeCollection':
       case 'fillCollection':
         return this.#refuse('it changes a pre-existing Map or Set');
+      case 'assignHost':
+        return this.#refuse(`it changes a pre-existing ${effect.type}`);
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor under a condition');
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };

@@ -41,6 +41,8 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'parameterCell':
       return [make.arguments];
     case 'typedArray':
+    case 'host':
+    case 'fixedHost':
     case 'regexp':
       return [];
     case 'list':
@@ -115,6 +117,7 @@ export function placedBy(effect: Effect): readonly Recipe[] {
     case 'disposeOutput':
     case 'requiresGrad':
     case 'retainGrad':
+    case 'assignHost':
       return [];
     case 'orderKeys':
       return [effect.which];
@@ -131,6 +134,7 @@ export function changedBy(effect: Effect): Source | null {
     case 'setProperty':
     case 'deleteProperty':
     case 'orderKeys':
+    case 'assignHost':
       return effect.object;
     case 'fillArray':
       return effect.array;

@@ -5,6 +5,7 @@ import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Guard } from '../guards/guard.ts';
+import type { HostTypeName } from '../guards/host-types.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { Code, SourceText } from '../vm/bytecode/code.ts';
@@ -140,6 +141,9 @@ export type Make =
       readonly lastIndex: number;
     }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
+  /** An instance of a built-in type: with the state of `value`, or as `build` makes it. */
+  | { readonly kind: 'host'; readonly type: HostTypeName; readonly value: object }
+  | { readonly kind: 'fixedHost'; readonly build: () => object }
   /** A generator that stands at the start of its body, at a `yield`, or has ended. */
   | {
       readonly kind: 'generator';
@@ -252,6 +256,13 @@ export type Effect =
       readonly collection: Source;
       readonly entries: readonly EntryRecipe[];
       readonly order: KeyOrder | null;
+    }
+  /** A pre-existing instance of a built-in type gets the state of `value`. */
+  | {
+      readonly kind: 'assignHost';
+      readonly object: Source;
+      readonly type: HostTypeName;
+      readonly value: object;
     }
   /** `tensor.requiresGrad_(value)` */
   | { readonly kind: 'requiresGrad'; readonly tensor: Recipe; readonly value: boolean }

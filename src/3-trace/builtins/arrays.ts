@@ -213,7 +213,7 @@ export function iterated(what: IteratorVariable['what']): Builtin {
 }
 
 /** Each element is guarded by itself: long ones are left to the host. */
-const maxGuarded = 256;
+export const maxGuarded = 256;
 
 export function isSmallArray(value: object): boolean {
   if (isProxy(value) || !(Array.isArray(value) || ArrayBuffer.isView(value))) return false;

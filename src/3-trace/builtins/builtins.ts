@@ -13,11 +13,15 @@ import { known, newArray, type Variable } from '../variables/variable.ts';
 import { arrayBuiltins } from './arrays.ts';
 import type { Builtin, HostFunction } from './builtin.ts';
 import { collectionBuiltins } from './collections.ts';
+import { errorBuiltins } from './construct.ts';
+import { dateBuiltins } from './dates.ts';
+import { boundBuiltin, hostBuiltins } from './host-objects.ts';
 import { jsonBuiltins } from './json.ts';
 import { withKnownPlaces } from './known-places.ts';
 import { objectBuiltins } from './objects.ts';
 import { pure } from './pure.ts';
 import { regularExpressionBuiltins } from './regular-expressions.ts';
+import { symbolBuiltins } from './symbols.ts';
 import { tagBuiltins } from './tags.ts';
 import { typedArrayBuiltins } from './typed-arrays.ts';
 
@@ -30,6 +34,10 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...jsonBuiltins,
   ...tagBuiltins,
   ...typedArrayBuiltins,
+  ...dateBuiltins,
+  ...errorBuiltins,
+  ...symbolBuiltins,
+  ...hostBuiltins,
 ]);
 
 /** The result of a host function, or undefined when it is not understood for these operands. */
@@ -39,7 +47,7 @@ export function callBuiltin(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  const builtin = performed.get(fn);
+  const builtin = performed.get(fn) ?? boundBuiltin(fn);
   if (builtin) {
     const specialized = withKnownPlaces(t, fn, receiver, args);
     const result = t.attempt(() => builtin(t, receiver, specialized));

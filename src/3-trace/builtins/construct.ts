@@ -31,6 +31,8 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import type { BuiltinTable, HostFunction } from './builtin.ts';
+import { newHost } from './host-objects.ts';
 import { asObject } from './objects.ts';
 
 /** The object; undefined when a frame was pushed whose return gives it. */
@@ -64,6 +66,8 @@ export function construct(
       guardIdentity(t, callee);
       return newTypedArray(t, made, args[0]);
     }
+    const host = newHost(t, callee, args);
+    if (host) return host;
     if (made === Array) {
       guardIdentity(t, callee);
       return newElements(t, args);
@@ -143,6 +147,12 @@ function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
   const prototype = t.read(source, value) as ObjectVariable;
   return { kind: 'newObject', entries: new Map(), prototype, madeIn: t.builder };
 }
+
+/** `Error(message)` makes one, too. */
+export const errorBuiltins: BuiltinTable = [...errorTypes].map((type) => [
+  type as HostFunction,
+  (t, _receiver, args) => newError(t, type as ErrorConstructor, args),
+]);
 
 /** With a message that the trace knows; each run makes another error. */
 function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {

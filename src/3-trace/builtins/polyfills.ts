@@ -11,6 +11,7 @@ import { asCollection } from '../heap/collections.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
 import { makesArrays } from '../values/makes-arrays.ts';
+import { isCloneable } from '../values/objects/is-cloneable.ts';
 import { isTree } from '../values/objects/is-tree.ts';
 import { isObjectVariable } from '../values/objects/prototype-variable.ts';
 import { isPristine, type Protocol } from '../values/protocols.ts';
@@ -22,10 +23,12 @@ import * as arrayLikes from './polyfills/array-likes.ts';
 import * as arrays from './polyfills/arrays.ts';
 import { notePolyfill } from './polyfills/codes.ts';
 import * as collections from './polyfills/collections.ts';
+import * as dates from './polyfills/dates.ts';
 import * as json from './polyfills/json.ts';
 import * as lists from './polyfills/lists.ts';
 import * as objects from './polyfills/objects.ts';
 import { insertionSort, sortByRank } from './polyfills/sort.ts';
+import * as clone from './polyfills/structured-clone.ts';
 import * as typedArrays from './polyfills/typed-arrays.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -79,7 +82,21 @@ const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver
 const ofObject: Equivalent['fits'] = (_t, _receiver, [object]) =>
   object !== undefined && isObjectVariable(object);
 
+const legacyObject = Object.prototype as unknown as Readonly<Record<string, AnyFunction>>;
+
 type Row = readonly [host: AnyFunction, body: unknown, fits: Equivalent['fits']];
+
+const legacyRows: readonly Row[] = Object.entries({
+  __defineGetter__: objects.defineGetter,
+  __defineSetter__: objects.defineSetter,
+  __lookupGetter__: objects.lookupGetter,
+  __lookupSetter__: objects.lookupSetter,
+}).map(([name, body]) => [
+  legacyObject[name]!,
+  body,
+  (t, receiver, args) =>
+    onObject(t, receiver, args) && (name.startsWith('__lookup') || isCallable(args[1])),
+]);
 
 const rows: readonly Row[] = [
   [Array.prototype.map, arrays.map, onNoSubclass],
@@ -130,8 +147,15 @@ const rows: readonly Row[] = [
     objects.deleteIn,
     (_t, _receiver, [object]) => object?.kind === 'newObject' || object?.kind === 'object',
   ],
+  [Date.prototype.toJSON, dates.toJSON, onObject],
+  ...legacyRows,
   [Error.prototype.toString, objects.errorToString, onObject],
   [String.raw as unknown as AnyFunction, objects.raw, ofObject],
+  [
+    structuredClone as AnyFunction,
+    clone.structured,
+    (t, _receiver, args) => args.length === 1 && isCloneable(t, args[0]),
+  ],
   [JSON.stringify, json.stringify, (t, _receiver, [value]) => isTree(t, value)],
   [JSON.parse, json.parse, (_t, _receiver, [, reviver]) => isCallable(reviver)],
 ];
@@ -159,6 +183,7 @@ const typedRows: readonly Row[] = [
   ...Object.entries({ indexOf, lastIndexOf, includes, at, join }).map(
     ([name, body]): Row => [typedPrototype[name]!, body, onArrayLike],
   ),
+  [typedPrototype.toLocaleString!, arrayLikes.localeText, onArrayLike],
   [typedPrototype.map!, typedArrays.map, onTypedArray],
   [typedPrototype.filter!, typedArrays.filter, onTypedArray],
   [
@@ -221,6 +246,8 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.toSorted, ['array', 'sorted']],
   [insertionSort, ['list']],
   [sortByRank, ['list']],
+  [dates.toJSON, ['dated']],
+  [clone.structured, ['entries', 'map', 'set', 'array', 'filledMap', 'filledSet', 'cloned']],
   [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
   ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
 ]);

@@ -1,6 +1,5 @@
 /** Methods of strings and regular expressions that find places in known text. */
 
-import { GraphBreak } from '../../traces/graph-break.ts';
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf, isUndefined } from '../state/facts.ts';
@@ -10,6 +9,7 @@ import {
   asRegExp,
   copyOf,
   lastIndexOf,
+  newRegExp,
   type RegularExpression,
   withRegExp,
 } from '../values/objects/regular-expressions.ts';
@@ -55,7 +55,6 @@ function byExpression(body: Searched): Builtin {
 /** What `exec` answers: the match with its groups, or null. */
 function matchVariable(t: Tracer, match: RegExpExecArray | null): Variable {
   if (!match) return known(null);
-  if (match.indices) throw new GraphBreak('native-call', 'a match with indices');
   const named = new Map<string, Variable>([
     ['index', known(match.index)],
     ['input', known(match.input)],
@@ -68,7 +67,23 @@ function matchVariable(t: Tracer, match: RegExpExecArray | null): Variable {
     }
     named.set('groups', groups);
   }
+  if (match.indices) named.set('indices', indicesVariable(t, match.indices));
   return { ...newArray(Array.from(match, (part) => known(part))), named };
+}
+
+/** Where the match and its groups begin and end. */
+function indicesVariable(t: Tracer, indices: RegExpIndicesArray): Variable {
+  const places = (place: readonly number[] | undefined): Variable =>
+    place ? newArray(place.map((each) => known(each))) : undefinedVariable;
+  const named = new Map<string, Variable>([['groups', undefinedVariable]]);
+  if (indices.groups) {
+    const groups = newObject(t, null);
+    for (const [key, place] of Object.entries(indices.groups)) {
+      setOwnProperty(t, groups, key, places(place));
+    }
+    named.set('groups', groups);
+  }
+  return { ...newArray(Array.from(indices, places)), named };
 }
 
 const match: Searched = (t, text, expression) =>
@@ -81,9 +96,20 @@ const match: Searched = (t, text, expression) =>
 const matchAll: Searched = (t, text, expression) => {
   const regexp = copyOf(t, expression);
   regexp.lastIndex = lastIndexOf(t, expression);
-  const found = orRaise(t, () => [...text.matchAll(regexp)]);
-  return iteratorOver(t, newArray(found.map((each) => matchVariable(t, each))), 'values');
+  return allMatches(t, () => text.matchAll(regexp));
 };
+
+/** `expression[Symbol.matchAll](text)`, also without the flag g. */
+const matchAllBySymbol: Searched = (t, text, expression) => {
+  const regexp = copyOf(t, expression);
+  regexp.lastIndex = lastIndexOf(t, expression);
+  return allMatches(t, () => regexp[Symbol.matchAll](text));
+};
+
+function allMatches(t: Tracer, search: () => Iterable<RegExpExecArray>): Variable {
+  const found = orRaise(t, () => [...search()]);
+  return iteratorOver(t, newArray(found.map((each) => matchVariable(t, each))), 'values');
+}
 
 /** `text.replace(pattern, replacement)`; a function is called for each match, in their order. */
 function replaced(method: 'replace' | 'replaceAll'): Builtin {
@@ -157,28 +183,53 @@ const fields = [
   'unicode',
   'sticky',
   'hasIndices',
+  'unicodeSets',
 ] as const;
 
-const getters = fields.map((field): readonly [HostFunction, Builtin] => {
-  const { get } = Object.getOwnPropertyDescriptor(RegExp.prototype, field)!;
+const getters = fields.flatMap((field): (readonly [HostFunction, Builtin])[] => {
+  const get = Object.getOwnPropertyDescriptor(RegExp.prototype, field)?.get;
+  if (!get) return [];
   return [
-    get as HostFunction,
-    (t, receiver) => {
-      const expression = asRegExp(receiver);
-      return expression && known(copyOf(t, expression)[field]);
-    },
+    [
+      get as HostFunction,
+      (t, receiver) => {
+        const expression = asRegExp(receiver);
+        return expression && known(Reflect.apply(get, copyOf(t, expression), []) as string);
+      },
+    ],
   ];
 });
 
+/** `expression[Symbol.match](text, …)`, as `text.match(expression, …)`. */
+function bySymbol(symbol: symbol, builtin: Builtin): readonly [HostFunction, Builtin] {
+  const fn = (RegExp.prototype as unknown as Readonly<Record<symbol, HostFunction>>)[symbol]!;
+  return [
+    fn,
+    (t, receiver, [given = undefinedVariable, ...rest]) => {
+      const text = specialized(given);
+      if (!asRegExp(receiver) || !isPrimitiveVariable(text)) return undefined;
+      return builtin(t, known(textOfPrimitive(t, text)), [receiver, ...rest]);
+    },
+  ];
+}
+
+const search: Searched = (t, text, expression) => known(text.search(copyOf(t, expression)));
+
 export const regularExpressionBuiltins: BuiltinTable = [
+  bySymbol(Symbol.match, inText(match)),
+  bySymbol(Symbol.matchAll, inText(matchAllBySymbol)),
+  bySymbol(Symbol.replace, replaced('replace')),
+  bySymbol(Symbol.search, inText(search)),
+  bySymbol(Symbol.split, inText(split)),
+  [
+    RegExp as unknown as HostFunction,
+    (t, _receiver, args) => (asRegExp(args[0]) ? undefined : newRegExp(t, args)),
+  ],
   [String.prototype.match, inText(match)],
   [String.prototype.matchAll, inText(matchAll)],
   [String.prototype.replace, replaced('replace')],
   [String.prototype.replaceAll, replaced('replaceAll')],
-  [
-    String.prototype.search,
-    inText((t, text, expression) => known(text.search(copyOf(t, expression)))),
-  ],
+  [String.prototype.search, inText(search)],
   [String.prototype.split, inText(split)],
   [
     String.prototype[Symbol.iterator] as unknown as HostFunction,

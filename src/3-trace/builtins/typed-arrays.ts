@@ -1,11 +1,13 @@
 /** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
 
+import { isProxy } from '../../guards/plain.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { typedArrayVariable } from '../values/typed-arrays.ts';
+import { copyOfOuter, typedArrayVariable } from '../values/typed-arrays.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   known,
   type NewTypedArrayVariable,
@@ -32,15 +34,24 @@ function onMade(body: Body): Builtin {
   };
 }
 
+/** Also of pre-existing ones, each of whose elements is guarded: `body` must not change the array. */
+function onAny(body: Body): Builtin {
+  const onNew = onMade(body);
+  return (t, receiver, args) => {
+    const array = receiver.kind === 'object' ? copyOfOuter(t, receiver) : receiver;
+    return array && onNew(t, array, args);
+  };
+}
+
 function apply(t: Tracer, name: string, { data }: NewTypedArrayVariable, args: readonly unknown[]) {
   return orRaise(t, () => Reflect.apply(prototype[name] as () => unknown, data, args));
 }
 
 const asks = (name: string): Builtin =>
-  onMade((t, array, args) => known(apply(t, name, array, args) as number));
+  onAny((t, array, args) => known(apply(t, name, array, args) as number));
 
 const copies = (name: string): Builtin =>
-  onMade((t, array, args) => typedArrayVariable(apply(t, name, array, args)));
+  onAny((t, array, args) => typedArrayVariable(apply(t, name, array, args)));
 
 const changes = (name: string): Builtin =>
   onMade((t, array, args) => {
@@ -64,6 +75,15 @@ const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
   return undefinedVariable;
 };
 
+/** `ArrayBuffer.isView(value)` */
+const isView: Builtin = (t, _receiver, [given = undefinedVariable]) => {
+  const variable = specialized(given);
+  if (variable.kind !== 'object') return known(variable.kind === 'newTypedArray');
+  if (isProxy(variable.value)) return undefined;
+  const source = { kind: 'query', base: variable.source, query: 'isView', key: undefined } as const;
+  return t.read(source, ArrayBuffer.isView(variable.value));
+};
+
 const getterOf = (name: string): HostFunction =>
   Object.getOwnPropertyDescriptor(prototype, name)!.get as HostFunction;
 
@@ -77,6 +97,14 @@ const measures =
     return t.read({ kind: 'property', base: source, key: name }, (value as Uint8Array)[name]);
   };
 
+/** `array[Symbol.toStringTag]` */
+const tag: Builtin = (t, receiver) => {
+  if (receiver.kind === 'newTypedArray') return known(receiver.data[Symbol.toStringTag]);
+  if (isPrimitiveVariable(receiver)) return undefinedVariable;
+  const array = receiver.kind === 'object' ? copyOfOuter(t, receiver) : undefined;
+  return array && known(array.data[Symbol.toStringTag]);
+};
+
 const rows = (names: readonly string[], builtin: (name: string) => Builtin): BuiltinTable =>
   names.map((name) => [prototype[name]!, builtin(name)] as const);
 
@@ -86,6 +114,11 @@ export const typedArrayBuiltins: BuiltinTable = [
   ...rows(['fill', 'reverse', 'sort', 'copyWithin'], changes),
   ...rows(['keys', 'values', 'entries'], (name) => iterated(name as 'keys')),
   [prototype.set!, setItems],
+  [
+    Object.getOwnPropertyDescriptor(prototype, Symbol.toStringTag)!.get as unknown as HostFunction,
+    tag,
+  ],
+  [ArrayBuffer.isView as HostFunction, isView],
   ...(['length', 'byteLength', 'byteOffset'] as const).map(
     (name) => [getterOf(name), measures(name)] as const,
   ),

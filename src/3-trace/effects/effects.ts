@@ -1,4 +1,5 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { HostTypeName } from '../../guards/host-types.ts';
 import type { Source } from '../../guards/source.ts';
 import type { VariablePlace } from '../../vm/bytecode/frame.ts';
 import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
@@ -7,6 +8,7 @@ import {
   absent,
   type NewArrayVariable,
   type NewCollectionVariable,
+  type NewHostVariable,
   newArray,
   type ObjectVariable,
   type TensorVariable,
@@ -48,6 +50,13 @@ export interface TakenCollection {
   readonly content: NewCollectionVariable;
 }
 
+/** An instance of a built-in type that the trace changes, with the state that it gets. */
+export interface ChangedHost {
+  readonly source: Source;
+  readonly type: HostTypeName;
+  readonly value: object;
+}
+
 /** A tensor that is given back: always, or where a truth value of the program says so. */
 export interface Disposal {
   readonly variable: TensorVariable;
@@ -74,6 +83,7 @@ export class EffectLog {
   readonly #orders = new OwnMap<object, KeyOrderWrite>();
   readonly #arrays = new OwnMap<object, OuterArray>();
   readonly #collections = new OwnMap<object, TakenCollection>();
+  readonly #hosts = new OwnMap<object, NewHostVariable>();
   readonly #journal: Journal;
   /** Number of changes so far; those that are taken back count, too. */
   changes = 0;
@@ -174,7 +184,12 @@ export class EffectLog {
 
   /** Whether anything of the object was changed. */
   isWritten(object: object): boolean {
-    return this.#writes.has(object) || this.#arrays.has(object) || this.#collections.has(object);
+    return (
+      this.#writes.has(object) ||
+      this.#arrays.has(object) ||
+      this.#collections.has(object) ||
+      this.#hosts.has(object)
+    );
   }
 
   *writes(): Generator<Write> {
@@ -248,6 +263,25 @@ export class EffectLog {
     this.collectionChanges.splice(0, this.collectionChanges.length, ...others);
     this.#journal.keepMap(this.#collections);
     this.#collections.set(value, { source, content });
+  }
+
+  /** What stands for an instance of a built-in type that the trace changes. */
+  host(object: object): NewHostVariable | undefined {
+    return this.#hosts.get(object);
+  }
+
+  /** From now on `content` is the object. */
+  takeHost({ value, source }: ObjectVariable, content: NewHostVariable): void {
+    this.changes++;
+    this.met.change(value, source);
+    this.#journal.keepMap(this.#hosts);
+    this.#hosts.set(value, content);
+  }
+
+  *hosts(): Generator<ChangedHost> {
+    for (const { outer, type, value } of this.#hosts.values()) {
+      yield { source: outer!.source, type: type!, value };
+    }
   }
 
   dispose(variable: TensorVariable): void {

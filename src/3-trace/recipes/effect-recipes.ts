@@ -1,5 +1,6 @@
 /** What is changed after a run of the graph, in the order in which the code did it. */
 
+import { hostType } from '../../guards/host-types.ts';
 import type { Effect, Recipe } from '../../traces/trace-result.ts';
 import type { Disposal, OuterArray, TakenCollection, Write } from '../effects/effects.ts';
 import type { RandomStream, Tracer } from '../state/tracer.ts';
@@ -20,6 +21,9 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
       const [keyRecipe, valueRecipe] = [key, value].map((each) => each && recipes.recipe(each));
       const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
       return { kind: 'changeCollection', collection, operation, ...operands };
+    }),
+    ...Array.from(effects.hosts(), ({ source, type, value }): Effect => {
+      return { kind: 'assignHost', object: source, type, value: hostType(type).copy(value) };
     }),
     ...Array.from(effects.switched.values(), ({ source, value }): Effect => {
       return { kind: 'requiresGrad', tensor: { kind: 'source', source }, value };

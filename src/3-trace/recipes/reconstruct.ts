@@ -1,6 +1,7 @@
 import { assertNever, InvariantError, invariant } from '../../../runtime/errors/invariant.ts';
 import { mapText } from '../../../runtime/program/number-text.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { hostType } from '../../guards/host-types.ts';
 import type {
   Effect,
   ElementRecipe,
@@ -114,6 +115,9 @@ export class Reconstruction {
         if (variable.outer) return { kind: 'source', source: variable.outer.source };
         return { kind: 'made', index: this.make(variable) };
       case 'newCollection':
+        if (variable.outer) return { kind: 'source', source: variable.outer.source };
+        return { kind: 'made', index: this.make(variable) };
+      case 'newHost':
         if (variable.outer) return { kind: 'source', source: variable.outer.source };
         return { kind: 'made', index: this.make(variable) };
       case 'newObject':
@@ -345,6 +349,12 @@ export class Reconstruction {
         };
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };
+      case 'newHost': {
+        const { type, value, build } = variable;
+        if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
+        invariant(build, 'an object of the host that cannot be made');
+        return { kind: 'fixedHost', build };
+      }
       case 'generator': {
         const { frame, state } = variable;
         // Which iterator it has begun can't be told again: the `yield*` is a break then.

@@ -77,6 +77,8 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
         readTypedArray(base, key) ??
         inherited(t, Object.getPrototypeOf(base.data) as object, key, base)
       );
+    case 'newHost':
+      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
     case 'closure':
       if (key === 'prototype' || key === 'caller' || key === 'arguments') break;
       if (key === 'name') return known(base.name ?? base.code.name);
@@ -120,6 +122,8 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return inherited(t, RegExp.prototype, key, base);
     case 'newTypedArray':
       return inherited(t, Object.getPrototypeOf(base.data) as object, key, base);
+    case 'newHost':
+      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
     case 'closure':
     case 'bound':
       return inherited(t, Function.prototype, key, base);

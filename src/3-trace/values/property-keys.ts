@@ -35,6 +35,9 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'newTypedArray':
       if (own && typeof key === 'symbol') break;
       return known(own ? Object.hasOwn(base.data, key) : key in base.data);
+    case 'newHost':
+      if (own) break;
+      return hasInherited(t, Object.getPrototypeOf(base.value) as object, key);
     case 'closure':
     case 'bound':
       if (own) break;

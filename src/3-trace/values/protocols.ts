@@ -47,6 +47,12 @@ const places = {
   list: [[Array.prototype, 'push']],
   filledMap: [[Map.prototype, 'set']],
   filledSet: [[Set.prototype, 'add']],
+  cloned: [
+    [Map.prototype, 'get'],
+    [Set.prototype, 'values'],
+  ],
+  /** What `toJSON` of dates calls. */
+  dated: [[Date.prototype, 'toISOString']],
 } as const satisfies Record<string, readonly Place[]>;
 
 export type Protocol = keyof typeof places;

@@ -10,6 +10,7 @@ const iterators = [[].values(), new Map().values(), new Set().values(), ''[Symbo
 const holders: readonly object[] = [
   ...[Object, Function, Array, String, Number, Boolean, Symbol, RegExp, Promise, Error],
   ...[Map, Set, WeakMap, WeakSet, ArrayBuffer, Float32Array],
+  ...[Date, BigInt, URL, URLSearchParams, TextEncoder, Intl.NumberFormat, Intl.DateTimeFormat],
 ].flatMap((type): object[] => [type, type.prototype as object]);
 
 const others: readonly object[] = [

@@ -17,12 +17,13 @@ export function writeTypedArray(
   value: Variable,
 ): void {
   const number = constantOf(t, value);
-  if (!/^\d+$/.test(key) || typeof number !== 'number') {
+  const isNumber = typeof number !== 'symbol' && typeof number !== 'bigint';
+  if (!/^\d+$/.test(key) || !isNumber) {
     throw new GraphBreak('object-write', `the property ${key} of a typed array`);
   }
   const before = data[Number(key)]!;
   t.journal.note(() => {
     data[Number(key)] = before;
   });
-  data[Number(key)] = number;
+  data[Number(key)] = Number(number);
 }

@@ -60,6 +60,13 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
       if (typeof key === 'symbol') break;
       writeTypedArray(t, object, key, value);
       return;
+    case 'newHost': {
+      const prototype = Object.getPrototypeOf(object.value) as object;
+      const name = `${prototype.constructor.name}.prototype`;
+      const source = { kind: 'held', value: prototype, name } as const;
+      if (callsSetter(t, { kind: 'object', value: prototype, source }, object, key, value)) return;
+      break;
+    }
     case 'tensor':
       if (key !== 'grad') break;
       writeTensorGrad(t, object, value);

@@ -4,6 +4,7 @@ import type { TextPart } from '../../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
@@ -37,6 +38,7 @@ export type Variable =
   | NewObjectVariable
   | NewCollectionVariable
   | NewTypedArrayVariable
+  | NewHostVariable
   | RegExpVariable
   | CellVariable
   | IteratorVariable
@@ -241,6 +243,19 @@ export interface NewTypedArrayVariable {
   readonly kind: 'newTypedArray';
   /** As it is now; each run gets a copy. */
   readonly data: TypedArray;
+}
+
+/** An instance of another built-in type: made inside, or what the trace knows of a pre-existing one. */
+export interface NewHostVariable {
+  readonly kind: 'newHost';
+  /** Null for types whose instances never change. */
+  readonly type: HostTypeName | null;
+  /** With the state that it has now. */
+  readonly value: object;
+  /** Makes another one, of a type whose instances never change. */
+  readonly build?: () => object;
+  /** The pre-existing object that it stands for. */
+  readonly outer?: ObjectVariable;
 }
 
 /** A Map or Set made inside; of a Set, key and value are the same. */

@@ -60,3 +60,29 @@ export function raw(template: { readonly raw: ArrayLike<string> }, ...values: un
   }
   return text;
 }
+
+type Accessor = (this: unknown, value?: unknown) => unknown;
+
+export function defineGetter(this: object, key: PropertyKey, get: () => unknown): void {
+  Object.defineProperty(this, key, { get, enumerable: true, configurable: true });
+}
+
+export function defineSetter(this: object, key: PropertyKey, set: (value: unknown) => void): void {
+  Object.defineProperty(this, key, { set, enumerable: true, configurable: true });
+}
+
+export function lookupGetter(this: object, key: PropertyKey): Accessor | undefined {
+  for (let at: unknown = this; at !== null; at = Object.getPrototypeOf(at)) {
+    const own = Object.getOwnPropertyDescriptor(at as object, key);
+    if (own !== undefined) return own.get;
+  }
+  return undefined;
+}
+
+export function lookupSetter(this: object, key: PropertyKey): Accessor | undefined {
+  for (let at: unknown = this; at !== null; at = Object.getPrototypeOf(at)) {
+    const own = Object.getOwnPropertyDescriptor(at as object, key);
+    if (own !== undefined) return own.set;
+  }
+  return undefined;
+}

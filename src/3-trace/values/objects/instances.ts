@@ -57,6 +57,8 @@ function chainOf(value: Variable): object | null {
       return RegExp.prototype;
     case 'newTypedArray':
       return Object.getPrototypeOf(value.data) as object;
+    case 'newHost':
+      return Object.getPrototypeOf(value.value) as object;
     case 'closure':
     case 'bound':
       return Function.prototype;

@@ -31,6 +31,8 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
     }
     case 'newCollection':
       return true;
+    case 'newHost':
+      return variable.type !== null;
     case 'object':
       return isOuterTree(variable.value, new Set());
     default:

@@ -29,6 +29,8 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
       return held(t, value.type === 'Map' ? Map.prototype : Set.prototype);
     case 'newTypedArray':
       return held(t, Object.getPrototypeOf(value.data) as object);
+    case 'newHost':
+      return held(t, Object.getPrototypeOf(value.value) as object);
     case 'regexp':
       return held(t, RegExp.prototype);
     case 'closure':

@@ -43,16 +43,18 @@ export function withRegExp<T>(
   return result;
 }
 
-/** `new RegExp(pattern, flags)`; undefined where another one is copied. */
+/** `new RegExp(pattern, flags)`, also of another one. */
 export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | undefined {
   const [pattern, flags] = args.map((arg) => {
     const given = specialized(arg);
     return isPrimitiveVariable(given) && isUndefined(t, given) ? undefined : given;
   });
-  if (asRegExp(pattern)) return undefined;
-  return withPrimitives(t, [pattern ?? known(''), flags ?? known('')], 'string', (given) => {
-    const [text, letters] = given.map((each) => textOfPrimitive(t, each));
-    const made = orRaise(t, () => new RegExp(text!, letters));
+  const copied = asRegExp(pattern);
+  const copy = copied && copyOf(t, copied);
+  const text = copy ? known(copy.source) : (pattern ?? known(''));
+  return withPrimitives(t, [text, flags ?? known(copy?.flags ?? '')], 'string', (given) => {
+    const [source, letters] = given.map((each) => textOfPrimitive(t, each));
+    const made = orRaise(t, () => new RegExp(source!, letters));
     return { kind: 'regexp', pattern: made.source, flags: made.flags, lastIndex: 0 };
   });
 }

@@ -1,0 +1,132 @@
+/** Dates at a time that the trace knows. What depends on the time zone is guarded. */
+
+import { askDate, dateMethodNames } from '../../guards/host-types.ts';
+import { isProxy } from '../../guards/plain.ts';
+import { constantOf, guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import {
+  byHost,
+  changeHost,
+  plainValues,
+  readHost,
+  standsFor,
+} from '../values/objects/host-objects.ts';
+import { readProperty } from '../values/properties.ts';
+import { isCallable, isPrimitiveVariable, toPrimitive } from '../values/to-primitive.ts';
+import { specialized } from '../variables/unions.ts';
+import { type FunctionVariable, known, type Variable } from '../variables/variable.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+
+const methods = Date.prototype as unknown as Readonly<Record<string, HostFunction>>;
+
+const isUniversal = (name: string): boolean =>
+  /^(get|set)UTC|^(to|get)?(valueOf|Time|ISOString|UTCString|GMTString)$/.test(name);
+
+/** What a method without arguments returns; the time zone may be another one at the next call. */
+function ask(t: Tracer, date: object, name: string): Variable {
+  const value = askDate(date, name);
+  if (isUniversal(name)) return known(value);
+  const base = { kind: 'held', value: new Date(date as Date), name: 'a date' } as const;
+  return t.read({ kind: 'query', base, query: 'date', key: name }, value);
+}
+
+/** The time zone has the same rules at that time. */
+export function guardZone(t: Tracer, date: Date): void {
+  constantOf(t, ask(t, date, 'toString'));
+}
+
+/** Of a pre-existing date each method is asked again by itself: the time may be another one. */
+const asks =
+  (name: string): Builtin =>
+  (t, receiver, args) => {
+    const date = standsFor(t, receiver);
+    if (args.length > 0) return asksWith(t, receiver, name, args);
+    if (date.kind === 'newHost' && date.type === 'Date') return ask(t, date.value, name);
+    if (date.kind !== 'object' || isProxy(date.value) || !isDate(date.value)) return undefined;
+    const { value, source } = date;
+    t.effects.met.touchContent(value, source);
+    return t.read({ kind: 'query', base: source, query: 'date', key: name }, askDate(value, name));
+  };
+
+function isDate(value: object): boolean {
+  try {
+    askDate(value, 'getTime');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `date.toLocaleString('en', options)` */
+function asksWith(
+  t: Tracer,
+  receiver: Variable,
+  name: string,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (!name.startsWith('toLocale')) return asks(name)(t, receiver, []);
+  const values = plainValues(t, args);
+  const date = values && (readHost(t, receiver, 'Date') as Date | undefined);
+  if (!date) return undefined;
+  guardZone(t, date);
+  return known(byHost(t, () => Reflect.apply(methods[name] as () => string, date, values)));
+}
+
+const changes =
+  (name: string): Builtin =>
+  (t, receiver, args) => {
+    if (!args.every(isPrimitiveVariable)) return undefined;
+    const values = args.map((arg) => constantOf(t, arg));
+    const result = changeHost(t, receiver, 'Date', (value) => {
+      const date = value as Date;
+      const isLocal = !isUniversal(name) && name !== 'setTime';
+      if (isLocal) guardZone(t, new Date(date));
+      const time = byHost(t, () => Reflect.apply(methods[name] as () => number, date, values));
+      if (isLocal) guardZone(t, new Date(date));
+      return time;
+    });
+    return result === undefined ? undefined : known(result);
+  };
+
+/** `new Date(…)` of something; without arguments it depends on the clock. */
+export function newDate(
+  t: Tracer,
+  callee: FunctionVariable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (args.length === 0) return undefined;
+  guardIdentity(t, callee);
+  const [only] = args;
+  const copied = args.length === 1 && readHost(t, only!, 'Date');
+  if (copied) return { kind: 'newHost', type: 'Date', value: new Date(copied as Date) };
+  const given = args.map((arg) => toPrimitive(t, arg, args.length === 1 ? 'default' : 'number'));
+  const values = given.map((arg) => constantOf(t, arg)) as [number];
+  const value = byHost(t, () => new Date(...values));
+  const isTime = values.length === 1 && typeof values[0] !== 'string';
+  if (!isTime) guardZone(t, value);
+  return { kind: 'newHost', type: 'Date', value };
+}
+
+/** `OrdinaryToPrimitive`, whose methods may be the user's. */
+const asPrimitive: Builtin = (t, receiver, [hint]) => {
+  const value = specialized(receiver);
+  if (value.kind !== 'newHost' && value.kind !== 'object') return undefined;
+  if (!hint || !isPrimitiveVariable(hint)) return undefined;
+  const wanted = constantOf(t, hint);
+  if (wanted !== 'default' && wanted !== 'string' && wanted !== 'number') return undefined;
+  for (const name of wanted === 'number' ? ['valueOf', 'toString'] : ['toString', 'valueOf']) {
+    const method = specialized(readProperty(t, value, name));
+    if (!isCallable(method)) continue;
+    const result = specialized(t.execution.callInside(method, value, []));
+    if (isPrimitiveVariable(result)) return result;
+  }
+  return undefined;
+};
+
+const setters = Object.getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith('set'));
+
+export const dateBuiltins: BuiltinTable = [
+  ...dateMethodNames.map((name) => [methods[name]!, asks(name)] as const),
+  ...setters.map((name) => [methods[name]!, changes(name)] as const),
+  [Date.prototype[Symbol.toPrimitive] as unknown as HostFunction, asPrimitive],
+];

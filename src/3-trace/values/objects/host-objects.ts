@@ -1,0 +1,147 @@
+/** Instances of built-in types such as Date and URL, run as they are on what the trace knows. */
+
+import { type HostTypeName, hostType, hostTypeOf } from '../../../guards/host-types.ts';
+import { isProxy } from '../../../guards/plain.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { newObject, setOwnProperty } from '../../heap/made-objects.ts';
+import { Raised, raised } from '../../state/exceptions.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { specialized } from '../../variables/unions.ts';
+import {
+  isPrimitive,
+  known,
+  type NewHostVariable,
+  newArray,
+  type ObjectVariable,
+  prototypeOf,
+  type Variable,
+} from '../../variables/variable.ts';
+import { arrayElements, asArray } from '../arrays.ts';
+import { plainEntries } from '../property-keys.ts';
+import { isPrimitiveVariable } from '../to-primitive.ts';
+import { typedArrayVariable } from '../typed-arrays.ts';
+
+/** What stands for the object: itself, or what the trace has made of a pre-existing one that it changes. */
+export function standsFor(t: Tracer, given: Variable): Variable {
+  const variable = specialized(given);
+  return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;
+}
+
+/**
+ * An instance of the type with its present state, behind a guard if it existed before; undefined for any other value.
+ * Its value is not to be changed.
+ */
+export function readHost(t: Tracer, given: Variable, type: HostTypeName): object | undefined {
+  const variable = standsFor(t, given);
+  if (variable.kind === 'newHost') return variable.type === type ? variable.value : undefined;
+  if (variable.kind !== 'object' || isProxy(variable.value)) return undefined;
+  if (hostTypeOf(variable.value) !== type) return undefined;
+  guardState(t, variable, type);
+  return hostType(type).copy(variable.value);
+}
+
+function guardState(t: Tracer, { value, source }: ObjectVariable, type: HostTypeName): void {
+  t.effects.met.touchContent(value, source);
+  const state = { kind: 'query', base: source, query: 'hostState', key: type } as const;
+  constantOf(t, t.read(state, hostType(type).state(value)));
+}
+
+/** The instance to be changed by `body`; what that does is taken back with the attempt that it belongs to. */
+export function changeHost<T>(
+  t: Tracer,
+  given: Variable,
+  type: HostTypeName,
+  body: (value: object) => T,
+): T | undefined {
+  const variable = changeable(t, given, type);
+  if (!variable) return undefined;
+  if (t.isInRegion) {
+    throw new GraphBreak('branch-effect', `a branch or loop changes a ${type}`);
+  }
+  const { copy, assign } = hostType(type);
+  const { value } = variable;
+  const before = copy(value);
+  t.journal.note(() => assign(value, before));
+  return body(value);
+}
+
+function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVariable | undefined {
+  const variable = standsFor(t, given);
+  if (variable.kind === 'newHost') return variable.type === type ? variable : undefined;
+  const value = readHost(t, variable, type);
+  if (!value || variable.kind !== 'object') return undefined;
+  const content = { kind: 'newHost', type, value, outer: variable } as const;
+  t.effects.takeHost(variable, content);
+  return content;
+}
+
+/** The value itself where the trace knows all of it; undefined where it doesn't. */
+export function plainValue(t: Tracer, given: Variable): { readonly value: unknown } | undefined {
+  const variable = standsFor(t, given);
+  if (variable.kind === 'scalar' || variable.kind === 'text') return undefined;
+  if (isPrimitiveVariable(variable)) return { value: constantOf(t, variable) };
+  if (variable.kind === 'newTypedArray') return { value: variable.data.slice() };
+  if (variable.kind === 'newHost') return { value: variable.value };
+  if (variable.kind === 'object' && !isProxy(variable.value)) {
+    const type = hostTypeOf(variable.value);
+    if (type) return { value: readHost(t, variable, type) };
+  }
+  const array = asArray(t, variable);
+  if (array) {
+    if (array.kind === 'newArray' && array.grown) return undefined;
+    const items = arrayElements(t, array).map((item) => plainValue(t, item));
+    return items.includes(undefined) ? undefined : { value: items.map((item) => item!.value) };
+  }
+  const isPlain =
+    variable.kind === 'newObject'
+      ? !prototypeOf(variable) && !variable.traits
+      : isPlainOuter(variable);
+  if (!isPlain) return undefined;
+  const entries = plainEntries(t, variable).map(
+    ([key, item]) => [key, plainValue(t, item)] as const,
+  );
+  if (entries.some(([, item]) => !item)) return undefined;
+  return { value: Object.fromEntries(entries.map(([key, item]) => [key, item!.value])) };
+}
+
+const isPlainOuter = (variable: Variable): boolean =>
+  variable.kind === 'object' && Object.getPrototypeOf(variable.value) === Object.prototype;
+
+/** The values of all arguments, or undefined. */
+export function plainValues(t: Tracer, args: readonly Variable[]): unknown[] | undefined {
+  const values = args.map((arg) => plainValue(t, arg));
+  return values.includes(undefined) ? undefined : values.map((each) => each!.value);
+}
+
+/** Something new that the host returned: primitives, and arrays and plain objects of them. */
+export function madeVariable(t: Tracer, value: unknown): Variable {
+  if (isPrimitive(value)) return known(value);
+  if (Array.isArray(value)) return newArray(value.map((item) => madeVariable(t, item)));
+  if (ArrayBuffer.isView(value)) return typedArrayVariable(value);
+  const type = hostTypeOf(value as object);
+  if (type) return { kind: 'newHost', type, value: value as object };
+  if (value instanceof Intl.Locale) {
+    const text = value.toString();
+    return { kind: 'newHost', type: null, value, build: () => new Intl.Locale(text) };
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) {
+    throw new GraphBreak('native-call', 'a result of another type');
+  }
+  const made = newObject(t);
+  for (const [key, item] of Object.entries(value as object)) {
+    setOwnProperty(t, made, key, madeVariable(t, item));
+  }
+  return made;
+}
+
+/** As `orRaise`; an error with properties of its own is left to the host. */
+export function byHost<T>(t: Tracer, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof Raised || error instanceof GraphBreak) throw error;
+    const own = Object.keys(error as object);
+    throw own.length > 0 ? new GraphBreak('throw', String(error)) : raised(t, error);
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Built-in types of which a trace knows the whole state of an instance. The functions are those of the time when this
+ * file was loaded: asking runs nothing of the user's, and throws where the object is of another type.
+ */
+
+export interface HostType<T extends object = object> {
+  /** Equal for instances that nothing tells apart but their identity. */
+  readonly state: (value: T) => string | number;
+  readonly copy: (value: T) => T;
+  /** Gives `to` the state of `from`. */
+  readonly assign: (to: T, from: T) => void;
+}
+
+type Getter = () => string;
+const getterOf = (prototype: object, key: string): Getter =>
+  Object.getOwnPropertyDescriptor(prototype, key)!.get as Getter;
+
+const { getTime, setTime } = Date.prototype;
+const timeOf = (date: Date): number => Reflect.apply(getTime, date, []);
+
+const date: HostType<Date> = {
+  state: timeOf,
+  copy: (value) => new Date(timeOf(value)),
+  assign: (to, from) => void Reflect.apply(setTime, to, [timeOf(from)]),
+};
+
+const [Address, Query] = [URL, URLSearchParams];
+const readHref = getterOf(URL.prototype, 'href');
+const writeHref = Object.getOwnPropertyDescriptor(URL.prototype, 'href')!.set as (
+  to: string,
+) => void;
+const hrefOf = (value: URL): string => Reflect.apply(readHref, value, []);
+
+const url: HostType<URL> = {
+  state: hrefOf,
+  copy: (value) => new Address(hrefOf(value)),
+  assign: (to, from) => void Reflect.apply(writeHref, to, [hrefOf(from)]),
+};
+
+const { toString: printQuery, append, delete: remove, keys } = URLSearchParams.prototype;
+const queryOf = (value: URLSearchParams): string => Reflect.apply(printQuery, value, []);
+
+const query: HostType<URLSearchParams> = {
+  state: queryOf,
+  copy: (value) => new Query(queryOf(value)),
+  assign: (to, from) => {
+    for (const key of [...(Reflect.apply(keys, to, []) as Iterable<string>)]) {
+      Reflect.apply(remove, to, [key]);
+    }
+    for (const [key, value] of new Query(queryOf(from))) Reflect.apply(append, to, [key, value]);
+  },
+};
+
+export const hostTypes = { Date: date, URL: url, URLSearchParams: query } as const;
+
+export type HostTypeName = keyof typeof hostTypes;
+
+export const hostType = (name: HostTypeName): HostType => hostTypes[name] as unknown as HostType;
+
+/** The type of the object, with no help of its prototypes. */
+export function hostTypeOf(object: object): HostTypeName | undefined {
+  for (const name of Object.keys(hostTypes) as HostTypeName[]) {
+    try {
+      hostType(name).state(object);
+      return name;
+    } catch {
+      // Of another type.
+    }
+  }
+  return undefined;
+}
+
+/** What a method of dates without arguments returns: numbers and text. */
+const dateMethods = new Map(
+  Object.getOwnPropertyNames(Date.prototype)
+    .filter((name) => /^(get|to|valueOf)/.test(name) && name !== 'toJSON')
+    .map((name) => [name, Date.prototype[name as 'getTime']] as const),
+);
+
+export const dateMethodNames: readonly string[] = [...dateMethods.keys()];
+
+export function askDate(object: object, key?: PropertyKey): string | number {
+  return Reflect.apply(dateMethods.get(key as string)!, object, []);
+}

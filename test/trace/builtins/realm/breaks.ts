@@ -1,0 +1,58 @@
+/** Functions of the realm that break the graph, and why they do. */
+
+const because = (reason: string, names: string): Record<string, string> =>
+  Object.fromEntries(names.split(/\s+/).map((name) => [name, reason]));
+
+export const breaks: Readonly<Record<string, string>> = {
+  ...because('depends on the clock', 'Date.now'),
+  ...because('another number at each call', 'Math.random'),
+  ...because('code from text', 'Function eval'),
+  ...because('the text belongs to the engine', 'Function.prototype.toString'),
+  ...because('each run creates another one', 'Symbol WeakMap WeakSet WeakRef'),
+  ...because('depends on the garbage collector', 'WeakRef.prototype.deref'),
+  ...because(
+    'several objects share the memory',
+    `ArrayBuffer ArrayBuffer.prototype.byteLength ArrayBuffer.prototype.slice
+    ArrayBuffer.prototype.maxByteLength ArrayBuffer.prototype.resizable
+    ArrayBuffer.prototype.resize ArrayBuffer.prototype.detached ArrayBuffer.prototype.transfer
+    ArrayBuffer.prototype.transferToFixedLength DataView DataView.prototype.buffer
+    DataView.prototype.byteLength DataView.prototype.byteOffset TypedArray.prototype.buffer
+    TypedArray.prototype.subarray TypedArray.prototype.set TypedArray.prototype.fill
+    TypedArray.prototype.reverse TypedArray.prototype.sort TypedArray.prototype.copyWithin
+    TextEncoder.prototype.encodeInto BigInt64Array BigUint64Array Uint8Array Int8Array Uint16Array
+    Int16Array Uint32Array Int32Array Float32Array Float64Array Uint8ClampedArray`,
+  ),
+  ...because('several objects share the memory', viewMethods()),
+  ...because(
+    'goes on after the call',
+    `Promise Promise.all Promise.allSettled Promise.any Promise.race Promise.resolve Promise.reject
+    Promise.prototype.then Promise.prototype.catch Promise.prototype.finally Promise.try
+    Promise.withResolvers`,
+  ),
+  ...because('an object around a primitive', 'Object Number Boolean String'),
+  ...because('the errors are a property that is not listed', 'AggregateError'),
+  ...because('makes an accessor of an object that existed before', accessors()),
+  ...because('changes the pattern of an expression', 'RegExp.prototype.compile'),
+  ...because('registers with the host', 'URL.createObjectURL URL.revokeObjectURL'),
+  ...because('shares the state of its URL', 'URL.prototype.searchParams'),
+  ...because(
+    'an iterator of the host over what may change meanwhile',
+    `URLSearchParams.prototype.entries URLSearchParams.prototype.keys
+    URLSearchParams.prototype.values URLSearchParams.prototype.forEach
+    URLSearchParams.prototype.@@iterator Intl.Segmenter.prototype.segment`,
+  ),
+  ...because(
+    'may hold the beginning of a character',
+    `TextDecoder TextDecoder.prototype.decode TextDecoder.prototype.encoding
+    TextDecoder.prototype.fatal TextDecoder.prototype.ignoreBOM`,
+  ),
+};
+
+function viewMethods(): string {
+  const types = 'Int8 Uint8 Int16 Uint16 Int32 Uint32 Float16 Float32 Float64 BigInt64 BigUint64';
+  return types.replaceAll(/\w+/g, 'DataView.prototype.get$& DataView.prototype.set$&');
+}
+
+function accessors(): string {
+  return 'Object.prototype.__defineGetter__ Object.prototype.__defineSetter__';
+}

@@ -1,0 +1,50 @@
+/**
+ * Every function, method, getter and constructor of the realm in captured code: it does what it does eagerly, and
+ * stays in the graph unless it is listed with a reason. A function without a use here fails by its name, so that
+ * what a new version of the language adds is noticed.
+ */
+
+import { describe, expect, it } from 'vitest';
+import { breaks } from './breaks.ts';
+import { compareUse } from './compare.ts';
+import { realmNames } from './names.ts';
+import { usesOf } from './uses.ts';
+
+const names = realmNames();
+
+it('every function of the realm has a use', () => {
+  expect(names.filter((name) => !usesOf(name))).toEqual([]);
+});
+
+/** All uses of the functions in one. */
+const useOf = (each: readonly string[]): string =>
+  `[${each.flatMap((name) => usesOf(name)!).join(', ')}]`;
+
+/** A capture costs more than a use. */
+const together = 6;
+const used = names.filter((name) => usesOf(name));
+const inGraph = used.filter((name) => !(name in breaks));
+const groups = Array.from({ length: Math.ceil(inGraph.length / together) }, (_, i) =>
+  inGraph.slice(i * together, (i + 1) * together),
+);
+
+describe('functions of the realm in captured code', () => {
+  it.each(groups)('%s, %s, %s, %s, %s and %s are in the graph', (...each) => {
+    const { difference, breaks: met, fallbacks, threw } = compareUse(useOf(each));
+    expect(difference).toBeUndefined();
+    expect(threw).toEqual([]);
+    expect(met).toEqual([]);
+    expect(fallbacks).toBe(0);
+  });
+
+  it.each(used.filter((name) => name in breaks))('%s breaks the graph and is right', (name) => {
+    const { difference, breaks: met } = compareUse(useOf([name]));
+    expect(difference).toBeUndefined();
+    expect(met).not.toEqual([]);
+  });
+
+  const some = groups.filter((_group, i) => i % 3 === 0);
+  it.each(some)('%s, %s, %s, %s, %s and %s are right with fullGraph', (...each) => {
+    expect(compareUse(useOf(each), { fullGraph: true }).difference).toBeUndefined();
+  });
+});
