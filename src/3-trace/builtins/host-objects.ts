@@ -20,19 +20,21 @@ import { guardZone, newDate } from './dates.ts';
 type Type = (new (...args: never[]) => object) & { readonly prototype: object };
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Types whose instances hold nothing that changes. */
-const fixedTypes: readonly Type[] = [
-  TextEncoder,
-  Intl.NumberFormat,
-  Intl.Collator,
-  Intl.PluralRules,
-  Intl.RelativeTimeFormat,
-  Intl.ListFormat,
-  Intl.Locale,
-  Intl.DisplayNames,
-  Intl.DateTimeFormat,
-  Intl.Segmenter,
-] as readonly Type[];
+/** Types whose instances hold nothing that changes, of those that the host has. */
+const fixedTypes = (
+  [
+    TextEncoder,
+    Intl.NumberFormat,
+    Intl.Collator,
+    Intl.PluralRules,
+    Intl.RelativeTimeFormat,
+    Intl.ListFormat,
+    Intl.Locale,
+    Intl.DisplayNames,
+    Intl.DateTimeFormat,
+    Intl.Segmenter,
+  ] as readonly (Type | undefined)[]
+).filter((type) => type !== undefined);
 
 const statefulTypes: ReadonlyMap<unknown, HostTypeName> = new Map<unknown, HostTypeName>([
   [URL, 'URL'],

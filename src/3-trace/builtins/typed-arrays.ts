@@ -1,20 +1,29 @@
 /** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
 
+import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
+import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { copyOfOuter, typedArrayVariable } from '../values/typed-arrays.ts';
+import {
+  filled,
+  type TypedArrayConstructor,
+  typedArrayTypes,
+  typedArrayVariable,
+} from '../values/typed-arrays.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   known,
   type NewTypedArrayVariable,
+  type ObjectVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { iterated } from './arrays.ts';
+import { iterated, maxGuarded } from './arrays.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 const prototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, HostFunction>;
@@ -63,6 +72,25 @@ const changes = (name: string): Builtin =>
 function keepNumbers(t: Tracer, { data }: NewTypedArrayVariable): void {
   const before = data.slice();
   t.journal.note(() => data.set(before));
+}
+
+/** The same numbers as a pre-existing one has, each behind a guard; undefined for any other object. */
+function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {
+  const { value } = variable;
+  if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;
+  const type = Object.getPrototypeOf(value) as { readonly constructor: unknown };
+  const isSmall = (value as unknown as TypedArray).length <= maxGuarded;
+  if (!isSmall || !typedArrayTypes.has(type.constructor)) return undefined;
+  const base = { kind: 'prototypeOf', base: variable.source } as const;
+  t.guard(`identity ${sourceKey(base)}`, { kind: 'identity', source: base, value: type });
+  const items = Array.from({ length: lengthOf(t, variable) }, (_, i) =>
+    readProperty(t, variable, String(i)),
+  );
+  return filled(t, type.constructor as TypedArrayConstructor, items);
+}
+
+function lengthOf(t: Tracer, variable: ObjectVariable): number {
+  return Number(constantOf(t, readProperty(t, variable, 'length')));
 }
 
 /** `array.set(items, offset)` */

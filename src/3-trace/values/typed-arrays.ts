@@ -1,17 +1,13 @@
 /** Typed arrays made inside of numbers that the trace knows; pre-existing ones are opaque. */
 
 import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
-import { isProxy } from '../../guards/plain.ts';
-import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { maxGuarded } from '../builtins/arrays.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { NewTypedArrayVariable, ObjectVariable, Variable } from '../variables/variable.ts';
+import type { NewTypedArrayVariable, Variable } from '../variables/variable.ts';
 import { expand } from './iterators.ts';
-import { readProperty } from './properties.ts';
 
-interface TypedArrayConstructor {
+export interface TypedArrayConstructor {
   new (length: number): TypedArray;
   from(items: Iterable<number>): TypedArray;
   of(...items: number[]): TypedArray;
@@ -52,28 +48,6 @@ export function newTypedArray(
   return filled(t, constructor_, content ? expand(t, content) : []);
 }
 
-/** The same numbers as a pre-existing one has, each behind a guard; undefined for any other object. */
-export function copyOfOuter(
-  t: Tracer,
-  variable: ObjectVariable,
-): NewTypedArrayVariable | undefined {
-  const { value } = variable;
-  if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;
-  const type = Object.getPrototypeOf(value) as { readonly constructor: unknown };
-  const isSmall = (value as unknown as TypedArray).length <= maxGuarded;
-  if (!isSmall || !typedArrayTypes.has(type.constructor)) return undefined;
-  const base = { kind: 'prototypeOf', base: variable.source } as const;
-  t.guard(`identity ${sourceKey(base)}`, { kind: 'identity', source: base, value: type });
-  const items = Array.from({ length: lengthOf(t, variable) }, (_, i) =>
-    readProperty(t, variable, String(i)),
-  );
-  return filled(t, type.constructor as TypedArrayConstructor, items);
-}
-
-function lengthOf(t: Tracer, variable: ObjectVariable): number {
-  return Number(constantOf(t, readProperty(t, variable, 'length')));
-}
-
 /** `Int32Array.of(…)`; undefined for any other function. */
 export function typedArrayMade(
   t: Tracer,
@@ -88,7 +62,8 @@ export function typedArrayMade(
   return filled(t, type as TypedArrayConstructor, args);
 }
 
-function filled(
+/** Of numbers that the trace knows. */
+export function filled(
   t: Tracer,
   type: TypedArrayConstructor,
   items: readonly Variable[],
