@@ -62,6 +62,24 @@ function onKnownArray(body: Body): Builtin {
   return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
 }
 
+/** Where only the program can compare the elements, `polyfills/array-likes.ts` does. */
+function onNumbersKnown(body: Body): Builtin {
+  return (t, receiver, args) =>
+    comparesScalars(t, receiver, args) ? undefined : onKnownArray(body)(t, receiver, args);
+}
+
+/** Whether an element of the array, or the item that is looked for, is a number of the program. */
+export function comparesScalars(
+  t: Tracer,
+  receiver: Variable,
+  [item]: readonly Variable[],
+): boolean {
+  const array = asArray(t, receiver);
+  if (!array || isGrown(array)) return false;
+  if (item?.kind === 'scalar') return true;
+  return array.kind === 'newArray' && array.elements.some(({ kind }) => kind === 'scalar');
+}
+
 function integer(t: Tracer, variable: Variable | undefined, otherwise: number): number {
   if (!variable) return otherwise;
   const value = constantOf(t, variable);
@@ -368,20 +386,20 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.indexOf,
-    onKnownArray((t, array, [item = known(undefined), start]) =>
+    onNumbersKnown((t, array, [item = known(undefined), start]) =>
       known(search(t, array, item, place(t, start, 0, arrayLength(t, array)), 1)),
     ),
   ],
   [
     Array.prototype.lastIndexOf,
-    onKnownArray((t, array, args) => {
+    onNumbersKnown((t, array, args) => {
       const [item = known(undefined)] = args;
       return known(search(t, array, item, lastPlace(t, args, arrayLength(t, array)), -1));
     }),
   ],
   [
     Array.prototype.includes,
-    onKnownArray((t, array, [item = known(undefined), start]) => {
+    onNumbersKnown((t, array, [item = known(undefined), start]) => {
       const elements = arrayElements(t, array).slice(place(t, start, 0, arrayLength(t, array)));
       return known(elements.some((each) => sameValueZero(t, each, item)));
     }),

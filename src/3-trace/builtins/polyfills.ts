@@ -18,7 +18,7 @@ import { isPristine, type Protocol } from '../values/protocols.ts';
 import { typedArrayTypes } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
-import { isSmallArray } from './arrays.ts';
+import { comparesScalars, isSmallArray } from './arrays.ts';
 import * as arrayLikes from './polyfills/array-likes.ts';
 import * as arrays from './polyfills/arrays.ts';
 import { notePolyfill } from './polyfills/codes.ts';
@@ -65,6 +65,10 @@ const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
 /** Others are performed on what the trace knows: `builtins/arrays.ts`. */
 const onArrayLike: Equivalent['fits'] = (t, receiver) =>
   isArrayLike(receiver) && asArray(t, receiver) === undefined;
+
+/** Also where the program compares the elements. */
+const onCompared: Equivalent['fits'] = (t, receiver, args) =>
+  onArrayLike(t, receiver, args) || comparesScalars(t, receiver, args);
 
 /** Longer lists are merged from runs, by comparisons in another order. */
 const maxInserted = 63;
@@ -113,9 +117,9 @@ const rows: readonly Row[] = [
   [Array.prototype.reduceRight, arrays.reduceRight, onAnyArray],
   [Array.prototype.sort, insertionSort, onShortArray],
   [Array.prototype.toSorted, arrays.toSorted, onShortArray],
-  [Array.prototype.indexOf, arrayLikes.indexOf, onArrayLike],
-  [Array.prototype.lastIndexOf, arrayLikes.lastIndexOf, onArrayLike],
-  [Array.prototype.includes, arrayLikes.includes, onArrayLike],
+  [Array.prototype.indexOf, arrayLikes.indexOf, onCompared],
+  [Array.prototype.lastIndexOf, arrayLikes.lastIndexOf, onCompared],
+  [Array.prototype.includes, arrayLikes.includes, onCompared],
   [Array.prototype.at, arrayLikes.at, onArrayLike],
   [Array.prototype.join, arrayLikes.join, onArrayLike],
   [

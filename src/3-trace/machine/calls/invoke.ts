@@ -12,6 +12,7 @@ import { closureOf } from '../../../vm/frames/function-of.ts';
 import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
 import { polyfillOf } from '../../builtins/polyfills.ts';
+import { expectReceiver } from '../../builtins/required-receivers.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
@@ -80,6 +81,7 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     return invoke(t, inside, { ...call, receiver: undefinedVariable, args: [], guard });
   }
   const receiver = specialized(call.receiver);
+  expectReceiver(callee.value, receiver);
   return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
 }
 
