@@ -173,7 +173,6 @@ class Compiler {
 
   compiled(): CompiledProgram {
     const { steps } = this.#plan;
-    const { values } = this.#program;
     const starts = steps.map((_, i) => this.#segments.get(i) ?? null);
     const isInGraph = steps.map((step, i) => this.#reasons[i] === null && !isView(step));
     const outputsAt = steps.map((_, i) =>
@@ -191,8 +190,8 @@ class Compiler {
         if (!running.begin(i)) throw notBegun(i);
         const start = starts[i]!;
         if (start) results = this.#run(start, running, i);
-        for (const { name, id } of outputsAt[i]!) {
-          storeAt(running.buffer, running.address(id), values[id]!, results[name]!.data);
+        for (const { name, id, layout } of outputsAt[i]!) {
+          storeAt(running.buffer, running.address(id), layout, results[name]!.data);
         }
         running.end(i);
       }
@@ -209,10 +208,9 @@ class Compiler {
   #run({ graph, session }: BoundSegment, running: RunningSteps, step: number) {
     const Tensor = this.#ort.tensor;
     const feeds: Record<string, OrtTensor> = {};
-    for (const { name, id } of graph.inputs) {
-      const meta = this.#program.values[id]!;
-      const data = elementsAt(running.buffer, running.address(id), meta);
-      feeds[name] = new Tensor(meta.dtype, data, meta.shape);
+    for (const { name, id, layout } of graph.inputs) {
+      const data = elementsAt(running.buffer, running.address(id), layout);
+      feeds[name] = new Tensor(layout.dtype, data, layout.shape);
     }
     if (graph.numbers.length > 0) {
       const attrs = running.attrs(step);

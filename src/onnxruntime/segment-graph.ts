@@ -1,7 +1,9 @@
 import { isSymbolic, type SymbolicNumber } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { isContiguous, isDense, memoryOrder } from '../../runtime/tensor/shape.ts';
 import { ProgramLowering } from '../export/lowering/program-lowering.ts';
 import { Slot } from '../export/lowering/slots.ts';
 import { elementOf } from '../export/lowering/target.ts';
@@ -13,7 +15,7 @@ import { opset } from '../export/onnx/export-program.ts';
 import { liveNodes } from '../export/onnx/live-nodes.ts';
 import { modelSchema } from '../onnx/schema.ts';
 import { encodeMessage } from '../protobuf/message.ts';
-import { isView, type Segment, type Store, valuesOf } from './segments.ts';
+import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
 
 /** Number of the run: the attribute of the segment's first step that has it. */
 export interface NumberInput {
@@ -21,11 +23,18 @@ export interface NumberInput {
   readonly attr: string;
 }
 
+/** A value that a graph takes or gives, as its elements lie in memory: the graph itself transposes. */
+export interface PortValue {
+  readonly name: string;
+  readonly id: ValueId;
+  readonly layout: TensorMeta;
+}
+
 export interface SegmentGraph {
   readonly model: Uint8Array;
-  readonly inputs: readonly { readonly name: string; readonly id: ValueId }[];
+  readonly inputs: readonly PortValue[];
   readonly numbers: readonly NumberInput[];
-  readonly outputs: readonly (Store & { readonly name: string })[];
+  readonly outputs: readonly (Store & PortValue)[];
   /** The step that a node belongs to. */
   stepOf(node: number): number;
 }
@@ -55,13 +64,21 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
   }
   const lowering = new ProgramLowering(engine, { read: number });
   const slots = new Map<ValueId, Slot<Value, OnnxAttr>>();
-  for (const id of inputs) {
-    const { dtype, shape } = program.values[id]!;
+  const views = viewsAmong(program, plan, segment, inputs);
+  const viewed = new Set(views.flatMap(({ outputs }) => outputs));
+  const ports = inputs.filter((id) => !viewed.has(id));
+  const values = ports.map((id) => {
+    const meta = program.values[id]!;
+    const order = orderInMemory(meta);
+    const { dtype, shape } = layoutOf(meta, order);
     const value = engine.argument(0, `input.${id}`, elementOf[dtype], shape);
-    slots.set(id, Slot.of(engine, value));
-  }
+    const places = order.map((_, dim) => order.indexOf(dim));
+    slots.set(id, Slot.of(engine, engine.transpose(value, places)));
+    return value;
+  });
+  for (const op of views) lowering.emit(program, op, slots);
   const firstNodes: number[] = [];
-  const outputs: (Store & { readonly name: string; readonly value: Value })[] = [];
+  const outputs: (Store & PortValue & { readonly value: Value })[] = [];
   for (let i = segment.first; i <= segment.last; i++) {
     const step = plan.steps[i]!;
     firstNodes.push(engine.nodes.length);
@@ -73,21 +90,16 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
     if (isView(step)) continue;
     for (const { id } of stores.filter((store) => store.step === i)) {
       const name = `output.${outputs.length}`;
-      outputs.push({ step: i, id, name, value: engine.named(slots.get(id)!.read(), name) });
+      const meta = program.values[id]!;
+      const order = orderInMemory(meta);
+      const value = engine.named(engine.transpose(slots.get(id)!.read(), order), name);
+      outputs.push({ step: i, id, name, layout: layoutOf(meta, order), value });
     }
   }
   const info = ({ id, element, shape }: Value) =>
     valueInfo(id, element, shape, () => {
       throw new Error('a size that each call decides');
     });
-  const values = inputs.map((id) =>
-    engine.argument(
-      0,
-      `input.${id}`,
-      elementOf[program.values[id]!.dtype],
-      program.values[id]!.shape,
-    ),
-  );
   const nodes = liveNodes(
     engine.nodes,
     outputs.map(({ name }) => name),
@@ -111,9 +123,46 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
   });
   return {
     model,
-    inputs: inputs.flatMap((id) => (read.has(`input.${id}`) ? [{ name: `input.${id}`, id }] : [])),
+    inputs: ports.flatMap((id) => {
+      const [name, meta] = [`input.${id}`, program.values[id]!];
+      return read.has(name) ? [{ name, id, layout: layoutOf(meta, orderInMemory(meta)) }] : [];
+    }),
     numbers: own.map(({ name, attr }) => ({ name, attr })),
-    outputs: outputs.map(({ step, id, name }) => ({ step, id, name })),
-    stepOf: (node) => segment.first + firstNodes.findLastIndex((start) => start <= node),
+    outputs: outputs.map(({ step, id, name, layout }) => ({ step, id, name, layout })),
+    stepOf: (node) =>
+      segment.first +
+      Math.max(
+        0,
+        firstNodes.findLastIndex((start) => start <= node),
+      ),
   };
+}
+
+/** Operands that are views of other ones, which the graph makes itself: the memory is given to it once. */
+function viewsAmong(
+  program: Program,
+  { steps }: Plan,
+  { first }: Segment,
+  inputs: readonly ValueId[],
+): ProgramOp[] {
+  const isGiven = new Set(inputs);
+  return steps.slice(0, first).flatMap((step) => {
+    const { op } = step;
+    const isView = permutations.has(op.op.name) && reasonForKernel(step, program, true) === null;
+    return isView && [...op.inputs, ...op.outputs].every((id) => isGiven.has(id)) ? [op] : [];
+  });
+}
+
+/** Views of all elements that have a form in ONNX whatever they are taken of. */
+const permutations: ReadonlySet<string> = new Set(['permute', 'reshape', 'alias']);
+
+/** The dimensions from the largest stride to the smallest, where the elements then lie row-major without gaps; else as they are. */
+function orderInMemory({ shape, strides }: TensorMeta): readonly number[] {
+  const isPermuted = !isContiguous(shape, strides) && isDense(shape, strides);
+  return isPermuted ? memoryOrder(strides) : shape.map((_, dim) => dim);
+}
+
+function layoutOf(meta: TensorMeta, order: readonly number[]): TensorMeta {
+  const of = (numbers: readonly number[]) => order.map((dim) => numbers[dim]!);
+  return { ...meta, shape: of(meta.shape), strides: of(meta.strides) };
 }

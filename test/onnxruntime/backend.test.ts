@@ -4,9 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { memory, type Tensor, type ToStaticOptions, tensor, toStatic } from '../../src/index.ts';
+import {
+  memory,
+  nn,
+  optim,
+  type Tensor,
+  type ToStaticOptions,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
 import { backendOver } from '../../src/onnxruntime/backend.ts';
 import { onnxruntime, onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
+import type { OrtSession } from '../../src/onnxruntime/load-package.ts';
 import { npmPackage } from '../export/npm-package.ts';
 import { buildTraining, type TrainingCase } from '../training-steps/training-case.ts';
 import { standIn } from './stand-in.ts';
@@ -123,6 +132,38 @@ describe.each(engines)('programs of %s', (engine, make) => {
     const compiled = toStatic(fn, { fullGraph: true, backend, check: 0 });
     for (let i = 0; i < 3; i++) expect(difference(gradient(compiled), expected)).toBeLessThan(1e-5);
     expect(backend.report().graphs).toBeGreaterThan(2);
+  });
+});
+
+describe('operands of a graph', () => {
+  it('are given once, weights that it transposes too', () => {
+    const fed: ArrayBufferView[] = [];
+    class Session extends standIn.session {
+      override run(...[feeds, ...rest]: Parameters<OrtSession['run']>) {
+        fed.push(...Object.values(feeds).map(({ data }) => data));
+        return super.run(feeds, ...rest);
+      }
+    }
+    const backend = backendOver(() => ({ ...standIn, session: Session }));
+    const model = new nn.Sequential(new nn.Linear(6, 5), new nn.ReLU(), new nn.Linear(5, 4));
+    const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+    const step = toStatic(
+      (x: Tensor) => {
+        const loss = model.forward(x.t()).square().mean();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { fullGraph: true, backend, check: 0 },
+    );
+    for (let i = 0; i < 3; i++) step(tensor(new Float32Array(18).fill(i), { shape: [6, 3] }));
+    fed.length = 0;
+    step(tensor(new Float32Array(18).fill(1), { shape: [6, 3] }));
+    // The batch and four parameters.
+    const sizes = fed.map(({ byteLength }) => byteLength / 4);
+    expect(sizes.sort((a, b) => a - b)).toEqual([4, 5, 18, 20, 30]);
+    model.dispose();
   });
 });
 
