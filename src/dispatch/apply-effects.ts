@@ -42,7 +42,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         const object = objectOf(values.frames) as object;
         const value = read(values);
         if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
-        owned.escape(value);
+        owned.store(object, value);
         // As in eager execution a gradient lives as long as its tensor.
         if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
           liveWith(object, value);
@@ -80,7 +80,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         const array = arrayOf(values.frames) as unknown[];
         const items = listOf ? [...(listOf(values) as unknown[])] : [];
         append(items, values);
-        for (const item of items) owned.escape(item);
+        for (const item of items) owned.store(array, item);
         return () => {
           if (from === 0) array.length = 0;
           const start = array.length;

@@ -19,8 +19,8 @@ export function compileCollectionChange(
   return (values, owned) => {
     const collection = collectionOf(values.frames) as Map<unknown, unknown> & Set<unknown>;
     const [key, value] = [keyOf?.(values), contentOf?.(values)];
-    owned.escape(key);
-    owned.escape(value);
+    owned.store(collection, key);
+    owned.store(collection, value);
     return () => {
       if (operation === 'set') collection.set(key, value);
       else collection[operation](key);
@@ -37,8 +37,8 @@ export function compileCollectionFill(
     const collection = collectionOf(values.frames) as Map<unknown, unknown> | Set<unknown>;
     const entries = readEntries(values);
     for (const [key, value] of entries) {
-      owned.escape(key);
-      owned.escape(value);
+      owned.store(collection, key);
+      owned.store(collection, value);
     }
     return () => fill(collection, entries);
   };

@@ -11,11 +11,12 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { compileEffects, storedOutputs } from './apply-effects.ts';
+import { compileEffects } from './apply-effects.ts';
 import { compileMakes } from './make.ts';
 import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import { compileDonation, noDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
+import { MadeByRun } from './ownership/made-by-run.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
 import { compileUnchosen } from './unchosen.ts';
@@ -54,8 +55,7 @@ export class Entry {
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
-  /** Outputs that an effect puts into an object: not to be disposed of. */
-  readonly #stored: ReadonlySet<number>;
+  readonly #made: MadeByRun;
   /** Outputs whose graph a backward inside has used up, and the op at which a second one finds out. */
   readonly #spent: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution refuses something on this way: it is left to do so. */
@@ -95,7 +95,7 @@ export class Entry {
         : { early: null, late: result.effects };
     this.#early = early;
     this.#effects = late.length > 0 ? compileEffects(late) : undefined;
-    this.#stored = storedOutputs(result.effects);
+    this.#made = new MadeByRun(result);
     this.#giveBackUnchosen = compileUnchosen(result);
     this.#lasting = lastingOutputs(result);
     const { outcome } = result;
@@ -239,19 +239,12 @@ export class Entry {
       const value = this.#returns(values);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
-      owned.leave(value, values.made);
+      owned.leave(value, this.#made, values);
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
     applyEffects?.();
-    const stored = new Set([...this.#stored].map((i) => outputs[i]));
-    owned.moveTo(
-      next,
-      outputs.filter(
-        (output) => !stored.has(output) && !output.disposed && !inputs.includes(output),
-      ),
-      values.made,
-    );
+    owned.moveTo(next, this.#made, values);
     return { kind: 'break', frames: next };
   }
 }

@@ -136,6 +136,7 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   const { code } = frame.closure;
   const value = frame.registers[call.result];
   if (value instanceof Tensor && !call.operands.has(value)) owned.add(value);
+  else if (Array.isArray(value)) owned.addArray(value, call.operands);
   if (owned.isEmpty) return;
   const release = (tensor: unknown) => {
     if (!(tensor instanceof Tensor) || !owned.has(tensor)) return;

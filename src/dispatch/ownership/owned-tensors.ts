@@ -1,27 +1,36 @@
 import type { Holder } from '../../../runtime/memory/holder.ts';
-import { tensorsIn } from '../../../runtime/tensor/lifetime.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
-import { closureOf } from '../../vm/frames/function-of.ts';
+import type { RunValues } from '../materialize.ts';
+import type { MadeByRun } from './made-by-run.ts';
 import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
 /**
- * Tensors that cross a graph break and that nothing but the frames' registers holds: results of one
- * subgraph that a later one reads. The user never sees them, so they are given back when no register
- * holds them any more. A tensor that native code or an object gets hold of is not ours any longer.
+ * Tensors that cross a graph break and that nothing but the frames holds: results of one subgraph that a later one
+ * reads, in registers, or in arrays and objects that the call has made. The user never sees them, so they are given
+ * back when no frame leads to them any more. What native code, a closure or another object gets hold of is not ours
+ * any longer.
  */
 export class OwnedTensors {
-  /** Made when the first tensor comes: most calls own none. */
+  /** Held by registers alone. Made when the first tensor comes: most calls own none. */
   #made: Set<Tensor> | undefined;
+  /** Held by containers, and perhaps by registers: these are not handed over to subgraphs. */
+  #contained: Set<Tensor> | undefined;
+  #containers: Set<object> | undefined;
+  /** During a run: what effects put into containers, and what they put elsewhere. */
+  #stored: Set<unknown> | undefined;
+  #escaped: Set<object> | undefined;
   /** Made when a subgraph keeps such a tensor for backward. */
   #savedMemory: SavedMemory | undefined;
 
+  /** No register holds such a tensor alone. */
   get isEmpty(): boolean {
     return this.#owned.size === 0;
   }
 
+  /** Only registers hold it. */
   has(tensor: Tensor): boolean {
     return this.#owned.has(tensor);
   }
@@ -30,10 +39,26 @@ export class OwnedTensors {
     return this.#made ?? none;
   }
 
+  get #ownsNothing(): boolean {
+    return this.#owned.size === 0 && (this.#contained?.size ?? 0) === 0;
+  }
+
   /** Made natively, and held by a register alone. */
   add(tensor: Tensor): void {
     this.#made ??= new Set();
     this.#made.add(tensor);
+  }
+
+  /** Returned by native code: an array of tensors, of which all are new but the operands. */
+  addArray(array: readonly unknown[], operands: ReadonlySet<unknown>): void {
+    const tensors = array.filter((item) => item instanceof Tensor && !operands.has(item));
+    if (tensors.length === 0) return;
+    this.#containers ??= new Set();
+    this.#containers.add(array);
+    for (const tensor of tensors) {
+      this.add(tensor as Tensor);
+      this.#contain(tensor);
+    }
   }
 
   /** No register holds it any more. */
@@ -41,20 +66,19 @@ export class OwnedTensors {
     this.#dispose(tensor);
   }
 
-  /** The function returns: what its value holds stays, the rest goes. */
-  leave(value: unknown, made: readonly unknown[]): void {
-    if (this.#owned.size === 0) return;
-    this.#escapeFrom(made);
-    for (const tensor of tensorsIn(value)) this.#made?.delete(tensor);
+  /** The function returns: what its value leads to stays, the rest goes. */
+  leave(value: unknown, made: MadeByRun, values: RunValues): void {
+    if (this.#ownsNothing && !this.#containers) return;
+    this.#register(made, values);
+    this.escape(value);
     this.disposeAll();
   }
 
-  /** Execution goes on in `frames`; `outputs` were just made by a subgraph. */
-  moveTo(frames: readonly Frame[], outputs: readonly Tensor[], made: readonly unknown[]): void {
-    if (outputs.length > 0) this.#made ??= new Set();
-    for (const output of outputs) this.#made!.add(output);
-    if (this.#owned.size === 0) return;
-    this.#escapeFrom(made);
+  /** Execution goes on in `frames`. */
+  moveTo(frames: readonly Frame[], made: MadeByRun, values: RunValues): void {
+    for (const output of made.own(values)) this.add(output);
+    this.#register(made, values);
+    if (this.#ownsNothing) return;
     const held = new Set<unknown>();
     for (const { registers, args, thisValue } of frames) {
       for (const value of registers) held.add(value);
@@ -62,12 +86,29 @@ export class OwnedTensors {
       held.add(thisValue);
     }
     for (const tensor of this.#owned) if (!held.has(tensor)) this.#dispose(tensor);
+    if (this.#containers) this.#disposeUnreachable(held, this.#containers);
   }
 
-  /** Native code has had the value. */
+  /** An effect puts the value into an object. */
+  store(object: unknown, value: unknown): void {
+    if (!this.#containers?.has(object as object)) {
+      this.escape(value);
+      return;
+    }
+    this.#stored ??= new Set();
+    this.#stored.add(value);
+  }
+
+  /** Native code, or an object from elsewhere, has had the value. */
   escape(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return;
     // No `instanceof`: it would run a trap of a user's Proxy.
     this.#made?.delete(value as Tensor);
+    this.#contained?.delete(value as Tensor);
+    this.#escaped ??= new Set();
+    this.#escaped.add(value);
+    if (!this.#containers?.delete(value)) return;
+    for (const item of itemsOf(value)) this.escape(item);
   }
 
   /** A subgraph has run. `holders`: per input the memory that it had, null where it isn't one of these tensors'. */
@@ -83,26 +124,61 @@ export class OwnedTensors {
   /** The call is over. */
   disposeAll(): void {
     for (const tensor of this.#owned) this.#dispose(tensor);
+    for (const tensor of this.#contained ?? none) this.#dispose(tensor);
     this.#savedMemory?.settle();
   }
 
   #dispose(tensor: Tensor): void {
     this.#made?.delete(tensor);
+    this.#contained?.delete(tensor);
     tensor.dispose();
   }
 
-  #escapeFrom(made: readonly unknown[]): void {
-    for (const object of made) {
-      this.escape(closureOf(object)?.lexicalThis?.value);
-      if (typeof object !== 'object' || object === null) continue;
-      if (object instanceof Map || object instanceof Set) {
-        for (const [key, value] of object.entries()) {
-          this.escape(key);
-          this.escape(value);
-        }
+  /** What a run has made, and what its effects have done with it. */
+  #register(made: MadeByRun, values: RunValues): void {
+    const containers = made.containers(values);
+    if (containers.length > 0) this.#containers ??= new Set();
+    for (const container of containers) this.#containers!.add(container);
+    for (const container of containers) for (const item of itemsOf(container)) this.#contain(item);
+    if (this.#stored) {
+      for (const output of made.stored(values)) if (this.#stored.has(output)) this.add(output);
+      for (const value of this.#stored) this.#contain(value);
+    }
+    const escaped = [...made.captured(values), ...(this.#escaped ?? [])];
+    this.#stored = undefined;
+    for (const value of escaped) this.escape(value);
+    this.#escaped = undefined;
+  }
+
+  #contain(value: unknown): void {
+    if (!this.#made?.delete(value as Tensor)) return;
+    this.#contained ??= new Set();
+    this.#contained.add(value as Tensor);
+  }
+
+  #disposeUnreachable(held: ReadonlySet<unknown>, containers: Set<object>): void {
+    const reached = new Set<unknown>(held);
+    const inContainers = new Set<unknown>();
+    for (const value of reached) {
+      if (!containers.has(value as object)) continue;
+      for (const item of itemsOf(value as object)) {
+        reached.add(item);
+        inContainers.add(item);
       }
-      // An array, object or cell that was made just now: reading it runs nothing of the user's.
-      for (const value of Object.values(object)) this.escape(value);
+    }
+    for (const container of containers) if (!reached.has(container)) containers.delete(container);
+    for (const tensor of this.#contained ?? none) {
+      if (inContainers.has(tensor)) continue;
+      this.#contained!.delete(tensor);
+      if (held.has(tensor)) this.add(tensor);
+      else tensor.dispose();
     }
   }
+}
+
+/** Of a container without accessors: reading it runs nothing of the user's. */
+function itemsOf(container: object): unknown[] {
+  if (container instanceof Map) return [...container].flat();
+  if (container instanceof Set) return [...container];
+  return Reflect.ownKeys(container).map((key) => Reflect.get(container, key));
 }
