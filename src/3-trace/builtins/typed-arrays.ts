@@ -9,6 +9,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
+import { keepNumbers } from '../values/typed-array-elements.ts';
 import {
   filled,
   type TypedArrayConstructor,
@@ -60,7 +61,7 @@ const asks = (name: string): Builtin =>
   onAny((t, array, args) => known(apply(t, name, array, args) as number));
 
 const copies = (name: string): Builtin =>
-  onAny((t, array, args) => typedArrayVariable(apply(t, name, array, args)));
+  onAny((t, array, args) => typedArrayVariable(t, apply(t, name, array, args)));
 
 const changes = (name: string): Builtin =>
   onMade((t, array, args) => {
@@ -68,11 +69,6 @@ const changes = (name: string): Builtin =>
     apply(t, name, array, args);
     return array;
   });
-
-function keepNumbers(t: Tracer, { data }: NewTypedArrayVariable): void {
-  const before = data.slice();
-  t.journal.note(() => data.set(before));
-}
 
 /** The same numbers as a pre-existing one has, each behind a guard; undefined for any other object. */
 function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {

@@ -10,9 +10,22 @@ export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Va
   return /^\d+$/.test(key) ? known(data[Number(key)]) : undefined;
 }
 
+/**
+ * Before a change, which is taken back with the attempt that it belongs to. A branch or loop changes only the typed
+ * arrays that it has made: paths can't be told apart by the numbers of others.
+ */
+export function keepNumbers(t: Tracer, { data, madeIn }: NewTypedArrayVariable): void {
+  if (t.isInRegion) {
+    if (madeIn === t.builder) return;
+    throw new GraphBreak('branch-effect', 'a branch or loop changes a typed array');
+  }
+  const before = data.slice();
+  t.journal.note(() => data.set(before));
+}
+
 export function writeTypedArray(
   t: Tracer,
-  { data }: NewTypedArrayVariable,
+  array: NewTypedArrayVariable,
   key: string,
   value: Variable,
 ): void {
@@ -21,9 +34,6 @@ export function writeTypedArray(
   if (!/^\d+$/.test(key) || !isNumber) {
     throw new GraphBreak('object-write', `the property ${key} of a typed array`);
   }
-  const before = data[Number(key)]!;
-  t.journal.note(() => {
-    data[Number(key)] = before;
-  });
-  data[Number(key)] = Number(number);
+  keepNumbers(t, array);
+  array.data[Number(key)] = Number(number);
 }

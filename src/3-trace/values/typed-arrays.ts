@@ -25,8 +25,8 @@ export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
   Uint32Array,
 ]);
 
-export function typedArrayVariable(data: unknown): NewTypedArrayVariable {
-  return { kind: 'newTypedArray', data: data as TypedArray };
+export function typedArrayVariable(t: Tracer, data: unknown): NewTypedArrayVariable {
+  return { kind: 'newTypedArray', data: data as TypedArray, madeIn: t.builder };
 }
 
 const typedArrayBase = Object.getPrototypeOf(Int32Array) as TypedArrayConstructor;
@@ -43,7 +43,7 @@ export function newTypedArray(
     if (typeof length !== 'number' || !Number.isInteger(length) || length < 0 || length > 2 ** 20) {
       throw new GraphBreak('native-call', 'a typed array is made');
     }
-    return { kind: 'newTypedArray', data: new constructor_(length) };
+    return typedArrayVariable(t, new constructor_(length));
   }
   return filled(t, constructor_, content ? expand(t, content) : []);
 }
@@ -73,5 +73,5 @@ export function filled(
     if (typeof value !== 'number') throw new GraphBreak('native-call', 'a typed array is made');
     return value;
   });
-  return { kind: 'newTypedArray', data: type.from(numbers) };
+  return typedArrayVariable(t, type.from(numbers));
 }

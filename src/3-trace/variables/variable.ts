@@ -243,6 +243,8 @@ export interface NewTypedArrayVariable {
   readonly kind: 'newTypedArray';
   /** As it is now; each run gets a copy. */
   readonly data: TypedArray;
+  /** The program, or the branch or loop of it, that was traced when it was made. */
+  readonly madeIn: ProgramBuilder;
 }
 
 /** An instance of another built-in type: made inside, or what the trace knows of a pre-existing one. */

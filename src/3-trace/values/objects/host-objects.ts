@@ -118,7 +118,7 @@ export function plainValues(t: Tracer, args: readonly Variable[]): unknown[] | u
 export function madeVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => madeVariable(t, item)));
-  if (ArrayBuffer.isView(value)) return typedArrayVariable(value);
+  if (ArrayBuffer.isView(value)) return typedArrayVariable(t, value);
   const type = hostTypeOf(value as object);
   if (type) return { kind: 'newHost', type, value: value as object };
   if (value instanceof Intl.Locale) {
