@@ -1,4 +1,4 @@
-import { opNamed } from '../ops/core/define-op.ts';
+import { type OpRecord, opNamed } from '../ops/core/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
@@ -76,6 +76,10 @@ function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): rea
   return [start, { ...step, op: { ...op, inputs }, frees: [...rest, first] }];
 }
 
+/** Gradients of empty tensors are summed as if they were lists, which nothing but their values tells from them. */
+const isListOp = ({ kernel }: OpRecord): boolean =>
+  kernel.kind === 'control' && kernel.form === 'list';
+
 function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly Step[] {
   const { sums, earlier, first } = sum;
   const isSum = ({ op }: Step): boolean => op.outputs.some((id) => sums.includes(id));
@@ -83,7 +87,7 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
   const step = steps[at]!;
   const { op, frees } = step;
   const [before, after] = [steps.slice(0, at), steps.slice(at + 1)];
-  if (step.regions) return [...before, ...goingOn(step, sum), ...after];
+  if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
   const add = opNamed('add');
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {
@@ -96,6 +100,7 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
   const start: Step = {
     op: { ...op, inputs: [earlier, part], outputs: [first] },
     reuses: [null],
+    ...(step.regions && { regions: step.regions }),
     frees: diesHere ? [earlier, part] : [earlier],
   };
   const rest: Step = {
