@@ -232,12 +232,14 @@ export function compileItems(
 }
 
 function compileObject(make: Make & { kind: 'object' }): CompiledMake {
-  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
+  const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
   const entriesOf = inKeyOrder(entries, make.order);
   const fill = (made: unknown, values: RunValues) => {
-    for (const [key, read] of entriesOf(values)) {
-      const value = read(values);
-      if (value !== absentValue) (made as Record<string, unknown>)[key] = value;
+    const ordered = entriesOf(values);
+    for (let i = 0; i < ordered.length; i++) {
+      const value = ordered[i]![1](values);
+      if (value !== absentValue) (made as Record<string, unknown>)[ordered[i]![0]] = value;
     }
   };
   const { prototype, errorType } = make;
@@ -250,10 +252,11 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
     // Prototypes are never made by the trace: they are there before all that is.
     empty: (values) => Object.create(read(values) as object) as object,
     fill: (made, values) => {
-      for (const [key, read] of entriesOf(values)) {
-        const value = read(values);
+      const ordered = entriesOf(values);
+      for (let i = 0; i < ordered.length; i++) {
+        const value = ordered[i]![1](values);
         if (value === absentValue) continue;
-        Object.defineProperty(made, key, {
+        Object.defineProperty(made, ordered[i]![0], {
           value,
           writable: true,
           enumerable: true,

@@ -27,10 +27,10 @@ export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
     case 'arguments':
-      return [...present(make.elements), ...make.named.map(([, recipe]) => recipe)];
+      return [...present(make.elements), ...make.named.map((entry) => entry[1])];
     case 'object':
       return [
-        ...make.entries.map(([, recipe]) => recipe),
+        ...make.entries.map((entry) => entry[1]),
         ...present([make.prototype, make.order?.which]),
         ...(make.traits ? inTraits(make.traits) : []),
       ];

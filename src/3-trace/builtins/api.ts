@@ -251,7 +251,7 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
   if (plain || (variable.kind === 'newObject' && !prototypeOf(variable))) {
     const entries = plainEntries(t, variable);
     return Object.fromEntries(
-      entries.map(([key, value]) => [key, apiValue(t, value, numbers, inArray)]),
+      entries.map(({ key, value }) => [key, apiValue(t, value, numbers, inArray)]),
     );
   }
   throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);

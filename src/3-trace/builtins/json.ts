@@ -19,9 +19,9 @@ function parsedVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => parsedVariable(t, item)));
   const object = newObject(t);
-  for (const [key, item] of Object.entries(value as object)) {
-    setOwnProperty(t, object, key, parsedVariable(t, item));
-  }
+  Object.keys(value as object).forEach((key) => {
+    setOwnProperty(t, object, key, parsedVariable(t, (value as Record<string, unknown>)[key]));
+  });
   return object;
 }
 

@@ -118,7 +118,9 @@ const assign: Body = (t, target, sources) => {
   for (const source of sources) {
     const from = specialized(source);
     if (isPrimitiveVariable(from) && isNullish(t, from)) continue;
-    for (const key of copiedKeys(t, from)) writeProperty(t, target, key, readKey(t, from, key));
+    copiedKeys(t, from).forEach((key) => {
+      writeProperty(t, target, key, readKey(t, from, key));
+    });
   }
   return target;
 };
@@ -172,12 +174,12 @@ export const objectBuiltins: BuiltinTable = [
   [Object.keys, onObject((t, object) => keysArray(plainKeys(t, object)))],
   [
     Object.values,
-    onObject((t, object) => newArray(plainEntries(t, object).map(([, value]) => value))),
+    onObject((t, object) => newArray(plainEntries(t, object).map(({ value }) => value))),
   ],
   [
     Object.entries,
     onObject((t, object) =>
-      newArray(plainEntries(t, object).map(([key, value]) => newArray([known(key), value]))),
+      newArray(plainEntries(t, object).map(({ key, value }) => newArray([known(key), value]))),
     ),
   ],
   [Object.fromEntries, (t, _receiver, [items]) => items && fromEntries(t, items)],

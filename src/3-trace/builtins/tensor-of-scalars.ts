@@ -80,7 +80,7 @@ function optionsOf(
     // Eager execution rejects it.
     throw new GraphBreak('unsupported-value', 'options that are not an object');
   }
-  for (const [key, value] of isGiven ? plainEntries(t, options) : []) {
+  for (const { key, value } of isGiven ? plainEntries(t, options) : []) {
     const given = constantOf(t, value);
     if (given === undefined) continue;
     if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;

@@ -166,7 +166,10 @@ export class EffectLog {
   /** The keys that the object has after the writes, in their order. Throws UnionMet. */
   keysOf(object: object, before: readonly string[]): string[] {
     this.settleOrder(object);
-    const sketch: Record<string, true> = Object.fromEntries(before.map((key) => [key, true]));
+    const sketch = Object.create(null) as Record<string, true>;
+    before.forEach((key) => {
+      sketch[key] = true;
+    });
     for (const { key, value, anew } of this.#writes.get(object)?.values() ?? []) {
       const isThere = present(value) !== undefined;
       if (typeof key === 'symbol') continue;

@@ -73,6 +73,6 @@ export class ObjectsMet {
   #change(key: Key, object: object): void {
     const objects = this.#changed.get(key);
     if (objects) objects.add(object);
-    else this.#changed.set(key, new OwnSet([object]));
+    else this.#changed.set(key, new OwnSet<object>().add(object));
   }
 }

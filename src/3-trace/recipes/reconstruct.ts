@@ -301,6 +301,15 @@ export class Reconstruction {
     return { kind: 'arguments', elements: items, named, shared };
   }
 
+  /** By no iterator: the user may have replaced what takes pairs apart. */
+  #entriesOf({ entries }: NewObjectVariable): [string, Recipe][] {
+    const recipes: [string, Recipe][] = [];
+    entries.forEach((value, key) => {
+      recipes.push([key, this.recipe(value)]);
+    });
+    return recipes;
+  }
+
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
@@ -313,7 +322,7 @@ export class Reconstruction {
       case 'newObject':
         return {
           kind: 'object',
-          entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
+          entries: this.#entriesOf(variable),
           order: this.order(variable),
           prototype: this.#prototype(variable),
           errorType: variable.errorType,

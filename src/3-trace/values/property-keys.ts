@@ -132,13 +132,23 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
 /** The names of all own properties of an object made inside. */
 export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
   settleOrder(t, object);
-  const there = [...object.entries].filter(([, value]) => present(value));
-  return Object.keys(Object.fromEntries(there));
+  // Of these the language knows the order.
+  const there = Object.create(null) as Record<Key, true>;
+  object.entries.forEach((value, key) => {
+    if (present(value)) there[key] = true;
+  });
+  return Object.keys(there);
 }
 
-/** The own enumerable string properties. A getter may change or remove later ones. */
-export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
-  return plainKeys(t, base).map((key) => [key, readProperty(t, base, key)]);
+/**
+ * The own enumerable string properties. A getter may change or remove later ones. Not as pairs, which would be taken
+ * apart by an iterator that the user may have replaced.
+ */
+export function plainEntries(
+  t: Tracer,
+  base: Variable,
+): { readonly key: string; readonly value: Variable }[] {
+  return plainKeys(t, base).map((key) => ({ key, value: readProperty(t, base, key) }));
 }
 
 /** The own enumerable keys, which a spread copies: symbols stand behind the others. */
@@ -147,5 +157,5 @@ export function copiedKeys(t: Tracer, given: Variable): Key[] {
   const names = plainKeys(t, base);
   if (base.kind !== 'newObject') return names;
   const symbols = ownSymbols(base).filter((key) => ownAttributes(base, key)?.enumerable);
-  return [...names, ...symbols];
+  return [names, symbols].flat();
 }

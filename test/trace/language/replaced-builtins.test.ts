@@ -285,6 +285,37 @@ const programs: Record<string, (x: Tensor, o: Outer) => unknown> = {
     ({ a: 1 } as Record<string, unknown>).extra,
   ],
   'values become text': (x, { list }) => [x.add(1), `${list}`, `${['m_1', [2]]}`],
+  'texts are compared': (x, { list: [a, b] }) => [
+    x.add(1),
+    a === 'm_two',
+    `${a}` < `${b}`,
+    `${a}${b}`,
+  ],
+  'objects are copied': (x, { list, object }) => {
+    const key = list[0]!;
+    const made: Record<string, unknown> = { [key]: list[1], m_k: list[2] };
+    made.m_l = 'm_v';
+    const { m_k: taken, ...rest } = made;
+    return [x.add(1), taken, rest, { ...made }, Object.assign({ m_z: 1 }, made), { ...object }];
+  },
+  'objects are listed': (x, { list }) => {
+    const made = { [list[0]!]: 'm_v', m_k: 2 };
+    return [x.add(1), Object.keys(made), Object.values(made), Object.entries(made)];
+  },
+  'objects become JSON': (x, { list }) => {
+    const made = { [list[0]!]: 'm_v', m_k: [2, 'm_w'] };
+    const seen: string[] = [];
+    const parsed: unknown = JSON.parse('{"m_a":["m_b",1]}', (key, value: unknown) => {
+      seen[seen.length] = key;
+      return value;
+    });
+    return [x.add(1), JSON.stringify(made), JSON.stringify(made, ['m_k']), parsed, seen];
+  },
+  'arrays are written': (x, { list }) => {
+    list[0] = 'm_first';
+    list.length = 2;
+    return [x.add(1), list];
+  },
   'errors are made': (x) => {
     const error = new TypeError('no');
     return [x.add(1), `${error}`, error instanceof Error, error.name];

@@ -11,9 +11,10 @@ export function stringify(
   let names: string[] | undefined;
   if (Array.isArray(replacer)) {
     names = [];
-    for (const item of replacer as readonly unknown[]) {
+    for (let i = 0; i < replacer.length; i++) {
+      const item: unknown = replacer[i];
       if (typeof item !== 'string' && typeof item !== 'number') continue;
-      if (!names.includes(String(item))) names.push(String(item));
+      if (!names.includes(String(item))) names[names.length] = String(item);
     }
   }
   let gap = '';
@@ -49,14 +50,17 @@ export function stringify(
     if (Array.isArray(item)) {
       const { length } = item;
       for (let i = 0; i < length; i++) {
-        parts.push(serialize(item, String(i), item[i], inner) ?? 'null');
+        parts[i] = serialize(item, String(i), item[i], inner) ?? 'null';
       }
       return list('[', ']', parts, indent);
     }
-    for (const name of names ?? Object.keys(item)) {
+    const keys = names ?? Object.keys(item);
+    // By index, as the language does: the user may have replaced the iterator of arrays.
+    for (let i = 0; i < keys.length; i++) {
+      const name = keys[i]!;
       const text = serialize(item, name, (item as Record<string, unknown>)[name], inner);
       if (text === undefined) continue;
-      parts.push(`${JSON.stringify(name)}:${gap === '' ? '' : ' '}${text}`);
+      parts[parts.length] = `${JSON.stringify(name)}:${gap === '' ? '' : ' '}${text}`;
     }
     return list('{', '}', parts, indent);
   };
@@ -70,8 +74,9 @@ export function parse(text: string, reviver: Replacer): unknown {
     const value = holder[key];
     if (typeof value === 'object' && value !== null) {
       const object = value as Record<string, unknown>;
-      const keys = Array.isArray(value) ? [...value.keys()].map(String) : Object.keys(object);
-      for (const inner of keys) {
+      const keys = Object.keys(object);
+      for (let i = 0; i < keys.length; i++) {
+        const inner = keys[i]!;
         const next = revive(object, inner);
         if (next === undefined) delete object[inner];
         else object[inner] = next;

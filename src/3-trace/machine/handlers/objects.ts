@@ -1,5 +1,6 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { OwnSet } from '../../../vm/language/primordials.ts';
 import { grownIn } from '../../control-flow/lists/growable-array.ts';
 import {
   defineAccessor,
@@ -126,13 +127,14 @@ export const objectHandlers: Handlers<
     const from = get(frame, source);
     if (isPrimitiveVariable(from) && isNullish(t, from)) return;
     t.attempt(() => {
-      for (const key of copiedKeys(t, from)) {
+      copiedKeys(t, from).forEach((key) => {
         defineProperty(t, get(frame, object), key, readKey(t, from, key));
-      }
+      });
     });
   },
   objectRest: (t, frame, { dst, source, excluded }) => {
-    const without = new Set(excluded.map((reg) => propertyKey(t, get(frame, reg))));
+    const without = new OwnSet<Key>();
+    for (const reg of excluded) without.add(propertyKey(t, get(frame, reg)));
     const rest = t.attempt(() => copyWithout(t, get(frame, source), without));
     set(frame, dst, rest);
   },
@@ -162,10 +164,9 @@ export function propertyKey(t: Tracer, variable: Variable): Key {
 /** `const { a, ...rest } = source`: getters of what is left out are not called. */
 function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Variable {
   const rest = newObject(t);
-  for (const key of copiedKeys(t, source)) {
-    if (without.has(key)) continue;
-    setOwnProperty(t, rest, key, readKey(t, source, key));
-  }
+  copiedKeys(t, source).forEach((key) => {
+    if (!without.has(key)) setOwnProperty(t, rest, key, readKey(t, source, key));
+  });
   return rest;
 }
 
