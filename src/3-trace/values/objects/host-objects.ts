@@ -98,11 +98,12 @@ export function plainValue(t: Tracer, given: Variable): { readonly value: unknow
       ? !prototypeOf(variable) && !variable.traits
       : isPlainOuter(variable);
   if (!isPlain) return undefined;
-  const entries = plainEntries(t, variable).map(
-    ([key, item]) => [key, plainValue(t, item)] as const,
-  );
-  if (entries.some(([, item]) => !item)) return undefined;
-  return { value: Object.fromEntries(entries.map(([key, item]) => [key, item!.value])) };
+  const entries = plainEntries(t, variable).map(({ key, value }) => ({
+    key,
+    item: plainValue(t, value),
+  }));
+  if (entries.some(({ item }) => !item)) return undefined;
+  return { value: Object.fromEntries(entries.map(({ key, item }) => [key, item!.value])) };
 }
 
 const isPlainOuter = (variable: Variable): boolean =>
