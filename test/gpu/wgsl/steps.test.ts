@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   crossEntropy,
   deviceGuard,
+  maxPool2d,
   nn,
   optim,
   randn,
@@ -25,6 +26,16 @@ class Mlp extends nn.Module {
   }
   override forward(x: Tensor): Tensor {
     return this.second.forward(relu(this.first.forward(x)));
+  }
+}
+
+class ConvNet extends nn.Module {
+  first = new nn.Conv2d(1, 8, 3, { padding: 1 });
+  second = new nn.Conv2d(8, 16, 3, { padding: 1, stride: 2 });
+  head = new nn.Linear(16 * 2 * 2, 4);
+  override forward(x: Tensor): Tensor {
+    const features = maxPool2d(relu(this.first.forward(x)), 2);
+    return this.head.forward(relu(this.second.forward(features)).reshape([x.shape[0]!, 64]));
   }
 }
 
@@ -69,4 +80,35 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
       expect(after.compiled - before.compiled).toBe(0);
     },
   );
+
+  it('ConvNet + Adam: at most 21 dispatches, 1 submit, and no kernel of gpu.js', async () => {
+    seed(1);
+    const model = deviceGuard(gpu(), () => new ConvNet());
+    const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+    const step = toStatic((input: Tensor, classes: Tensor) => {
+      const loss = crossEntropy(model.forward(input), classes);
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss;
+    });
+    const { compiled, wgsl } = gpu().kernelStats;
+    const labels = Int32Array.from({ length: 8 }, (_, i) => i % 4);
+    const [x, target] = deviceGuard(gpu(), () => [randn([8, 1, 8, 8]), tensor(labels)] as const);
+    const run = async () => {
+      step(x, target).dispose();
+      await gpu().synchronize();
+    };
+    for (let i = 0; i < 4; i++) await run();
+    await step.ready();
+    for (let i = 0; i < 4; i++) await run();
+    const before = { ...gpu().commandCounts, ...gpu().kernelStats };
+    await run();
+    const after = { ...gpu().commandCounts, ...gpu().kernelStats };
+    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(21);
+    expect(after.submits - before.submits).toBe(1);
+    expect(after.compiled - before.compiled).toBe(0);
+    expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
+    expect(gpu().computedOnCpu.size).toBe(0);
+  });
 });

@@ -10,7 +10,7 @@ import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** The elements of an operand as outputs, each the fold of so many elements. */
-interface Reduction {
+export interface Reduction {
   readonly keptShape: readonly number[];
   readonly keptStrides: readonly number[];
   readonly shape: readonly number[];
@@ -104,7 +104,8 @@ function partialStage(fold: Fold, given: Reduction, source: Slot, parts: number)
   };
 }
 
-function lastStage(
+/** Folds the elements of `source`, and stores what the head's body makes of them. */
+export function lastStage(
   fold: Fold,
   given: Reduction,
   source: Slot,

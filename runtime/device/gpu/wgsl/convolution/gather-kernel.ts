@@ -9,6 +9,7 @@ import type { HeadBody } from '../staged-body.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
+import { pixelText } from './pixel-text.ts';
 import {
   forwardGather,
   type Gather,
@@ -78,8 +79,8 @@ export function headedGather(
         source: w.offset(from),
         weight: (index) => `b${bindings[by]!}[${index}]`,
         weights: w.offset(by),
+        element: (index) => `b${bindings[from]!}[${index}]`,
       };
-      pixelText(w, conv.source, `b${bindings[from]!}`);
       w.function('finish(n : u32, c : u32, h : u32, v : u32, value : f32)', () => {
         headText(w, head, inputs, attrs, 'value', (i) => {
           const terms = ['n', 'c', 'h', 'v'].flatMap((coordinate, d) => {
@@ -97,6 +98,7 @@ export function headedGather(
         const groups = groupsOf(Math.ceil(sizeOf(shape) / workgroupThreads));
         return { text: w.text(), uniforms: w.uniforms, groups };
       }
+      pixelText(w, conv.source, `b${bindings[from]!}`);
       const slices = w.count('slices', slicesAll);
       w.line(`for (var z = at.z; z < ${slices}; z = z + count.z) {`);
       tileText(w, tile, productTexts(w, tile, conv, shape, texts));
@@ -117,6 +119,7 @@ interface GatherBuffers {
   /** First element of the weights. */
   readonly weights: string;
   readonly weight: (index: string) => string;
+  readonly element: (index: string) => string;
 }
 
 function convolutionOf(
@@ -147,18 +150,6 @@ function convolutionOf(
       taps,
     },
   };
-}
-
-/** The element at h, v of the plane that starts at `start`; 0 beside it. */
-function pixelText(w: WgslWriter, { shape, strides }: TensorMeta, buffer: string): void {
-  w.function('pixel(start : u32, h : i32, v : i32) -> f32', () => {
-    const [height, width] = [w.count('height', shape[2]!), w.count('width', shape[3]!)];
-    const index = `start + u32(h) * ${w.count('source2', strides[2]!)} + u32(v) * ${w.count('source3', strides[3]!)}`;
-    w.line(
-      `if (h < 0 || v < 0 || h >= i32(${height}) || v >= i32(${width})) { return 0.0f; }`,
-      `return ${buffer}[${index}];`,
-    );
-  });
 }
 
 /** Slice z is one phase of one group: channels of outputs by pixels, summed over channels of the source and taps. */
@@ -199,7 +190,7 @@ function productTexts(
       const [c, tap] = splitText(w, `(${k})`, taps);
       const [kh, kw] = splitText(w, tap, columns.taps);
       w.line(
-        `stepWeight[${slot}] = ${weightIndex(w, conv, along, c, kh, kw)};`,
+        `stepWeight[${slot}] = ${c} * ${w.count('weightSource', weightStrides.source)} + ${tapIndex(w, conv, along, kh, kw)};`,
         `stepPlane[${slot}] = ${c} * ${w.count('source1', source.strides[1]!)};`,
         `stepAt[${slot}] = vec2<i32>(i32(${kh}) * ${rows.delta}, i32(${kw}) * ${columns.delta});`,
       );
@@ -237,12 +228,11 @@ function startText(w: WgslWriter, { step, base }: GatherTexts, number: string): 
   return w.let(`i32(${number} * ${step}) + ${base}`);
 }
 
-/** The weight of a channel of the source and a tap, from the first one of the output's channel on. */
-function weightIndex(
+/** The weight of a tap, from the one of the first tap on. */
+function tapIndex(
   w: WgslWriter,
   { weightStrides }: GatherConvolution,
   along: readonly [GatherTexts, GatherTexts],
-  channel: string,
   kh: string,
   kw: string,
 ): string {
@@ -250,7 +240,7 @@ function weightIndex(
     const { tap, tapStep } = along[d]!;
     return `(${tap} + ${own} * ${tapStep}) * ${w.count(`weightTap${d}`, weightStrides.taps[d]!)}`;
   });
-  return `${channel} * ${w.count('weightSource', weightStrides.source)} + ${taps.join(' + ')}`;
+  return taps.join(' + ');
 }
 
 /** One thread per output, with its own loop over products: for few channels, such as those of a depthwise convolution. */
@@ -281,15 +271,40 @@ function directText(
   const firstWeight = w.let(
     `${buffers.weights} + ${group} * ${w.count('weightGroup', weightStrides.group)} + ${inGroup} * ${w.count('weightOut', weightStrides.out)}`,
   );
-  w.line(
-    'var sum = 0.0f;',
-    `for (var k = 0u; k < ${sourceChannels}; k = k + 1u) {`,
-    `for (var y = 0u; y < ${along[0].taps}; y = y + 1u) {`,
-    `for (var x = 0u; x < ${along[1].taps}; x = x + 1u) {`,
+  const [height, width] = [w.count('height', source.shape[2]!), w.count('width', source.shape[3]!)];
+  const [channels, nextPlane] = [w.let(sourceChannels), w.let(plane)];
+  const nextWeight = w.let(w.count('weightSource', weightStrides.source));
+  w.line('var sum = 0.0f;');
+  const [atH, atV] = ['y', 'x'].map((tap, d) => {
+    const { taps, delta } = along[d]!;
+    w.line(`for (var ${tap} = 0u; ${tap} < ${taps}; ${tap} = ${tap} + 1u) {`);
+    return w.let(`${starts[d]!} + i32(${tap}) * ${delta}`);
+  }) as [string, string];
+  const line = `u32(${atH}) * ${w.count('source2', source.strides[2]!)}`;
+  const pixel = w.let(
+    `${firstPixel} + ${line} + u32(${atV}) * ${w.count('source3', source.strides[3]!)}`,
   );
-  const [atH, atV] = ['y', 'x'].map((tap, d) => `${starts[d]!} + i32(${tap}) * ${along[d]!.delta}`);
-  const factor = buffers.weight(`${firstWeight} + ${weightIndex(w, conv, along, 'k', 'y', 'x')}`);
-  w.line(`sum = sum + pixel(${firstPixel} + k * ${plane}, ${atH!}, ${atV!}) * ${factor};`);
+  const weight = w.let(`${firstWeight} + ${tapIndex(w, conv, along, 'y', 'x')}`);
+  w.line(`var pixelAt = ${pixel};`, `var weightAt = ${weight};`);
+  /** One product per channel; depthwise convolutions have one. */
+  const products = (element: string) => {
+    const product = `sum = sum + ${element} * ${buffers.weight('weightAt')};`;
+    if (conv.sourceChannels === 1) w.line(product);
+    else {
+      w.line(
+        `for (var k = 0u; k < ${channels}; k = k + 1u) {`,
+        product,
+        `pixelAt = pixelAt + ${nextPlane};`,
+        `weightAt = weightAt + ${nextWeight};`,
+        '}',
+      );
+    }
+  };
+  w.line(`if (${atH} >= 0 && ${atV} >= 0 && ${atH} < i32(${height}) && ${atV} < i32(${width})) {`);
+  products(buffers.element('pixelAt'));
+  // Padding is multiplied, too, as by tiles: a weight that is not finite makes NaN of it.
+  w.line('} else {');
+  products(w.uniform('zero', { kind: 'number', value: 0 }));
   w.line('}', '}', '}', `finish(${n}, ${c}, ${h}, ${v}, sum);`, '}');
 }
 

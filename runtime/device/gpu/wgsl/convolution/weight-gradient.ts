@@ -5,15 +5,23 @@ import { folds } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
+import { weightProductPlan } from './weight-product.ts';
 
 type Pair = readonly [number, number];
 
-/** [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw]: each element is the sum of n × oh × ow products. */
+/**
+ * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw]: each element is the sum of n × oh × ow products, by tiles, or
+ * with few channels by threads that share it.
+ */
 export function convWeightGradPlan(
-  [dy, x]: readonly TensorMeta[],
-  [dw]: readonly TensorMeta[],
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
   attrs: Attrs,
 ): WgslPlan {
+  const tiled = weightProductPlan(inputs, outputs, attrs);
+  if (tiled) return tiled;
+  const [dy, x] = inputs;
+  const [dw] = outputs;
   const [batch, , outHeight, outWidth] = dy!.shape as [number, number, number, number];
   return foldPlan({
     fold: folds.sum,
