@@ -46,6 +46,63 @@ def dtype_of(element):
     return np.dtype(NUMPY[element])
 
 
+# The plan: names and types of inputs and outputs, and how they are split over the mesh.
+
+def is_int(value, low, high=2 ** 53):
+    return type(value) is int and low <= value < high
+
+
+def read_plan(path):
+    """The mesh, inputs and outputs of scale.json, every field checked."""
+    try:
+        plan = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f'{path}: {error}') from None
+
+    def check(holds, where, expected):
+        if not holds:
+            raise RunError(f'{path}: damaged: {where} is not {expected}')
+
+    check(isinstance(plan, dict), 'it', 'an object')
+    if (plan.get('format'), plan.get('version')) != (FORMAT, VERSION):
+        raise RunError(f'{path}: not a {FORMAT} file of version {VERSION}')
+    mesh, inputs, outputs = (plan.get(key) for key in ('mesh', 'inputs', 'outputs'))
+    check(isinstance(mesh, dict) and mesh and all(is_int(size, 1, 2 ** 31) for size in mesh.values()), 'mesh', 'sizes by axis')
+    for key, ports in (('inputs', inputs), ('outputs', outputs)):
+        check(isinstance(ports, list), key, 'a list')
+        for i, port in enumerate(ports):
+            where = f'{key}[{i}]'
+            check(isinstance(port, dict) and isinstance(port.get('name'), str), where, 'an object with a name')
+            check(isinstance(port.get('type'), str) and port['type'] in NUMPY, f'{where}.type', 'a known element type')
+            shape = port.get('shape')
+            check(isinstance(shape, list) and len(shape) <= 64 and all(is_int(size, 0) for size in shape), f'{where}.shape', 'a list of sizes')
+            check(math.prod(max(size, 1) for size in shape) < 2 ** 53, f'{where}.shape', 'a shape that can be counted')
+    check(len({port['name'] for port in inputs}) == len(inputs), 'inputs', 'ports with names of their own')
+    for i, port in enumerate(inputs):
+        where, kind, value, spec = f'inputs[{i}]', port.get('kind'), port.get('value'), port.get('spec')
+        check(kind in ('argument', 'state', 'random'), f'{where}.kind', 'argument, state or random')
+        # Arguments are found by their names in the folder of data.
+        is_file = re.fullmatch(r'(?!.*\.\.)[\w.-]+', port['name'])
+        check(kind != 'argument' or is_file, f'{where}.name', 'the name of a file')
+        check(kind != 'random' or port['name'] in ('random.seed', 'random.offset'), f'{where}.name', 'random.seed or random.offset')
+        is_number = type(value) in (int, float) and kind == 'state' and port['shape'] == []
+        check('value' in port and (value is None or is_number), f'{where}.value', 'null, or the number of a state')
+        check(isinstance(spec, list) and len(spec) <= len(port['shape']), f'{where}.spec', 'an axis for each dimension at most')
+        axes = [axis for axis in spec if axis is not None]
+        check(all(isinstance(axis, str) and axis in mesh for axis in axes), f'{where}.spec', 'a list of axes of the mesh')
+        check(len(set(axes)) == len(axes), f'{where}.spec', 'a list of different axes')
+    for i, port in enumerate(outputs):
+        check('feeds' in port, f'outputs[{i}].feeds', 'there')
+    fed = [port['feeds'] for port in outputs]
+    for i, (port, feeds) in enumerate(zip(outputs, fed)):
+        if feeds is None:
+            continue
+        check(is_int(feeds, 0, len(inputs)) and fed.count(feeds) == 1, f'outputs[{i}].feeds', 'null, or the number of an input of its own')
+        same = all(port[key] == inputs[feeds][key] for key in ('type', 'shape'))
+        check(same and inputs[feeds]['kind'] != 'argument', f'outputs[{i}].feeds', 'a state of the same type and shape')
+    return mesh, inputs, outputs
+
+
 # Safetensors: the length of a header, the header as JSON, data.
 
 def read_tensors(path, wanted):
@@ -159,14 +216,8 @@ class Trainer:
         import jax
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
         self.jax, self.folder, self.args = jax, folder, args
-        try:
-            plan = json.loads((folder / 'scale.json').read_text())
-        except (OSError, ValueError) as error:
-            raise RunError(f'{folder}/scale.json: {error}') from None
-        if (plan.get('format'), plan.get('version')) != (FORMAT, VERSION):
-            raise RunError(f'{folder}/scale.json: not a {FORMAT} file of version {VERSION}')
-        self.inputs, self.outputs = plan['inputs'], plan['outputs']
-        sizes = {axis: args.mesh.get(axis, size) for axis, size in plan['mesh'].items()}
+        mesh, self.inputs, self.outputs = read_plan(folder / 'scale.json')
+        sizes = {axis: args.mesh.get(axis, size) for axis, size in mesh.items()}
         unknown = set(args.mesh) - set(sizes)
         if unknown:
             raise RunError(f'--mesh: no axis {", ".join(sorted(unknown))}; the folder has {", ".join(sizes)}')
