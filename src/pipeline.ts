@@ -136,8 +136,23 @@ function* stagesOf(
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
-/** Phases 4 to 7. Without gradients the program is not split. */
+/** Phases 4 to 7. Masks are saved instead of values only if the planned program needs fewer bytes with them. */
 function* differentiated(
+  compilation: Compilation,
+  traced: Program,
+  wanted: Differentiation,
+  owned: Ownership,
+): Steps<SubgraphStages> {
+  const stages = yield* split(compilation, traced, wanted, owned);
+  if (!stages.passes.savedMasks?.applied) return stages;
+  const { options, memory } = compilation;
+  const plain = new Compilation({ ...options, memory: { ...memory, savedMasks: false } });
+  const unmasked = yield* split(plain, traced, wanted, owned);
+  return isLeaner(stages, unmasked) ? stages : unmasked;
+}
+
+/** Without gradients the program is not split. */
+function* split(
   compilation: Compilation,
   traced: Program,
   { needsGrad, differentiable }: Differentiation,
@@ -179,6 +194,13 @@ function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
 function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
   const keptBy = ({ planned }: SubgraphStages) => planned.forward.predicted.savedBytes;
   return keptBy(a) < keptBy(b) && peakBytes(a) <= peakBytes(b);
+}
+
+/** The same, and forward alone has no higher peak; of a program without a backward only the peak counts. */
+function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
+  if (!a.planned.backward) return peakBytes(a) < peakBytes(b);
+  const [own, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
+  return keepsLess(a, b) && own! <= other!;
 }
 
 /** A program without a backward of its own. If a budget makes slices expensive, it is also planned without them. */

@@ -15,6 +15,7 @@ import { pooledRelu } from './pooled-relu.ts';
 import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
+import { savedMasks } from './saved-masks.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
@@ -106,6 +107,13 @@ export const passes = [
     stages: ['joint', 'step', 'region'],
     enabled: minimizesSaved,
     run: onProgram(withoutDeadRematerialized),
+  },
+  {
+    name: 'savedMasks',
+    stages: ['joint', 'step'],
+    // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
+    enabled: ({ memory, isFirst }) => memory.savedMasks && memory.budget === null && !isFirst,
+    run: savedMasks,
   },
   {
     name: 'checkpoints',

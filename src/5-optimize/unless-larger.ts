@@ -70,7 +70,7 @@ export function* unlessLarger(
  * Of the whole program, and of forward alone where a backward may never come; with pointwise ops fused, as the plan
  * may have them, and one by one: a value that two groups of them compute in passing takes no memory until it is shared.
  */
-function peaksOf(staged: Staged, { stage, costOf }: PassContext): number[] {
+export function peaksOf(staged: Staged, { stage, costOf }: PassContext): number[] {
   const { program, alsoRead } = staged;
   const outputs = [...new Set([...alsoRead, ...program.outputs])];
   if (stage !== 'joint') {

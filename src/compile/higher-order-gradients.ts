@@ -24,12 +24,15 @@ import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
+import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
 
 interface Making extends Differentiated {
   /** Per input: a gradient comes to it. */
   readonly reached: readonly boolean[];
   /** Values of forward whose data stays for backward. */
   readonly kept: ReadonlySet<ValueId>;
+  /** Those of them that stand for values which aren't kept. */
+  readonly masks: KeptMasks;
   /** Ops of which each makes an input that is not kept from a copy of it that is. */
   readonly restoring: Pick<Program, 'values' | 'ops'>;
   /** What was done to the joint program so that less is kept, as far as its history stays. */
@@ -69,6 +72,7 @@ export function withHigherOrderGradients(
     leafOutputs: backward.leafOutputs,
     reached: backward.gradInputs.map((id) => id !== null),
     kept,
+    masks: keptMasks(stages, kept),
     restoring: {
       values,
       ops: inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
@@ -103,14 +107,17 @@ function simplified(program: Program, options: CompileOptions): Program {
 }
 
 function gradientProgram(making: Making, request: GradientRequest): GradientProgram {
-  const joint = differentiateAgain(making, request);
+  const { masks } = making;
+  const found = differentiateAgain(making, request);
+  const joint = besideMasks(found, making.forward.values.length, masks);
   const { forwardOps, given, gradInputs, flows } = joint;
   const program = making.simplified(joint.program);
-  const ops = eliminateDeadCode(program.ops.slice(forwardOps), program.outputs);
+  const late = readingMasks(program.ops.slice(forwardOps), masks);
+  const ops = eliminateDeadCode(late, program.outputs);
   const { inputs } = making.forward;
   const forward: Program = { ...program, inputs, ops: program.ops.slice(0, forwardOps) };
   const leads = leadsOn(making, flows);
-  const reads = readsOf(forward, ops, program.outputs, leads);
+  const reads = readsOf(forward, masks, ops, program.outputs, leads);
   const recorded = new Set(recordedGradients(request, given));
   for (const { id, flows } of reads) if (flows && request.recorded) recorded.add(id);
   const cuts = cutAtOutputs(ops);
@@ -159,12 +166,13 @@ function recordedGradients(
 
 function readsOf(
   { inputs, ops: before }: Program,
+  masks: KeptMasks,
   ops: readonly ProgramOp[],
   outputs: readonly ValueId[],
   flows: RecordedJoint['flows'],
 ): ReadValue[] {
   const early = new Set(before.flatMap((op) => op.outputs));
-  for (const id of inputs) early.add(id);
+  for (const id of [...inputs, ...masks.ids]) early.add(id);
   const withData = new Map<ValueId, boolean>();
   const note = (id: ValueId, data: boolean): void => {
     if (early.has(id)) withData.set(id, data || withData.get(id) === true);

@@ -16,6 +16,8 @@ export interface AppliedCounts {
   readonly donate: number;
   /** Passes that changed what backward keeps. */
   readonly minimizeSaved: number;
+  /** Passes that replaced saved values by masks. */
+  readonly savedMasks: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;
   /** Chains of ops that run part by part. */
@@ -49,6 +51,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     arena: steps.flatMap(({ places = [] }) => places).filter((place) => place !== null).length,
     donate: record.donated.length,
     minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
+    savedMasks: applied('savedMasks'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),

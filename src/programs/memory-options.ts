@@ -18,6 +18,11 @@ export interface MemorySwitches {
   readonly simplify: boolean;
   /** Minimizes the bytes that forward saves for backward. Off: it saves what the ops' records name. */
   readonly minimizeSaved: boolean;
+  /**
+   * If backward reads a value only to compare it, as the gradient of relu does, a mask of one byte per element is kept
+   * instead. Off: the value is.
+   */
+  readonly savedMasks: boolean;
   /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
   /** Values that live and die within a run are placed in one block, at planned offsets. Needs freeAtLastUse. */
@@ -68,6 +73,7 @@ const allOn: MemoryOptions = {
   donate: true,
   simplify: true,
   minimizeSaved: true,
+  savedMasks: true,
   skipSet: true,
   unusedInputs: true,
   inputCopies: true,
@@ -90,6 +96,7 @@ const cleaned = {
   donate: false,
   simplify: false,
   minimizeSaved: false,
+  savedMasks: false,
   compactViews: false,
   stridedInputs: false,
 };

@@ -1,0 +1,154 @@
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
+import { type MaskRule, maskRuleOf } from './mask-rules.ts';
+import { peaksOf } from './unless-larger.ts';
+
+/** Costs are estimated at most so often, as each estimate takes a walk over the program. */
+const mostEstimates = 12;
+
+/** A memory that backward reads only to compare its elements with constants. */
+interface Candidate {
+  readonly readers: readonly number[];
+  /** Masks are computed before this op. */
+  readonly position: number;
+}
+
+/**
+ * Gradients of relu and the like read a mask of one byte per element, where backward reads the saved values for
+ * nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value that is saved anyway, for another op, as
+ * an output or by the caller, keeps its gradient as it is: a mask would be saved beside it. Bitwise identical, since
+ * the mask is the comparison that the gradient's kernel makes. Masks with which the program would need more bytes are
+ * not made.
+ */
+export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
+  const candidates = candidatesIn(given, context);
+  if (candidates.length === 0) return given;
+  const known = peaksOf(given, context);
+  yield;
+  let estimates = mostEstimates;
+  const queue: (readonly Candidate[])[] = [candidates];
+  let chosen: readonly Candidate[] = [];
+  let [best, bytes] = [given, known];
+  while (queue.length > 0 && estimates-- > 0) {
+    const more = queue.shift()!;
+    const attempt = withMasks(given, [...chosen, ...more]);
+    const needed = peaksOf(attempt, context);
+    if (needed.every((own, i) => own <= known[i]!)) {
+      [chosen, best, bytes] = [[...chosen, ...more], attempt, needed];
+    } else if (more.length > 1) {
+      const middle = more.length >> 1;
+      queue.push(more.slice(0, middle), more.slice(middle));
+    }
+    yield;
+  }
+  // A program that runs as a whole keeps nothing beyond its end: only its peak counts. Slices may lower it further.
+  const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
+  const isWorthIt = isAsked || bytes.some((own, i) => own < known[i]!);
+  return isWorthIt ? best : given;
+}
+
+function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassContext) {
+  const { ops, values } = program;
+  if (!ops.some((op) => maskRuleOf(op))) return [];
+  const facts = new ProgramFacts(program);
+  const held = new Set([...program.outputs, ...alsoRead, ...program.inputs].map(memoryOf));
+  const seen = new Set<ValueId>();
+  const candidates: Candidate[] = [];
+  for (const op of ops) {
+    if (!maskRuleOf(op)) continue;
+    const root = facts.rootOf(op.inputs[1]!);
+    if (seen.has(root)) continue;
+    seen.add(root);
+    const candidate = candidateOf(root);
+    if (candidate) candidates.push(candidate);
+  }
+  return candidates;
+
+  function candidateOf(root: ValueId): Candidate | null {
+    const isCallers = held.has(memoryOf(root)) || facts.definitionIndex(root) < 0;
+    if (isCallers || facts.isWritten(root)) return null;
+    // Backward recomputes what a checkpoint call computes, and saves none of it.
+    if (facts.definitionOf(root)!.checkpoint !== undefined) return null;
+    const all = facts.readersOfMemory(root);
+    const readers = all.filter((index) => comparesOnly(index, root));
+    const others = all.filter((index) => !comparesOnly(index, root));
+    // A branch or loop may hand the memory on.
+    const isHandedOn = [facts.definitionIndex(root), ...others].some(
+      (index) => ops[index]!.op.kernel.kind === 'control',
+    );
+    if (isHandedOn) return null;
+    const made = readers.map((index) => facts.definitionIndex(ops[index]!.inputs[1]!));
+    const position = Math.max(facts.definitionIndex(root), ...made, ...others) + 1;
+    const [first] = readers;
+    if (first === undefined || position > first) return null;
+    if (stage === 'joint' && (position > firstLate || first < firstLate)) return null;
+    return bytesOfMasks(readers) < bytesOf(values, root) ? { readers, position } : null;
+  }
+
+  function comparesOnly(index: number, root: ValueId): boolean {
+    const op = ops[index]!;
+    return maskRuleOf(op) !== null && facts.rootOf(op.inputs[0]!) !== root;
+  }
+
+  function bytesOfMasks(readers: readonly number[]): number {
+    const masks = new Map(readers.map((index) => [maskKey(ops[index]!), index]));
+    const metas = [...masks.values()].map((index) => maskMeta(values[ops[index]!.inputs[1]!]!));
+    return metas.reduce((sum, _, i) => sum + bytesOf(metas, i as ValueId), 0);
+  }
+
+  function memoryOf(id: ValueId): ValueId {
+    return facts.memoryOf(id);
+  }
+}
+
+function maskMeta({ shape, device }: TensorMeta): TensorMeta {
+  return contiguousMeta({ dtype: 'bool', shape }, device);
+}
+
+function ruleOf(op: ProgramOp): MaskRule {
+  return maskRuleOf(op)!;
+}
+
+/** Gradients with one key read one mask. */
+function maskKey(op: ProgramOp): string {
+  return JSON.stringify([op.inputs[1], ruleOf(op)]);
+}
+
+function withMasks(given: Staged, candidates: readonly Candidate[]): Staged {
+  const { program } = given;
+  const values = [...program.values];
+  const ops: ProgramOp[] = [...program.ops];
+  const added = new Map<number, ProgramOp[]>();
+  for (const { readers, position } of candidates) {
+    const masks = new Map<string, ValueId>();
+    const before = added.get(position) ?? [];
+    added.set(position, before);
+    for (const index of readers) {
+      const gradient = program.ops[index]!;
+      const [dy, compared] = gradient.inputs as readonly [ValueId, ValueId];
+      const { test, attrs, gradient: replacement } = ruleOf(gradient);
+      const key = maskKey(gradient);
+      let mask = masks.get(key);
+      if (mask === undefined) {
+        mask = (values.push(maskMeta(values[compared]!)) - 1) as ValueId;
+        masks.set(key, mask);
+        const { at } = program.ops[position - 1]!;
+        const [inputs, outputs] = [[compared], [mask]];
+        before.push({ op: opNamed(test), attrs, inputs, outputs, recordsGrad: false, at });
+      }
+      ops[index] = { ...gradient, op: opNamed(replacement), attrs: {}, inputs: [dy, mask] };
+    }
+  }
+  return {
+    ...given,
+    program: { ...program, values, ops: ops.flatMap((op, i) => [...(added.get(i) ?? []), op]) },
+    firstLate:
+      given.firstLate +
+      [...added].reduce((sum, [at, own]) => sum + (at <= given.firstLate ? own.length : 0), 0),
+  };
+}

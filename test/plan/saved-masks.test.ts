@@ -1,0 +1,203 @@
+/** Masks instead of saved values: fewer bytes are kept, and values and gradients have eager execution's bits. */
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { appliedTo } from '../../src/explain/applied.ts';
+import {
+  crossEntropy,
+  type DType,
+  dropout,
+  grad,
+  maxPool2d,
+  nn,
+  optim,
+  randn,
+  refcounted,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+  threshold,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+import { bytesNow, measure } from '../run-program/memory-counter.ts';
+
+let before = 0;
+beforeEach(() => {
+  before = bytesNow();
+});
+afterEach(() => {
+  expect(bytesNow()).toBe(before);
+});
+
+type Loss = (x: Tensor) => Tensor;
+
+/** Each has activations that backward only compares. */
+const losses: Record<string, { readonly run: Loss; readonly shape: readonly number[] }> = {
+  relu: { run: (x) => relu(x.mul(2)).mul(3).mean(), shape: [37, 11] },
+  'relu that is read transposed': {
+    run: (x) => relu(x.mul(2)).mul(3).t().sum(),
+    shape: [40, 24],
+  },
+  'relu of a strided input': { run: (x) => relu(x.t().add(1)).mul(0.5).sum(), shape: [40, 24] },
+  threshold: { run: (x) => threshold(x.mul(2), 0.25, 7).mul(3).sum(), shape: [513] },
+  'two reads of one relu': {
+    run: (x) => {
+      const y = relu(x.add(1));
+      return y.mul(2).sum().add(y.mean());
+    },
+    shape: [4, 5, 6, 7],
+  },
+  'several relus': {
+    run: (x) =>
+      relu(relu(x.mul(2)).mul(-3).add(2))
+        .mul(5)
+        .sum(),
+    shape: [16, 33],
+  },
+  'dropout after relu': { run: (x) => dropout(relu(x.mul(2)), 0.25).sum(), shape: [64, 9] },
+  'relu before pooling': {
+    run: (x) =>
+      maxPool2d(relu(x.mul(2)), 2)
+        .exp()
+        .mean(),
+    shape: [2, 5, 16, 16],
+  },
+};
+
+function inputOf(shape: readonly number[], dtype: DType, special: boolean): Tensor {
+  const size = shape.reduce((a, b) => a * b, 1);
+  const values = Array.from({ length: size }, (_, i) => (((i * 37) % 23) - 11) / 4);
+  if (special) [values[3], values[5], values[8]] = [Number.NaN, Number.POSITIVE_INFINITY, -0];
+  return tensor(values, { dtype, shape: [...shape] }).requiresGrad_();
+}
+
+/** What the tensors hold that the body returns; all that it has made is freed. */
+function numbersOf(body: () => readonly Tensor[]): number[][] {
+  let numbers: number[][] = [];
+  tidy(() => {
+    numbers = body().map((each) => [...each.dataSync()]);
+  });
+  return numbers;
+}
+
+function outcome(fn: Loss, x: Tensor) {
+  seed(3);
+  fn(x).dispose();
+  seed(4);
+  const { result, kept, peak } = measure(() => fn(x));
+  result.backward();
+  const found = { loss: [...result.dataSync()], gradient: [...x.grad!.dataSync()] };
+  result.dispose();
+  x.grad!.dispose();
+  x.grad = null;
+  return { kept, peak, found };
+}
+
+describe('plan/saved-masks', () => {
+  for (const [name, { run, shape }] of Object.entries(losses)) {
+    it.each(['float32', 'float64', 'float16', 'bfloat16'] as const)(`${name}, %s`, (dtype) => {
+      for (const special of [false, true]) {
+        const x = inputOf(shape, dtype, special);
+        const traced = toStatic(run);
+        const [eager, plain, masked] = [
+          outcome(refcounted(run), x),
+          outcome(toStatic(run, { memory: { savedMasks: false } }), x),
+          outcome(traced, x),
+        ];
+        const part = traced.programs()[0]!;
+        expect(appliedTo(part)!.savedMasks).toBe(1);
+        expect(masked.found).toEqual(eager.found);
+        expect(plain.found).toEqual(eager.found);
+        expect(masked.kept).toBeLessThan(plain.kept);
+        expect(masked.peak).toBeLessThanOrEqual(plain.peak);
+        expect(masked.peak).toBe(part.record.planned!.forward.predicted.peakBytes);
+        x.dispose();
+      }
+    });
+
+    it(`${name}: gradients of gradients`, () => {
+      const second = (fn: Loss) =>
+        numbersOf(() => {
+          const x = inputOf(shape, 'float32', false);
+          seed(5);
+          const y = fn(x);
+          const [slope] = grad(y.mul(y), [x], { createGraph: true });
+          return [y, slope!, ...grad(slope!.pow(2).sum(), [x])];
+        });
+      const traced = toStatic(run);
+      expect(second(traced)).toEqual(second(run));
+      expect(appliedTo(traced.programs()[0]!)!.savedMasks).toBe(1);
+    });
+  }
+
+  it('gradients of gradients through a bias that is not kept', () => {
+    const run = (x: Tensor, w: Tensor, b: Tensor) => relu(x.matmul(w).add(b)).mul(2).sum();
+    const second = (fn: typeof run) =>
+      numbersOf(() => {
+        const [x, w, b] = [[24, 8], [8, 16], [16]].map((shape) =>
+          inputOf(shape, 'float32', false),
+        ) as [Tensor, Tensor, Tensor];
+        const [slope] = grad(fn(x, w, b), [x], { createGraph: true });
+        return [slope!, ...grad(slope!.pow(2).sum(), [w])];
+      });
+    const traced = toStatic(run);
+    expect(second(traced)).toEqual(second(run));
+    expect(appliedTo(traced.programs()[0]!)!.savedMasks).toBe(1);
+  });
+
+  it('a result that a product, the caller or a checkpoint keeps anyway stays', () => {
+    const w = inputOf([8, 4], 'float32', false);
+    const runs: ((x: Tensor) => Tensor | Tensor[])[] = [
+      (x) => relu(x.mul(2)).matmul(w).sum(),
+      (x) => {
+        const y = relu(x.mul(2));
+        return [y, y.mul(3).sum()];
+      },
+      (x) => relu(x).pow(2).sum(),
+    ];
+    for (const run of runs) {
+      const x = inputOf([32, 8], 'float32', false);
+      const traced = toStatic(run);
+      for (const result of [traced(x)].flat()) result.dispose();
+      expect(appliedTo(traced.programs()[0]!)!.savedMasks).toBe(0);
+      x.dispose();
+    }
+    w.dispose();
+  });
+
+  it('a whole training step that prefers bytes has a lower peak', () => {
+    const train = (savedMasks: boolean) => {
+      seed(1);
+      const layers = [new nn.Linear(32, 32), new nn.Linear(32, 10)] as const;
+      const model = new nn.Sequential(layers[0], new nn.ReLU(), layers[1], new nn.ReLU());
+      const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+      const step = toStatic(
+        (x: Tensor, labels: Tensor) => {
+          const loss = crossEntropy(model.forward(x), labels);
+          loss.backward();
+          optimizer.step();
+          optimizer.zeroGrad();
+          return loss;
+        },
+        { memory: { prefer: 'bytes', savedMasks }, check: 2 },
+      );
+      const x = randn([256, 32]);
+      const labels = tensor(Int32Array.from({ length: 256 }, (_, i) => i % 10));
+      const values = [0, 1, 2].map(() => {
+        const loss = step(x, labels);
+        const value = loss.itemSync();
+        loss.dispose();
+        return value;
+      });
+      const part = step.programs()[0]!;
+      for (const each of [x, labels, optimizer, model]) each.dispose();
+      const { peakBytes } = part.stages!.planned.forward.predicted;
+      return { values, peakBytes, applied: appliedTo(part)!.savedMasks };
+    };
+    const [plain, masked] = [train(false), train(true)];
+    expect(masked.values).toEqual(plain.values);
+    expect(plain.applied).toBe(0);
+    expect(masked.peakBytes).toBeLessThanOrEqual(plain.peakBytes);
+  });
+});
