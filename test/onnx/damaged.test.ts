@@ -10,6 +10,7 @@ import { DataError, nn, randn, type Tensor, TostaticError, toStatic } from '../.
 import { importOnnx } from '../../src/onnx/index.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
 import { decodeMessage, encodeMessage } from '../../src/protobuf/message.ts';
+import { runs } from '../generated/runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-onnx-files-'));
 const outside = mkdtempSync(join(tmpdir(), 'tostatic-onnx-outside-'));
@@ -72,6 +73,51 @@ describe('weights beside the model', () => {
     await expect(importOnnx(withLocation('short.onnx', 'short'))).rejects.toThrow(DataError);
   });
 
+  it('are refused, or read from inside the folder, when entries are changed at random', async () => {
+    writeFileSync(join(folder, 'weights.data'), external.data);
+    const locations = [
+      'weights.data',
+      './weights.data',
+      'x/../weights.data',
+      '.',
+      '..',
+      'none',
+      '',
+    ];
+    const numbers = ['0', '1', '-1', '1e3', 'x', '', '0x10', '99999999999999999999', 'NaN', '64'];
+    const entry = fc.record({
+      of: fc.nat(),
+      key: fc.constantFrom('location', 'offset', 'length', 'checksum', '__proto__'),
+      value: fc.oneof(fc.constantFrom(...locations, ...numbers), fc.string()),
+      isNew: fc.boolean(),
+    });
+    const model = () => decodeMessage(modelSchema, external.model, 'onnx');
+    const counts = { refused: 0, read: 0 };
+    const usual = runs<[Change[]]>(150);
+    type Change = typeof entry extends fc.Arbitrary<infer T> ? T : never;
+    const property = fc.asyncProperty(fc.array(entry, { maxLength: 2 }), async (changes) => {
+      const changed = model();
+      const tensors = changed.graph!.initializer.filter((each) => each.externalData.length > 0);
+      for (const { of, key, value, isNew } of changes) {
+        const { externalData } = tensors[of % tensors.length]!;
+        if (isNew) externalData.push({ key, value });
+        else externalData[of % externalData.length] = { key, value };
+      }
+      const path = join(folder, 'changed.onnx');
+      writeFileSync(path, encodeMessage(modelSchema, changed));
+      try {
+        const found = await importOnnx(path);
+        expect((found.forward(x) as Tensor).shape).toEqual([2, 32]);
+        counts.read++;
+      } catch (error) {
+        expect(error).toBeInstanceOf(DataError);
+        counts.refused++;
+      }
+    });
+    await fc.assert(property, usual);
+    expect(Math.min(counts.refused, counts.read)).toBeGreaterThan((usual.numRuns ?? 0) / 10);
+  });
+
   it('need the path of the model', async () => {
     await expect(importOnnx(external.model)).rejects.toThrow(DataError);
   });
@@ -85,6 +131,7 @@ describe('damaged files', () => {
       cut: fc.option(fc.nat()),
     });
     let refused = 0;
+    const usual = runs<[typeof damaged extends fc.Arbitrary<infer T> ? T : never]>(300);
     await fc.assert(
       fc.asyncProperty(damaged, async ({ edits, cut }) => {
         const bytes = file.slice(0, cut === null ? file.length : cut % file.length);
@@ -96,9 +143,9 @@ describe('damaged files', () => {
           refused++;
         }
       }),
-      { numRuns: 300 },
+      usual,
     );
-    expect(refused).toBeGreaterThan(50);
+    expect(refused).toBeGreaterThan((usual.numRuns ?? 0) / 6);
   });
 
   it('nested too deeply are an error', async () => {
