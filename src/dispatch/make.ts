@@ -177,6 +177,11 @@ function compileMake(make: Make): CompiledMake {
       const { data } = make;
       return { build: () => data.slice() };
     }
+    case 'view': {
+      const { type: View, byteOffset, length } = make;
+      const buffer = compileRecipe(make.buffer);
+      return { build: (values) => new View(buffer(values) as ArrayBuffer, byteOffset, length) };
+    }
     case 'host': {
       const { copy } = hostType(make.type);
       const { value } = make;

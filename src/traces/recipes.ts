@@ -45,6 +45,8 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'fixedHost':
     case 'regexp':
       return [];
+    case 'view':
+      return [make.buffer];
     case 'list':
       return inElement(make.element);
     case 'arrayIterator':

@@ -141,6 +141,15 @@ export type Make =
       readonly lastIndex: number;
     }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
+  /** A typed array or DataView of memory that others share. */
+  | {
+      readonly kind: 'view';
+      readonly type: ViewConstructor;
+      readonly buffer: Recipe;
+      readonly byteOffset: number;
+      /** In elements. */
+      readonly length: number;
+    }
   /** An instance of a built-in type: with the state of `value`, or as `build` makes it. */
   | { readonly kind: 'host'; readonly type: HostTypeName; readonly value: object }
   | { readonly kind: 'fixedHost'; readonly build: () => object }
@@ -221,6 +230,13 @@ export type Outcome =
       /** All that can follow is an exception that leaves the captured function: it runs natively. */
       readonly onlyThrows?: boolean;
     };
+
+/** `Float32Array`, `DataView` … */
+export type ViewConstructor = new (
+  buffer: ArrayBuffer,
+  byteOffset: number,
+  length: number,
+) => ArrayBufferView;
 
 /** A change to something that existed before, made after the run, in the order of the user's code. */
 export type Effect =

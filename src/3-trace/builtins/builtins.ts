@@ -11,6 +11,7 @@ import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked } from '../variables/text.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { arrayBuiltins } from './arrays.ts';
+import { bufferBuiltins } from './buffers.ts';
 import type { Builtin, HostFunction } from './builtin.ts';
 import { collectionBuiltins } from './collections.ts';
 import { errorBuiltins } from './construct.ts';
@@ -34,6 +35,7 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...jsonBuiltins,
   ...tagBuiltins,
   ...typedArrayBuiltins,
+  ...bufferBuiltins,
   ...dateBuiltins,
   ...errorBuiltins,
   ...symbolBuiltins,

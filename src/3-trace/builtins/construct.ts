@@ -31,6 +31,7 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { newBuffer } from './buffers.ts';
 import type { BuiltinTable, HostFunction } from './builtin.ts';
 import { newHost } from './host-objects.ts';
 import { asObject } from './objects.ts';
@@ -62,6 +63,8 @@ export function construct(
       guardIdentity(t, callee);
       return newError(t, made as ErrorConstructor, args);
     }
+    const memory = newBuffer(t, callee, args);
+    if (memory) return memory;
     if (typedArrayTypes.has(made)) {
       guardIdentity(t, callee);
       return newTypedArray(t, made, args[0]);

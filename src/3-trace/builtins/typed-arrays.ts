@@ -3,13 +3,13 @@
 import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { keepBytes } from '../heap/buffers.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { keepNumbers } from '../values/typed-array-elements.ts';
 import {
   filled,
   type TypedArrayConstructor,
@@ -65,7 +65,7 @@ const copies = (name: string): Builtin =>
 
 const changes = (name: string): Builtin =>
   onMade((t, array, args) => {
-    keepNumbers(t, array);
+    keepBytes(t, array.data, array.madeIn);
     apply(t, name, array, args);
     return array;
   });
@@ -94,7 +94,7 @@ const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
   if (receiver.kind !== 'newTypedArray' || !items || isPrimitiveVariable(items)) return undefined;
   const numbers = expand(t, items).map((item) => constantOf(t, item));
   const start = constantOf(t, offset);
-  keepNumbers(t, receiver);
+  keepBytes(t, receiver.data, receiver.madeIn);
   apply(t, 'set', receiver, [numbers, start]);
   return undefinedVariable;
 };

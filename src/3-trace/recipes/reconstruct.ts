@@ -11,6 +11,7 @@ import type {
   MadeTraits,
   Make,
   Recipe,
+  ViewConstructor,
 } from '../../traces/trace-result.ts';
 import { needsArguments } from '../../vm/bytecode/call-inputs.ts';
 import { uninitialized } from '../../vm/bytecode/frame.ts';
@@ -22,6 +23,7 @@ import {
   withoutGraph,
 } from '../control-flow/merge/requires-grad.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
+import { reachedBuffer } from '../heap/buffers.ts';
 import { type Keyed, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -310,6 +312,21 @@ export class Reconstruction {
     return recipes;
   }
 
+  /** Of memory that other objects share; undefined where it belongs to the view alone. */
+  #view(view: ArrayBufferView): Make | undefined {
+    const buffer = reachedBuffer(view.buffer);
+    if (!buffer) return undefined;
+    const { byteOffset, byteLength } = view;
+    const size = (view as { readonly BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1;
+    return {
+      kind: 'view',
+      type: view.constructor as ViewConstructor,
+      buffer: this.recipe(buffer),
+      byteOffset,
+      length: byteLength / size,
+    };
+  }
+
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
@@ -357,9 +374,11 @@ export class Reconstruction {
           lastIndex: variable.lastIndex,
         };
       case 'newTypedArray':
-        return { kind: 'typedArray', data: variable.data };
+        return this.#view(variable.data) ?? { kind: 'typedArray', data: variable.data };
       case 'newHost': {
         const { type, value, build } = variable;
+        const view = ArrayBuffer.isView(value) ? this.#view(value) : undefined;
+        if (view) return view;
         if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
         invariant(build, 'an object of the host that cannot be made');
         return { kind: 'fixedHost', build };

@@ -40,7 +40,6 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'collections/weakRef': ['constructor', 'native-call'],
   'collections/subclass': ['constructor', 'getter', 'native-call'],
   'typed/write': ['object-write'],
-  'typed/buffer': ['constructor', 'native-call', 'unsupported-iterable'],
   'typed/text': ['constructor', 'native-call'],
   'functions/bind': ['unsupported-value'],
   'functions/functionText': ['native-call'],

@@ -2,7 +2,7 @@
 /** Typed arrays, in captured code. */
 
 import { tensor } from '../../../../src/index.ts';
-import { type Cases } from '../world.ts';
+import { type Cases, caught } from '../world.ts';
 
 export const typed: Cases = {
   read: (_x, w) => [w.typed[0], w.typed.length, w.typed.byteLength, w.typed.BYTES_PER_ELEMENT],
@@ -10,6 +10,23 @@ export const typed: Cases = {
     w.typed[1] = w.n;
     return w.typed;
   },
+  shared: (_x, w) => {
+    const a = new Float32Array([w.n, 2, 3]);
+    const b = a.subarray(1);
+    b[0] = 9;
+    const bytes = new Uint8Array(a.buffer, 4, 4);
+    const view = new DataView(a.buffer);
+    view.setFloat32(8, w.n / 3, true);
+    bytes[3] = 0;
+    const own = new Int16Array(new ArrayBuffer(4));
+    const numbers = [view.getFloat32(8, true), view.byteLength, a.buffer.slice(4).byteLength];
+    return [a, b, bytes, own, a.buffer === b.buffer, view.getUint8(7), numbers, a.byteOffset];
+  },
+  badView: () => [
+    caught(() => new Float32Array(new ArrayBuffer(8), 1)),
+    caught(() => new DataView(new ArrayBuffer(2)).getFloat64(0)),
+    caught(() => new ArrayBuffer(-1)),
+  ],
   iterate: (_x, w) => {
     let s = 0;
     for (const v of w.typed) s += v;

@@ -11,18 +11,21 @@ export const breaks: Readonly<Record<string, string>> = {
   ...because('each run creates another one', 'Symbol WeakMap WeakSet WeakRef'),
   ...because('depends on the garbage collector', 'WeakRef.prototype.deref'),
   ...because(
-    'several objects share the memory',
-    `ArrayBuffer ArrayBuffer.prototype.byteLength ArrayBuffer.prototype.slice
+    'memory that existed before: other objects may share it',
+    `ArrayBuffer.prototype.byteLength ArrayBuffer.prototype.slice
     ArrayBuffer.prototype.maxByteLength ArrayBuffer.prototype.resizable
-    ArrayBuffer.prototype.resize ArrayBuffer.prototype.detached ArrayBuffer.prototype.transfer
-    ArrayBuffer.prototype.transferToFixedLength DataView DataView.prototype.buffer
+    ArrayBuffer.prototype.detached DataView DataView.prototype.buffer
     DataView.prototype.byteLength DataView.prototype.byteOffset TypedArray.prototype.buffer
     TypedArray.prototype.subarray TypedArray.prototype.set TypedArray.prototype.fill
-    TypedArray.prototype.reverse TypedArray.prototype.sort TypedArray.prototype.copyWithin
-    TextEncoder.prototype.encodeInto BigInt64Array BigUint64Array Uint8Array Int8Array Uint16Array
-    Int16Array Uint32Array Int32Array Float32Array Float64Array Uint8ClampedArray`,
+    TypedArray.prototype.reverse TypedArray.prototype.sort TypedArray.prototype.copyWithin`,
   ),
-  ...because('several objects share the memory', viewMethods()),
+  ...because(
+    'changes or moves memory',
+    `ArrayBuffer.prototype.resize ArrayBuffer.prototype.transfer
+    ArrayBuffer.prototype.transferToFixedLength TextEncoder.prototype.encodeInto`,
+  ),
+  ...because('elements that are no numbers', 'BigInt64Array BigUint64Array'),
+  ...because('memory that existed before: other objects may share it', viewMethods()),
   ...because(
     'goes on after the call',
     `Promise Promise.all Promise.allSettled Promise.any Promise.race Promise.resolve Promise.reject

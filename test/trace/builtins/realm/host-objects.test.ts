@@ -102,6 +102,22 @@ it('the time zone of a later call is another one', () => {
   }
 });
 
+it('typed arrays that share memory inside share it outside, in each call another one', () => {
+  const captured = toStatic((x: Tensor) => {
+    const numbers = new Float32Array([1, 2, 3]);
+    return { y: x.mul(2), numbers, rest: numbers.subarray(1), view: new DataView(numbers.buffer) };
+  });
+  const [first, second] = [captured(tensor([1])), captured(tensor([1]))];
+  expect(captured.stats().breaks).toEqual([]);
+  for (const { numbers, rest, view } of [first, second]) {
+    expect(rest.buffer).toBe(numbers.buffer);
+    expect(view.buffer).toBe(numbers.buffer);
+    rest[0] = 5;
+    expect([...numbers]).toEqual([1, 5, 3]);
+  }
+  expect(second.numbers.buffer).not.toBe(first.numbers.buffer);
+});
+
 it('each call makes its own objects', () => {
   const captured = toStatic((x: Tensor) => [x.mul(2), new Date(5), new URL('https://h/')] as const);
   const [first, second] = [captured(tensor([1])), captured(tensor([1]))];

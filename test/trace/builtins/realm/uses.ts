@@ -225,7 +225,7 @@ export const uses: Readonly<Record<string, Uses>> = {
     apply: '(Math.max, null, [w.n, 0])',
     construct: '(Map, [])',
     defineProperty: '({}, "a", { value: w.n })',
-    deleteProperty: '(w.object, "a")',
+    deleteProperty: '(w.data, "none")',
     get: '(w.object, "a")',
     getOwnPropertyDescriptor: '(w.object, "a")',
     getPrototypeOf: '(w.map) === Map.prototype',
@@ -233,7 +233,7 @@ export const uses: Readonly<Record<string, Uses>> = {
     isExtensible: '(w.object)',
     ownKeys: '(w.object)',
     preventExtensions: '({ a: w.n })',
-    set: '(w.object, "a", w.n)',
+    set: '(w.data, "text", w.n)',
     setPrototypeOf: '({}, null)',
   }),
   URL: on('URL', {
