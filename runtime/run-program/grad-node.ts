@@ -22,7 +22,7 @@ import { asPlanned, innerOutputsOf, partsAtOutputs } from './inner-outputs.ts';
 import { OpenResults } from './open-results.ts';
 import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
-import { applyRecorded, passFirst } from './recorded-node.ts';
+import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
@@ -84,7 +84,12 @@ export class RunProgramNode extends GradNode {
     if (gradEnabled() || isOther) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
-    this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
+    try {
+      this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
+    } catch (error) {
+      passComplete(this, gradOutputs, innerOutputsOf(this.backward.plan), passInner);
+      throw error;
+    }
     const part = this.results.choose(given, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);

@@ -61,12 +61,18 @@ export function applyRecorded(
     const numbers = subgraph.numbersOf(scope);
     const backward = subgraph.recorded.at(request, numbers);
     const { program } = backward;
-    expectKept(node, given.outputs, program);
+    const inner = innerOutputs(program);
+    try {
+      expectKept(node, given.outputs, program);
+    } catch (error) {
+      passComplete(node, gradOutputs, inner, passInner);
+      throw error;
+    }
     if (!retainGraph) {
       if (ofValues.length > 0) results.closeAll();
       else results.choose(given, false);
     }
-    const passed = passFirst(node, gradOutputs, innerOutputs(program), passInner);
+    const passed = passFirst(node, gradOutputs, inner, passInner);
     const gradients = [
       ...ofOutputs.map(({ of }) => passed[of]!),
       ...ofValues.map(({ gradient }) => gradient),
@@ -104,6 +110,21 @@ export function passFirst(
   return gradOutputs.map((gradient, i) =>
     gradient && left.has(i) && !inner?.has(i) ? passInner(i, gradient) : gradient,
   );
+}
+
+/**
+ * Passes the gradients that are complete, for a node that rejects its backward: a result keeps its gradient, and its
+ * hooks run, before the op that made it throws.
+ */
+export function passComplete(
+  node: RunProgramNode,
+  gradOutputs: Gradients,
+  inner: ReadonlySet<number> | null,
+  passInner: PassOutput | null,
+): void {
+  const isOne = gradOutputs.filter((gradient) => gradient).length === 1;
+  const passed = passFirst(node, gradOutputs, isOne ? null : inner, passInner);
+  for (const gradient of passed) gradient?.dispose();
 }
 
 function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
