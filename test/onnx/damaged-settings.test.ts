@@ -55,4 +55,25 @@ describe('a model of an operator', () => {
     await fc.assert(property, usual);
     expect(Math.min(counts.refused, counts.ran)).toBeGreaterThan((usual.numRuns ?? 0) / 5);
   });
+
+  it('has flags that are 0 or 1', async () => {
+    const flags = [
+      ...['fmod', 'detect_positive', 'detect_negative', 'transA', 'transB', 'ceil_mode', 'upper'],
+      ...['count_include_pad', 'layout', 'linear_before_reset', 'keepdims', 'noop_with_empty_axes'],
+      ...['select_last_index', 'exclusive', 'reverse', 'largest', 'allowzero', 'training_mode'],
+    ];
+    const found = new Set<string>();
+    for (const { x, graph } of Object.values(operatorSamples)) {
+      for (const { name, i } of graph.node.flatMap(({ attribute }) => attribute)) {
+        if (i === undefined || !flags.includes(name!)) continue;
+        found.add(name!);
+        const changed = structuredClone(graph);
+        for (const { attribute } of changed.node) {
+          for (const each of attribute) if (each.name === name) each.i = 2;
+        }
+        expect(await outcomeOf(modelFile(changed, 18), randn(x))).toBe('refused');
+      }
+    }
+    expect([...found].sort()).toEqual([...flags].sort());
+  });
 });

@@ -76,6 +76,11 @@ export class Attributes {
     throw this.#outside(name, value, { min, max });
   }
 
+  /** 0 or 1. */
+  flag(name: string, otherwise: boolean): boolean {
+    return this.int(name, Number(otherwise), { min: 0, max: 1 }) === 1;
+  }
+
   /** Whole numbers from `min` on; `count`: how many. Null where the attribute is absent. */
   ints(name: string, { min = -Infinity, max = Infinity, count }: ListBounds = {}) {
     const values = this.numbers(name);

@@ -114,7 +114,7 @@ const select: Operator =
   };
 
 const modulo: Operator = ({ attributes }) => {
-  const isFmod = attributes.int('fmod', 0) === 1;
+  const isFmod = attributes.flag('fmod', false);
   return ([x, y]) => {
     if (isHost(x!) && isHost(y!)) {
       return broadcastHosts([x, y], 'int32', (a, b) =>
@@ -234,8 +234,8 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
   Where: select,
   IsNaN: unary((x) => x.isnan()),
   IsInf: activation((x, { attributes }) => {
-    const positive = attributes.int('detect_positive', 1) === 1;
-    const negative = attributes.int('detect_negative', 1) === 1;
+    const positive = attributes.flag('detect_positive', true);
+    const negative = attributes.flag('detect_negative', true);
     if (positive && negative) return x.isinf();
     return x.isinf().logicalAnd(positive ? x.gt(0) : negative ? x.lt(0) : x.ne(x));
   }),

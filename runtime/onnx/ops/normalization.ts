@@ -15,8 +15,7 @@ const along =
 
 const batch: Operator = ({ attributes }) => {
   const eps = attributes.number('epsilon', 1e-5);
-  if (attributes.int('training_mode', 0) !== 0)
-    throw missing('BatchNormalization in training mode');
+  if (attributes.flag('training_mode', false)) throw missing('BatchNormalization in training mode');
   return (operands) => {
     const [x, weight, bias, mean, variance] = operands.map((each) => tensorOf(each!)) as [
       Tensor,

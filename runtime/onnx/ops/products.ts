@@ -17,7 +17,7 @@ const autoPads = ['NOTSET', 'SAME_UPPER', 'SAME_LOWER', 'VALID'] as const;
 
 const gemm: Operator = ({ attributes }) => {
   const [alpha, beta] = [attributes.number('alpha', 1), attributes.number('beta', 1)];
-  const [transA, transB] = [attributes.int('transA', 0), attributes.int('transB', 0)];
+  const [transA, transB] = [attributes.flag('transA', false), attributes.flag('transB', false)];
   return ([a, b, c]) => {
     const [x, y] = [tensorOf(a!), tensorOf(b!)];
     const product = matmul(transA ? x.t() : x, transB ? y.t() : y);
@@ -166,7 +166,7 @@ function rest(size: number, window: Window, i: number): number {
 function pooledWindow(node: NodeFacts, x: Tensor): Window {
   const kernel = node.attributes.ints('kernel_shape', { min: 1 }) ?? [];
   const window = windowOf(node, x, kernel);
-  if (node.attributes.int('ceil_mode', 0) === 0) return window;
+  if (!node.attributes.flag('ceil_mode', false)) return window;
   const pads = window.pads.map(
     ([before, after], i): Pair => [before, after + rest(x.shape[i + 2]!, window, i)],
   );
@@ -190,7 +190,7 @@ const maxPool: Operator = (node) => {
 /** Sums of windows as a convolution with ones, divided by how many entries each has. */
 const averagePool: Operator = (node) => {
   const { attributes } = node;
-  const countsPadding = attributes.int('count_include_pad', 0) === 1;
+  const countsPadding = attributes.flag('count_include_pad', false);
   return ([x]) => {
     const given = tensorOf(x!);
     const window = pooledWindow(node, given);

@@ -78,10 +78,10 @@ function recurrent(states: 1 | 2, cellOf: (node: NodeFacts) => Cell): Operator {
     if (own?.some((name, i) => name !== usual[i % usual.length])) {
       throw missing(`${opType} with other activations than ${usual.join(', ')}`);
     }
-    if (attributes.has('clip') || attributes.int('input_forget', 0) !== 0) {
+    if (attributes.has('clip') || attributes.flag('input_forget', false)) {
       throw missing(`${opType} with clip or input_forget`);
     }
-    const isBatchFirst = attributes.int('layout', 0) === 1;
+    const isBatchFirst = attributes.flag('layout', false);
     const cell = cellOf(node);
     return (operands) => run(opType, operands, { states, cell, direction, isBatchFirst });
   };
@@ -146,6 +146,6 @@ function weightsOf(w: Value, r: Value, b: Operand | undefined, direction: number
 
 export const recurrentOperators: Readonly<Record<string, Operator>> = {
   LSTM: recurrent(2, () => lstm),
-  GRU: recurrent(1, ({ attributes }) => gru(attributes.int('linear_before_reset', 0) !== 0)),
+  GRU: recurrent(1, ({ attributes }) => gru(attributes.flag('linear_before_reset', false))),
   RNN: recurrent(1, () => plain),
 };

@@ -7,8 +7,8 @@ type Reduce = (x: Tensor, dims: readonly number[], keepDim: boolean) => Tensor;
 
 function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Operator {
   return (node) => {
-    const keepDim = node.attributes.int('keepdims', 1) === 1;
-    const isNoOp = node.attributes.int('noop_with_empty_axes', 0) === 1;
+    const keepDim = node.attributes.flag('keepdims', true);
+    const isNoOp = node.attributes.flag('noop_with_empty_axes', false);
     return ([x, axes]) => {
       const given = axesOf(node, axes);
       const isAll = given === null || given.length === 0;
@@ -30,8 +30,8 @@ const sum: Reduce = (x, dims, keepDim) => x.sum(dims, { keepDim }).to(x.dtype);
 function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operator {
   return ({ attributes }) => {
     const axis = attributes.int('axis', 0);
-    const keepDim = attributes.int('keepdims', 1) === 1;
-    const isLast = attributes.int('select_last_index', 0) === 1;
+    const keepDim = attributes.flag('keepdims', true);
+    const isLast = attributes.flag('select_last_index', false);
     return ([x]) => {
       const own = tensorOf(x!);
       const dim = fromStart(axis, own.rank);
@@ -42,8 +42,8 @@ function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operat
 }
 
 const cumulative: Operator = ({ attributes }) => {
-  const exclusive = attributes.int('exclusive', 0) === 1;
-  const reverse = attributes.int('reverse', 0) === 1;
+  const exclusive = attributes.flag('exclusive', false);
+  const reverse = attributes.flag('reverse', false);
   return ([x, axis]) => {
     const given = tensorOf(x!);
     const dim = fromStart(integerIn(axis!), given.rank);
@@ -56,7 +56,7 @@ const cumulative: Operator = ({ attributes }) => {
 
 const topK: Operator = ({ attributes }) => {
   const axis = attributes.int('axis', -1);
-  const largest = attributes.int('largest', 1) === 1;
+  const largest = attributes.flag('largest', true);
   return ([x, k]) => {
     const [values, indices] = tensorOf(x!).topk(integerIn(k!), axis, largest);
     return [values, indices] as readonly Value[];

@@ -33,7 +33,7 @@ const reshaped = (x: Value, shape: readonly number[]): Value =>
   isHost(x) ? reshapedHost(x, shape) : x.reshape(shape);
 
 const reshape: Operator = ({ attributes }) => {
-  const allowsZero = attributes.int('allowzero', 0) === 1;
+  const allowsZero = attributes.flag('allowzero', false);
   return ([x, sizes]) => {
     const own = shapeOf(x!);
     const given = integersIn(sizes!).map((size, d) =>
@@ -265,7 +265,7 @@ const range: Operator =
   };
 
 const triangle: Operator = ({ attributes }) => {
-  const isUpper = attributes.int('upper', 1) === 1;
+  const isUpper = attributes.flag('upper', true);
   return ([x, k]) => {
     const own = tensorOf(x!);
     const diagonal = k ? integerIn(k) : 0;
