@@ -3,6 +3,8 @@ import { deviceNamed, deviceNames } from './device/current.ts';
 import type { Device } from './device/device.ts';
 import { ArgumentError } from './errors/errors.ts';
 import { checkedNumerics, chooseNumerics, type Numerics } from './numerics/math.ts';
+import { expectOptions, type OptionKinds } from './options/expect-options.ts';
+import { anyNumber, flag, oneOf, text } from './options/option-kinds.ts';
 
 export interface InitOptions {
   /** How many threads compute on the CPU; by default TOSTATIC_THREADS, or one per core up to 8. */
@@ -20,6 +22,15 @@ export interface InitOptions {
   readonly kernels?: 'all' | 'gpu.js';
 }
 
+// Threads and numerics are checked where they are set; the environment sets them, too.
+const initKinds: OptionKinds<InitOptions> = {
+  threads: anyNumber,
+  numerics: text,
+  allowSoftware: flag,
+  missingKernels: oneOf('cpu', 'error'),
+  kernels: oneOf('all', 'gpu.js'),
+};
+
 type Loader = (options: InitOptions) => Promise<Device>;
 
 /** Devices whose code is loaded when a program asks for them; the others are registered by `runtime/setup.ts`. */
@@ -35,6 +46,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
  * and DeviceError for numerics that differ from those of kernels that exist.
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
+  expectOptions('init', options, initKinds);
   if (options.numerics !== undefined) {
     chooseNumerics(checkedNumerics(options.numerics, 'init'));
   }

@@ -3,6 +3,8 @@ import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { add_ } from '../ops/pointwise/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag } from '../options/option-kinds.ts';
 import { liveWith } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -19,6 +21,8 @@ export interface BackwardOptions {
   readonly createGraph?: boolean;
 }
 
+const backwardKinds: OptionKinds<BackwardOptions> = { retainGraph: flag, createGraph: flag };
+
 /**
  * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of
  * `output` and may be left out for one element. Frees the graph's saved values unless `retainGraph`.
@@ -29,6 +33,7 @@ export function backward(
   gradient: Tensor | null = null,
   options: BackwardOptions = {},
 ): void {
+  expectOptions('backward', options, backwardKinds);
   const root = rootOf('backward', output, gradient);
   runBackward([root], accumulating(options));
 }
@@ -42,6 +47,7 @@ export async function backwardAsync(
   gradient: Tensor | null = null,
   options: BackwardOptions = {},
 ): Promise<void> {
+  expectOptions('backwardAsync', options, backwardKinds);
   const root = rootOf('backwardAsync', output, gradient);
   await runBackwardAsync([root], accumulating(options));
 }

@@ -1,4 +1,6 @@
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag, that } from '../options/option-kinds.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
@@ -18,6 +20,13 @@ export interface GradOptions {
   /** Answers null for an input that the outputs don't depend on, instead of an error. */
   readonly allowUnused?: boolean;
 }
+
+const gradKinds: OptionKinds<GradOptions> = {
+  gradOutputs: that('a tensor or null, or an array of them', (value) => typeof value === 'object'),
+  createGraph: flag,
+  retainGraph: flag,
+  allowUnused: flag,
+};
 
 type OneOrMore = Tensor | readonly Tensor[];
 
@@ -46,6 +55,7 @@ export function gradWith(
   options: GradOptions,
   watch: Pick<RunOptions, 'onNode' | 'isConsumed'>,
 ): (Tensor | null)[] {
+  expectOptions('grad', options, gradKinds);
   const { createGraph = false, retainGraph = createGraph } = options;
   const places = listOf(inputs).map(wantedPlace);
   const found = new Map<Key, Tensor[]>();

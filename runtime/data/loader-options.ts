@@ -1,6 +1,8 @@
 /** What a DataLoader is asked for, and what it refuses. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyInteger, anyNumber, callback, flag, that } from '../options/option-kinds.ts';
 import type { Sampler } from './samplers.ts';
 import { type BatchDataset, type Dataset, type IterableDataset, isStream } from './source.ts';
 import type { WorkerSource } from './worker-messages.ts';
@@ -32,7 +34,25 @@ export interface CollateOption<Sample, Batch> {
 /** Where the samples of a loop come from. */
 export type Source = BatchDataset<unknown> | Dataset<unknown> | IterableDataset<unknown>;
 
-export function expectOptions(dataset: Source, options: DataLoaderOptions): void {
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+// Counts are checked by value below, where each error has a remedy of its own.
+const loaderKinds: OptionKinds<DataLoaderOptions & CollateOption<unknown, unknown>> = {
+  batchSize: anyNumber,
+  shuffle: flag,
+  seed: anyInteger,
+  dropLast: flag,
+  sampler: that('an iterable of sample numbers with a length', isObject),
+  batchSampler: that('an iterable of arrays of sample numbers', isObject),
+  numWorkers: anyNumber,
+  worker: that('an object with the module that exports the data set', isObject),
+  prefetchFactor: anyNumber,
+  collate: callback,
+};
+
+/** Throws ArgumentError for an unknown option, a wrong value, or options that exclude each other. */
+export function expectLoaderOptions(dataset: Source, options: DataLoaderOptions): void {
+  expectOptions('DataLoader', options, loaderKinds);
   const { batchSize = 1, numWorkers = 0 } = options;
   expectCount('batch size', 'batchSize', batchSize, 1);
   expectCount('number of workers', 'numWorkers', numWorkers, 0);

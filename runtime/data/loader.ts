@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import {
   type CollateOption,
   type DataLoaderOptions,
-  expectOptions,
+  expectLoaderOptions,
   noLength,
   notAtOnce,
   type Source,
@@ -60,7 +60,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   );
   constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {
     this.dataset = countable(dataset);
-    expectOptions(this.dataset, options);
+    expectLoaderOptions(this.dataset, options);
     this.batchSize = options.batchSize ?? 1;
     this.shuffle = options.shuffle ?? false;
     this.seed = options.seed ?? null;

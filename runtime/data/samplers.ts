@@ -1,6 +1,8 @@
 /** Which samples come, in which order. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyInteger, count, flag } from '../options/option-kinds.ts';
 import { randomBlock, toUniform } from '../random/philox.ts';
 import { nextOffset } from '../random/seed.ts';
 import { shuffledOrder } from './shuffle.ts';
@@ -32,6 +34,12 @@ export interface RandomSamplerOptions {
   readonly seed?: number;
 }
 
+const randomKinds: OptionKinds<RandomSamplerOptions> = {
+  replacement: flag,
+  numSamples: count(0),
+  seed: anyInteger,
+};
+
 /** Where a loop's random numbers lie: by a seed of its own and the number of the loop, or the library's. */
 class Draws {
   readonly #seed: number | undefined;
@@ -55,6 +63,7 @@ export class RandomSampler implements Sampler {
   readonly #draws: Draws;
 
   constructor(dataset: { readonly length: number }, options: RandomSamplerOptions = {}) {
+    expectOptions('RandomSampler', options, randomKinds);
     this.#samples = dataset.length;
     this.#replacement = options.replacement ?? false;
     this.length = options.numSamples ?? dataset.length;

@@ -8,6 +8,8 @@ import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
 import { dropout } from '../ops/random/dropout.ts';
 import { mean } from '../ops/reduce/reduce.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { xavierNormal_, xavierUniform_ } from './init.ts';
@@ -30,6 +32,16 @@ export interface MultiheadAttentionOptions {
   /** [batch, steps, features] instead of [steps, batch, features]. */
   readonly batchFirst?: boolean;
 }
+
+const attentionKinds: OptionKinds<MultiheadAttentionOptions> = {
+  dropout: probability,
+  bias: flag,
+  addBiasKv: flag,
+  addZeroAttn: flag,
+  kdim: count(1),
+  vdim: count(1),
+  batchFirst: flag,
+};
 
 export interface AttentionCall {
   /** bool [batch, keys]: true where a key is padding. Numbers are added to the scores. */
@@ -65,6 +77,7 @@ export class MultiheadAttention extends Module {
 
   constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
     super();
+    expectOptions('MultiheadAttention', options, attentionKinds);
     if (!Number.isInteger(embedDim / numHeads)) {
       throw new ArgumentError({
         what: "MultiheadAttention: the features can't be divided among the heads",

@@ -5,7 +5,10 @@ import {
   convTranspose1d,
   convTranspose2d,
 } from '../ops/convolution/conv-transpose.ts';
+import { convKinds, convTransposeKinds } from '../ops/convolution/convolution-options.ts';
 import { type PadMode, pad } from '../ops/movement/padding.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -23,6 +26,13 @@ interface PaddedOptions extends LayerOptions {
   /** What the border is filled with; `zeros` by default. */
   readonly paddingMode?: 'zeros' | Exclude<PadMode, 'constant'>;
 }
+
+const layerKinds: OptionKinds<LayerOptions> = { bias: flag };
+
+const paddedKinds: OptionKinds<PaddedOptions> = {
+  ...layerKinds,
+  paddingMode: oneOf('zeros', 'reflect', 'replicate', 'circular'),
+};
 
 export type Conv1dLayerOptions = ConvOptions<Single> & PaddedOptions;
 export type Conv2dLayerOptions = ConvOptions & PaddedOptions;
@@ -42,10 +52,13 @@ function kernelAndOptions<K extends number | readonly number[], O extends object
   name: string,
   kernel: K | (O & KernelOption<K>),
   options: O,
+  kinds: OptionKinds<O>,
   count: number,
 ): readonly [sizes: readonly number[], options: O] {
   const isObject = typeof kernel === 'object' && !Array.isArray(kernel);
   const { kernelSize, ...named } = (isObject ? kernel : { kernelSize: kernel }) as KernelOption<K>;
+  expectOptions(name, options, kinds);
+  expectOptions(name, named as unknown as O, kinds);
   const sizes = [typeof kernelSize === 'number' ? sizesOf(kernelSize, count) : kernelSize].flat();
   if (sizes.length === count && sizes.every((size) => Number.isInteger(size) && size > 0)) {
     return [sizes as readonly number[], { ...options, ...(named as unknown as O) }];
@@ -106,7 +119,8 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     dims: number,
   ) {
     super();
-    const [sizes, own] = kernelAndOptions(name, kernel, given, dims);
+    const kinds = { ...convKinds(dims), ...paddedKinds };
+    const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const options: ConvOptions<K> = rest;
     const shape = [outChannels, inChannels / (options.groups ?? 1), ...sizes] as const;
@@ -170,7 +184,8 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     dims: number,
   ) {
     super();
-    const [sizes, own] = kernelAndOptions(name, kernel, given, dims);
+    const kinds = { ...convTransposeKinds(dims), ...layerKinds };
+    const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, ...options } = own;
     const shape = [inChannels, outChannels / (options.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);

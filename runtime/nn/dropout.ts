@@ -1,6 +1,19 @@
+import { ArgumentError } from '../errors/errors.ts';
 import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
+import { shown } from '../options/expect-options.ts';
+import { probability } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
+
+function expectProbability(owner: string, p: number): void {
+  if (probability.accepts(p)) return;
+  throw new ArgumentError({
+    what: `${owner}: not a probability`,
+    given: `p = ${shown(p)}`,
+    expected: probability.expected,
+    remedy: 'pass the part of the elements to zero, such as 0.5',
+  });
+}
 
 /** While training, zeroes each element with probability `p` and enlarges the rest; else the input itself. */
 export class Dropout extends Module {
@@ -8,6 +21,7 @@ export class Dropout extends Module {
 
   constructor(p = 0.5) {
     super();
+    expectProbability(new.target.name, p);
     this.p = p;
   }
 

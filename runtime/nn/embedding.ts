@@ -8,6 +8,8 @@ import { zerosLike } from '../ops/movement/ranges.ts';
 import { mul_ } from '../ops/pointwise/in-place.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { norm } from '../ops/reduce/statistics.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyInteger, flag, nonNegativeNumber, orNull, positive } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -22,6 +24,19 @@ export interface EmbeddingLayerOptions {
   readonly normType?: number;
 }
 
+interface PretrainedOptions extends EmbeddingLayerOptions {
+  /** True by default. */
+  readonly freeze?: boolean;
+}
+
+const embeddingKinds: OptionKinds<EmbeddingLayerOptions> = {
+  paddingIdx: orNull(anyInteger),
+  maxNorm: orNull(nonNegativeNumber),
+  normType: positive,
+};
+
+const pretrainedKinds: OptionKinds<PretrainedOptions> = { ...embeddingKinds, freeze: flag };
+
 /** A row of `weight` [entries, size] for every index: int32 [...] → [..., size]. Starts standard normal. */
 export class Embedding extends Module {
   weight: Parameter;
@@ -31,6 +46,7 @@ export class Embedding extends Module {
 
   constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}) {
     super();
+    expectOptions('Embedding', options, embeddingKinds);
     this.paddingIdx = rowOf(entries, options.paddingIdx ?? null);
     this.maxNorm = options.maxNorm ?? null;
     this.normType = options.normType ?? 2;
@@ -43,14 +59,13 @@ export class Embedding extends Module {
   }
 
   /** Starts from rows that exist already; frozen unless told otherwise. */
-  static fromPretrained(
-    rows: Tensor,
-    options: EmbeddingLayerOptions & { readonly freeze?: boolean } = {},
-  ): Embedding {
+  static fromPretrained(rows: Tensor, options: PretrainedOptions = {}): Embedding {
+    expectOptions('Embedding.fromPretrained', options, pretrainedKinds);
+    const { freeze = true, ...layer } = options;
     const [entries, size] = rows.shape as [number, number];
-    const module = new Embedding(entries, size, options);
+    const module = new Embedding(entries, size, layer);
     tidy(() => void module.weight.detach().copy_(rows));
-    module.weight.requiresGrad_(!(options.freeze ?? true));
+    module.weight.requiresGrad_(!freeze);
     return module;
   }
 

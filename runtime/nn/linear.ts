@@ -1,6 +1,8 @@
 import { reshape } from '../ops/movement/movement.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -11,9 +13,14 @@ export interface LinearOptions {
   readonly bias?: boolean;
 }
 
-/** The options, or PyTorch's `bias` by position. */
-const hasBias = (options: LinearOptions | boolean): boolean =>
-  typeof options === 'boolean' ? options : (options.bias ?? true);
+const linearKinds: OptionKinds<LinearOptions> = { bias: flag };
+
+/** From the options, or PyTorch's `bias` by position. Throws ArgumentError for anything else. */
+function hasBias(owner: string, options: LinearOptions | boolean): boolean {
+  if (typeof options === 'boolean') return options;
+  expectOptions(owner, options, linearKinds);
+  return options.bias ?? true;
+}
 
 /** `x · weightᵀ + bias`: [..., in] → [..., out]; weight [out, in], bias [out]. */
 export class Linear extends Module {
@@ -22,8 +29,9 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions | boolean = {}) {
     super();
+    const bias = hasBias('Linear', options);
     this.weight = kaimingUniform([outFeatures, inFeatures], inFeatures);
-    this.bias = hasBias(options) ? kaimingUniform([outFeatures], inFeatures) : null;
+    this.bias = bias ? kaimingUniform([outFeatures], inFeatures) : null;
   }
 
   override forward(input: Tensor): Tensor {
@@ -43,8 +51,9 @@ export class Bilinear extends Module {
     options: LinearOptions | boolean = {},
   ) {
     super();
+    const bias = hasBias('Bilinear', options);
     this.weight = kaimingUniform([outFeatures, in1, in2], in1);
-    this.bias = hasBias(options) ? kaimingUniform([outFeatures], in1) : null;
+    this.bias = bias ? kaimingUniform([outFeatures], in1) : null;
   }
 
   override forward(first: Tensor, second: Tensor): Tensor {

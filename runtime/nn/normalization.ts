@@ -13,6 +13,8 @@ import {
 } from '../ops/normalization/norms.ts';
 import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, flag, orNull } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -30,6 +32,13 @@ export interface RunningNormOptions {
   /** Running mean and variance, by which evaluation normalizes. */
   readonly trackRunningStats?: boolean;
 }
+
+const runningNormKinds: OptionKinds<RunningNormOptions> = {
+  eps: anyNumber,
+  momentum: orNull(anyNumber),
+  affine: flag,
+  trackRunningStats: flag,
+};
 
 /** An input that a layer of so many channels does not take. */
 function unfit(name: string, input: Tensor, channels: number, expected: string): ShapeError {
@@ -61,6 +70,7 @@ abstract class RunningNorm extends Module {
 
   constructor(numFeatures: number, options: RunningNormOptions, affine: boolean, tracks: boolean) {
     super();
+    expectOptions(new.target.name, options, runningNormKinds);
     this.numFeatures = numFeatures;
     this.eps = options.eps ?? 1e-5;
     this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
@@ -185,6 +195,8 @@ export interface GroupNormOptions {
   readonly affine?: boolean;
 }
 
+const groupNormKinds: OptionKinds<GroupNormOptions> = { eps: anyNumber, affine: flag };
+
 /** Wu and He's normalization of groups of channels of [n, c, …]. */
 export class GroupNorm extends Module {
   readonly numGroups: number;
@@ -194,6 +206,7 @@ export class GroupNorm extends Module {
 
   constructor(numGroups: number, numChannels: number, options: GroupNormOptions = {}) {
     super();
+    expectOptions('GroupNorm', options, groupNormKinds);
     this.numGroups = numGroups;
     this.eps = options.eps ?? 1e-5;
     const affine = options.affine ?? true;
@@ -219,6 +232,12 @@ export interface LayerNormOptions {
   readonly bias?: boolean;
 }
 
+const layerNormKinds: OptionKinds<LayerNormOptions> = {
+  eps: anyNumber,
+  elementwiseAffine: flag,
+  bias: flag,
+};
+
 /** Ba, Kiros and Hinton's normalization over the last dimensions, whose sizes are `shape`. */
 export class LayerNorm extends Module {
   readonly shape: Shape;
@@ -228,6 +247,7 @@ export class LayerNorm extends Module {
 
   constructor(shape: number | Shape, options: LayerNormOptions = {}) {
     super();
+    expectOptions('LayerNorm', options, layerNormKinds);
     this.shape = typeof shape === 'number' ? [shape] : shape;
     this.eps = options.eps ?? 1e-5;
     const affine = options.elementwiseAffine ?? true;
@@ -246,6 +266,11 @@ export interface RMSNormOptions {
   readonly elementwiseAffine?: boolean;
 }
 
+const rmsNormKinds: OptionKinds<RMSNormOptions> = {
+  eps: orNull(anyNumber),
+  elementwiseAffine: flag,
+};
+
 /** Zhang and Sennrich's division by the root of the mean square over the last dimensions. */
 export class RMSNorm extends Module {
   readonly shape: Shape;
@@ -254,6 +279,7 @@ export class RMSNorm extends Module {
 
   constructor(shape: number | Shape, options: RMSNormOptions = {}) {
     super();
+    expectOptions('RMSNorm', options, rmsNormKinds);
     this.shape = typeof shape === 'number' ? [shape] : shape;
     this.eps = options.eps ?? null;
     this.weight = (options.elementwiseAffine ?? true) ? parameter(ones(this.shape)) : null;

@@ -2,6 +2,8 @@ import { narrow } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
 import { linear } from '../ops/products/matmul.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -65,9 +67,16 @@ export abstract class RecurrentCell extends Module {
   }
 }
 
+export const cellKinds: OptionKinds<CellOptions> = { bias: flag };
+
 export interface RNNCellOptions extends CellOptions {
   readonly nonlinearity?: 'tanh' | 'relu';
 }
+
+export const rnnCellKinds: OptionKinds<RNNCellOptions> = {
+  ...cellKinds,
+  nonlinearity: oneOf('tanh', 'relu'),
+};
 
 /** h ← tanh(Wx + b + Uh + c): input [batch, in] → hidden [batch, hidden]. */
 export class RNNCell extends RecurrentCell {
@@ -75,6 +84,7 @@ export class RNNCell extends RecurrentCell {
   readonly nonlinearity: 'tanh' | 'relu';
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
+    expectOptions('RNNCell', options, rnnCellKinds);
     super(inputSize, hiddenSize, 1, options);
     this.nonlinearity = options.nonlinearity ?? 'tanh';
   }
@@ -97,6 +107,7 @@ export class LSTMCell extends RecurrentCell {
   override readonly stateSize = 2;
 
   constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    expectOptions('LSTMCell', options, cellKinds);
     super(inputSize, hiddenSize, 4, options);
   }
 
@@ -126,6 +137,7 @@ export class GRUCell extends RecurrentCell {
   override readonly stateSize = 1;
 
   constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    expectOptions('GRUCell', options, cellKinds);
     super(inputSize, hiddenSize, 3, options);
   }
 

@@ -3,6 +3,8 @@ import { cat, stack } from '../ops/movement/joining.ts';
 import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
 import { dropout } from '../ops/random/dropout.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -10,11 +12,13 @@ import { Module } from './module/module.ts';
 import {
   type CellOptions,
   type CellState,
+  cellKinds,
   GRUCell,
   LSTMCell,
   type RecurrentCell,
   RNNCell,
   type RNNCellOptions,
+  rnnCellKinds,
 } from './recurrent-cells.ts';
 
 export interface RecurrentOptions extends CellOptions {
@@ -27,6 +31,14 @@ export interface RecurrentOptions extends CellOptions {
   /** While training, zeroes this part of what a layer gives to the next; 0 by default. */
   readonly dropout?: number;
 }
+
+const recurrentKinds: OptionKinds<RecurrentOptions> = {
+  ...cellKinds,
+  numLayers: count(1),
+  bidirectional: flag,
+  batchFirst: flag,
+  dropout: probability,
+};
 
 /** Outputs of all steps, and of each kind of state the last one: [layers · directions, batch, hidden]. */
 interface Run {
@@ -156,6 +168,8 @@ function firstOf(states: readonly Tensor[], index: number): CellState {
 
 type RNNOptions = RecurrentOptions & RNNCellOptions;
 
+const rnnKinds: OptionKinds<RNNOptions> = { ...recurrentKinds, ...rnnCellKinds };
+
 /** Cells whose only state is what they put out. */
 abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cell> {
   override forward(
@@ -173,33 +187,37 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
 /** Elman's network: [steps, batch, in] → outputs of all steps, and the last hidden state. */
 export class RNN extends WithHiddenState<RNNCell> {
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    expectOptions('RNN', options, rnnKinds);
     super(inputSize, hiddenSize, options);
   }
 
   protected override newCell(input: number, hidden: number, options: RNNOptions): RNNCell {
-    return new RNNCell(input, hidden, options);
+    const { bias = true, nonlinearity = 'tanh' } = options;
+    return new RNNCell(input, hidden, { bias, nonlinearity });
   }
 }
 
 /** Gated recurrent units: [steps, batch, in] → outputs of all steps, and the last hidden state. */
 export class GRU extends WithHiddenState<GRUCell> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    expectOptions('GRU', options, recurrentKinds);
     super(inputSize, hiddenSize, options);
   }
 
   protected override newCell(input: number, hidden: number, options: RecurrentOptions): GRUCell {
-    return new GRUCell(input, hidden, options);
+    return new GRUCell(input, hidden, { bias: options.bias ?? true });
   }
 }
 
 /** Long short-term memory: [steps, batch, in] → outputs of all steps, and the last [hidden, cell]. */
 export class LSTM extends Recurrent<LSTMCell> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    expectOptions('LSTM', options, recurrentKinds);
     super(inputSize, hiddenSize, options);
   }
 
   protected override newCell(input: number, hidden: number, options: RecurrentOptions): LSTMCell {
-    return new LSTMCell(input, hidden, options);
+    return new LSTMCell(input, hidden, { bias: options.bias ?? true });
   }
 
   override forward(

@@ -1,4 +1,14 @@
 import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  anyNumber,
+  callback,
+  count,
+  either,
+  flag,
+  oneOf,
+  probability,
+} from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { MultiheadAttention } from './attention.ts';
@@ -20,6 +30,15 @@ export interface TransformerLayerOptions {
   /** Normalizes what goes into each part instead of what comes out. */
   readonly normFirst?: boolean;
 }
+
+const layerKinds: OptionKinds<TransformerLayerOptions> = {
+  dimFeedforward: count(1),
+  dropout: probability,
+  activation: either(oneOf('relu', 'gelu'), callback),
+  layerNormEps: anyNumber,
+  batchFirst: flag,
+  normFirst: flag,
+};
 
 /** Which steps are not looked at, as MultiheadAttention takes them. */
 export interface SelfMasks {
@@ -44,6 +63,7 @@ abstract class TransformerLayer extends Module {
 
   constructor(dModel: number, heads: number, options: TransformerLayerOptions) {
     super();
+    expectOptions(new.target.name, options, layerKinds);
     const { dimFeedforward = 2048, dropout = 0.1, batchFirst = false } = options;
     const { activation = 'relu' } = options;
     this.normFirst = options.normFirst ?? false;
@@ -210,6 +230,14 @@ export interface TransformerOptions extends TransformerLayerOptions {
   readonly numDecoderLayers?: number;
 }
 
+const transformerKinds: OptionKinds<TransformerOptions> = {
+  ...layerKinds,
+  dModel: count(1),
+  heads: count(1),
+  numEncoderLayers: count(0),
+  numDecoderLayers: count(0),
+};
+
 /** Vaswani and others' network: source and target [steps, batch, features] → like the target. */
 export class Transformer extends Module {
   encoder: TransformerEncoder;
@@ -217,15 +245,22 @@ export class Transformer extends Module {
 
   constructor(options: TransformerOptions = {}) {
     super();
-    const { dModel = 512, heads = 8, numEncoderLayers = 6, numDecoderLayers = 6 } = options;
+    expectOptions('Transformer', options, transformerKinds);
+    const {
+      dModel = 512,
+      heads = 8,
+      numEncoderLayers = 6,
+      numDecoderLayers = 6,
+      ...layer
+    } = options;
     const norm = () => new LayerNorm(dModel, { eps: options.layerNormEps ?? 1e-5 });
     this.encoder = new TransformerEncoder(
-      () => new TransformerEncoderLayer(dModel, heads, options),
+      () => new TransformerEncoderLayer(dModel, heads, layer),
       numEncoderLayers,
       norm(),
     );
     this.decoder = new TransformerDecoder(
-      () => new TransformerDecoderLayer(dModel, heads, options),
+      () => new TransformerDecoderLayer(dModel, heads, layer),
       numDecoderLayers,
       norm(),
     );

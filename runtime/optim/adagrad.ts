@@ -1,6 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
 import { add, div, mul, sqrt } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
   fraction,
@@ -11,6 +13,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { rateKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface AdagradGroup {
@@ -27,6 +30,13 @@ export interface AdagradOptions extends Partial<Rates> {
   readonly eps?: number;
 }
 
+const adagradKinds: OptionKinds<AdagradOptions> = {
+  ...rateKinds,
+  lrDecay: anyNumber,
+  initialAccumulator: anyNumber,
+  eps: anyNumber,
+};
+
 /**
  * Duchi, Hazan and Singer's Adagrad: gradients divided by the root of the sum of all their squares.
  * lr 0.01 by default.
@@ -35,6 +45,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
 
   constructor(parameters: Parameters<AdagradGroup>, options: AdagradOptions = {}) {
+    expectOptions('Adagrad', options, adagradKinds);
     super(parameters, {
       lr: options.lr ?? 0.01,
       weightDecay: options.weightDecay ?? 0,
@@ -80,6 +91,12 @@ export interface AdadeltaOptions extends Partial<Rates> {
   readonly eps?: number;
 }
 
+const adadeltaKinds: OptionKinds<AdadeltaOptions> = {
+  ...rateKinds,
+  rho: anyNumber,
+  eps: anyNumber,
+};
+
 /** Zeiler's Adadelta: steps in the unit of the parameters. lr 1 by default. */
 export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   /** Moving averages of squares: of the gradients, and of the steps. */
@@ -87,6 +104,7 @@ export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   readonly steps: readonly Tensor[];
 
   constructor(parameters: Parameters<AdadeltaGroup>, options: AdadeltaOptions = {}) {
+    expectOptions('Adadelta', options, adadeltaKinds);
     super(parameters, {
       lr: options.lr ?? 1,
       weightDecay: options.weightDecay ?? 0,

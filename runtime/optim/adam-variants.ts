@@ -2,6 +2,8 @@
 
 import { add_, addcdiv_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { checkMoments, follow, type MomentGroup } from './adam.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -13,9 +15,12 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { momentKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
+
+const nadamKinds: OptionKinds<NAdamOptions> = { ...momentKinds, momentumDecay: anyNumber };
 
 function momentOptions(options: AdamVariantOptions, lr: number): Rates & MomentGroup {
   return {
@@ -33,6 +38,7 @@ export class Adamax extends Optimizer<MomentGroup, number> {
   readonly largest: readonly Tensor[];
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
+    expectOptions('Adamax', options, momentKinds);
     super(parameters, momentOptions(options, 2e-3));
     this.averages = this.newState('averages');
     this.largest = this.newState('largest');
@@ -81,6 +87,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   readonly squares: readonly Tensor[];
 
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
+    expectOptions('NAdam', options, nadamKinds);
     super(parameters, {
       ...momentOptions(options, 2e-3),
       momentumDecay: options.momentumDecay ?? 4e-3,
@@ -148,6 +155,7 @@ export class RAdam extends Optimizer<MomentGroup, Rectified> {
   readonly squares: readonly Tensor[];
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
+    expectOptions('RAdam', options, momentKinds);
     super(parameters, momentOptions(options, 1e-3));
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');

@@ -1,5 +1,7 @@
 import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
   fraction,
@@ -10,6 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { momentKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 export interface MomentGroup {
@@ -23,6 +26,8 @@ export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
   /** Divides by the largest average of squares so far (Reddi, Kale and Kumar). */
   readonly amsgrad?: boolean;
 }
+
+const adamKinds: OptionKinds<AdamOptions> = { ...momentKinds, amsgrad: flag };
 
 /** How the first steps make up for averages that started from zero. */
 export interface Correction {
@@ -64,6 +69,7 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   readonly largest: readonly Tensor[];
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
+    expectOptions('Adam', options, adamKinds);
     super(parameters, {
       lr: options.lr ?? 1e-3,
       weightDecay: options.weightDecay ?? 0,
@@ -117,6 +123,7 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
  */
 export class AdamW extends Adam {
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
+    expectOptions('AdamW', options, adamKinds);
     super(parameters, { ...options, weightDecay: options.weightDecay ?? 0.01 });
   }
 

@@ -1,6 +1,17 @@
 /** Schedules that go up and down, the momentum against the rate. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  anyNumber,
+  arrayOf,
+  count,
+  either,
+  flag,
+  oneOf,
+  positive,
+  probability,
+} from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import {
   cosine,
@@ -24,11 +35,31 @@ export interface OneCycleLROptions extends MomentumCycle {
   readonly finalDivFactor?: number;
 }
 
+/** For all groups, or one per group. */
+const ratesKind = either(anyNumber, arrayOf(anyNumber));
+
+const momentumKinds: OptionKinds<MomentumCycle> = {
+  cycleMomentum: flag,
+  baseMomentum: anyNumber,
+  maxMomentum: anyNumber,
+};
+
+const oneCycleKinds: OptionKinds<OneCycleLROptions> = {
+  ...momentumKinds,
+  maxLr: ratesKind,
+  totalSteps: count(1),
+  pctStart: probability,
+  annealStrategy: oneOf('cos', 'linear'),
+  divFactor: positive,
+  finalDivFactor: positive,
+};
+
 /** Smith and Topin's cycle: up to the top, then down far below the start. Momentum 0.95 → 0.85 → 0.95. */
 export class OneCycleLR extends LRScheduler {
   protected readonly options: Required<OneCycleLROptions>;
 
   constructor(optimizer: Optimizer, options: OneCycleLROptions) {
+    expectOptions('OneCycleLR', options, oneCycleKinds);
     super(optimizer);
     positiveInteger('totalSteps', options.totalSteps);
     this.options = {
@@ -98,11 +129,22 @@ export interface CyclicLROptions extends MomentumCycle {
   readonly gamma?: number;
 }
 
+const cyclicKinds: OptionKinds<CyclicLROptions> = {
+  ...momentumKinds,
+  baseLr: ratesKind,
+  maxLr: ratesKind,
+  stepSizeUp: count(1),
+  stepSizeDown: count(1),
+  mode: oneOf('triangular', 'triangular2', 'exp_range'),
+  gamma: anyNumber,
+};
+
 /** Smith's triangles between two rates. Momentum moves between 0.8 and 0.9, against the rate. */
 export class CyclicLR extends LRScheduler {
   protected readonly options: Required<CyclicLROptions>;
 
   constructor(optimizer: Optimizer, options: CyclicLROptions) {
+    expectOptions('CyclicLR', options, cyclicKinds);
     super(optimizer);
     const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);
     this.options = {

@@ -3,6 +3,7 @@ import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
+import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
@@ -66,6 +67,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
 
   constructor(parameters: Parameters<H>, options: Rates & H) {
     this.groups = groupsOf(parameters).map((group) => {
+      expectGroup(group, options);
       const given = Object.entries(group).filter(([, value]) => value !== undefined);
       const own: ParameterGroup<H> = { ...options, ...Object.fromEntries(given) } as never;
       this.check(own);
@@ -221,6 +223,22 @@ function groupsOf<H extends object>(
 const isGroup = (item: unknown): boolean =>
   typeof item === 'object' && item !== null && 'parameters' in item;
 
+/** A group has the options of its optimizer, of the same types. */
+function expectGroup(group: object, options: object): void {
+  const known = ['parameters', 'initialLr', ...Object.keys(options)];
+  for (const [name, value] of Object.entries(group)) {
+    if (!known.includes(name)) throw unknownOption('optimizer: parameter group', name, known);
+    const standard: unknown = options[name as keyof typeof options];
+    if (value === undefined || standard === undefined || typeof value === typeof standard) continue;
+    throw new ArgumentError({
+      what: `optimizer: ${name} of a parameter group has a wrong type`,
+      given: `${name} = ${shown(value)}`,
+      expected: `a value like ${shown(standard)}`,
+      remedy: `pass such a value, or leave ${name} out to take that of the optimizer`,
+    });
+  }
+}
+
 function expectParameter(given: unknown, index: number): void {
   if (given instanceof Tensor) return;
   const hasParams = typeof given === 'object' && given !== null && 'params' in given;
@@ -239,7 +257,7 @@ function expectParameter(given: unknown, index: number): void {
 }
 
 export function nonNegative(name: string, value: number): number {
-  if (value >= 0) return value;
+  if (typeof value === 'number' && value >= 0) return value;
   throw new ArgumentError({
     what: `optimizer: ${name} out of range`,
     given: `${name} = ${value}`,
@@ -250,7 +268,7 @@ export function nonNegative(name: string, value: number): number {
 
 /** A decay rate of a moving average. */
 export function fraction(name: string, value: number): number {
-  if (value >= 0 && value < 1) return value;
+  if (typeof value === 'number' && value >= 0 && value < 1) return value;
   throw new ArgumentError({
     what: `optimizer: ${name} out of range`,
     given: `${name} = ${value}`,

@@ -1,4 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
 import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 
@@ -20,6 +22,17 @@ export interface ReduceLROnPlateauOptions {
   readonly eps?: number;
 }
 
+const plateauKinds: OptionKinds<ReduceLROnPlateauOptions> = {
+  mode: oneOf('min', 'max'),
+  factor: anyNumber,
+  patience: nonNegativeNumber,
+  threshold: anyNumber,
+  thresholdMode: oneOf('rel', 'abs'),
+  cooldown: nonNegativeNumber,
+  minLr: either(anyNumber, arrayOf(anyNumber)),
+  eps: anyNumber,
+};
+
 export interface PlateauState {
   readonly best: number;
   readonly bad: number;
@@ -37,6 +50,7 @@ export class ReduceLROnPlateau {
   #cooling = 0;
 
   constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+    expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;
     if (!(factor < 1)) {
       throw new ArgumentError({

@@ -1,5 +1,7 @@
 import { add_, addcdiv_, addcmul_, mul_ } from '../ops/pointwise/in-place.ts';
 import { mul, sqrt, sub } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { rateKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface RMSpropGroup extends MomentumGroup {
@@ -27,6 +30,14 @@ export interface RMSpropOptions extends Partial<Rates> {
   readonly centered?: boolean;
 }
 
+const rmspropKinds: OptionKinds<RMSpropOptions> = {
+  ...rateKinds,
+  alpha: anyNumber,
+  eps: anyNumber,
+  momentum: anyNumber,
+  centered: flag,
+};
+
 /** Hinton's RMSprop: gradients divided by a moving root of their mean square. lr 0.01 by default. */
 export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   readonly squares: readonly Tensor[];
@@ -34,6 +45,7 @@ export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   readonly averages: readonly Tensor[];
 
   constructor(parameters: Parameters<RMSpropGroup>, options: RMSpropOptions = {}) {
+    expectOptions('RMSprop', options, rmspropKinds);
     super(parameters, {
       lr: options.lr ?? 0.01,
       weightDecay: options.weightDecay ?? 0,

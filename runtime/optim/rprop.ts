@@ -2,6 +2,8 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
 import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise/pointwise.ts';
 import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, arrayOf, positive } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
   Optimizer,
@@ -10,6 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { rateKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface RpropGroup {
@@ -24,6 +27,12 @@ export interface RpropOptions extends Partial<Rates> {
   readonly stepSizes?: readonly [number, number];
 }
 
+const rpropKinds: OptionKinds<RpropOptions> = {
+  ...rateKinds,
+  etas: arrayOf(positive, 2),
+  stepSizes: arrayOf(positive, 2),
+};
+
 /** Riedmiller and Braun's resilient steps: only signs of gradients count. Steps start from lr, 0.01. */
 export class Rprop extends Optimizer<RpropGroup, undefined> {
   /** The gradients of the step before, and the sizes of steps. */
@@ -31,6 +40,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
   readonly sizes: readonly Tensor[];
 
   constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}) {
+    expectOptions('Rprop', options, rpropKinds);
     super(parameters, {
       lr: options.lr ?? 0.01,
       weightDecay: 0,
@@ -83,11 +93,19 @@ export interface ASGDOptions extends Partial<Rates> {
   readonly t0?: number;
 }
 
+const asgdKinds: OptionKinds<ASGDOptions> = {
+  ...rateKinds,
+  lambd: anyNumber,
+  alpha: anyNumber,
+  t0: anyNumber,
+};
+
 /** Polyak and Juditsky's averaged gradient descent; `averages` holds the mean. lr 0.01 by default. */
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 
   constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}) {
+    expectOptions('ASGD', options, asgdKinds);
     super(parameters, {
       lr: options.lr ?? 0.01,
       weightDecay: options.weightDecay ?? 0,

@@ -1,6 +1,8 @@
 /** Learning rate schedules, by PyTorch's names and formulas. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, count } from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
@@ -86,6 +88,12 @@ export interface LinearLROptions {
   readonly totalIters?: number;
 }
 
+const linearKinds: OptionKinds<LinearLROptions> = {
+  startFactor: anyNumber,
+  endFactor: anyNumber,
+  totalIters: count(1),
+};
+
 /** A factor that goes linearly from one to another: a warm-up. */
 export class LinearLR extends LRScheduler {
   readonly startFactor: number;
@@ -93,6 +101,7 @@ export class LinearLR extends LRScheduler {
   readonly totalIters: number;
 
   constructor(optimizer: Optimizer, options: LinearLROptions = {}) {
+    expectOptions('LinearLR', options, linearKinds);
     super(optimizer);
     this.startFactor = options.startFactor ?? 1 / 3;
     this.endFactor = options.endFactor ?? 1;

@@ -1,6 +1,8 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { add, mul } from '../ops/pointwise/pointwise.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, flag } from '../options/option-kinds.ts';
 import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {
   nonNegative,
@@ -9,6 +11,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
+import { rateKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface SGDGroup extends MomentumGroup {
@@ -26,9 +29,17 @@ export interface SGDOptions extends Partial<Rates> {
   readonly nesterov?: boolean;
 }
 
+const sgdKinds: OptionKinds<SGDOptions> = {
+  ...rateKinds,
+  momentum: anyNumber,
+  dampening: anyNumber,
+  nesterov: flag,
+};
+
 /** Gradient descent: v ← momentum·v + g, p ← p − lr·v, as in PyTorch (the rate is outside of v). */
 export class SGD extends MomentumOptimizer<SGDGroup, number> {
   constructor(parameters: Parameters<SGDGroup>, options: SGDOptions) {
+    expectOptions('SGD', options, sgdKinds);
     super(parameters, {
       lr: options.lr,
       weightDecay: options.weightDecay ?? 0,

@@ -1,6 +1,8 @@
 import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, type DataError, TostaticError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
 import { parseFile } from './container.ts';
 import { badFile } from './field.ts';
 import { readBytes } from './files.ts';
@@ -14,6 +16,13 @@ export interface LoadFileOptions {
   readonly device?: Device | string;
 }
 
+const loadKinds: OptionKinds<LoadFileOptions> = {
+  device: that(
+    'a device or its name',
+    (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  ),
+};
+
 /**
  * What `save` has written: a program that runs without its source, or tensors and plain data. From a
  * path or URL of a file, or from the bytes.
@@ -25,6 +34,7 @@ export async function load(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: LoadFileOptions = {},
 ): Promise<unknown> {
+  expectOptions('load', options, loadKinds);
   const bytes = await bytesFrom(source);
   const { device = currentDevice() } = options;
   const { header, data } = parseFile(bytes);

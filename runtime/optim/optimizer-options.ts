@@ -1,0 +1,20 @@
+/** Kinds of the options that optimizers have in common. */
+
+import type { OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, arrayOf, flag } from '../options/option-kinds.ts';
+import type { MomentGroup } from './adam.ts';
+import type { Rates } from './optimizer.ts';
+
+// Ranges are checked per group, since groups have rates of their own, and schedules assign to them.
+
+export const rateKinds: OptionKinds<Rates> = {
+  lr: anyNumber,
+  weightDecay: anyNumber,
+  maximize: flag,
+};
+
+export const momentKinds: OptionKinds<Rates & MomentGroup> = {
+  ...rateKinds,
+  betas: arrayOf(anyNumber, 2),
+  eps: anyNumber,
+};

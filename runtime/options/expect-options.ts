@@ -1,0 +1,75 @@
+/** Checks option objects at run time, for plain JavaScript: their names, and the types and ranges of their values. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import { nearestName } from './nearest-name.ts';
+import type { OptionKind } from './option-kinds.ts';
+
+/** The kind of every option. A mapped type: an option without a kind fails to compile. */
+export type OptionKinds<O extends object> = {
+  readonly [Name in keyof Required<O>]: OptionKind;
+};
+
+/**
+ * Throws ArgumentError if the options are not an object, have a name that is not in `kinds`, or a value that its kind
+ * doesn't accept. An option that is undefined counts as left out. `owner` is the user's name of the function or class.
+ */
+export function expectOptions<O extends object>(
+  owner: string,
+  options: O,
+  kinds: OptionKinds<O>,
+): void {
+  if (typeof options !== 'object' || options === null) throw notAnObject(owner, options, kinds);
+  for (const name in options) {
+    if (!Object.hasOwn(kinds, name)) {
+      if (Object.hasOwn(options, name)) throw unknownOption(owner, name, Object.keys(kinds));
+      continue;
+    }
+    const value: unknown = options[name];
+    if (value === undefined || kinds[name].accepts(value)) continue;
+    throw new ArgumentError({
+      what: `${owner}: ${name} has a wrong value`,
+      given: `${name} = ${shown(value)}`,
+      expected: kinds[name].expected,
+      remedy: `pass ${kinds[name].expected}, or leave ${name} out for the default`,
+    });
+  }
+}
+
+function notAnObject<O extends object>(
+  owner: string,
+  given: unknown,
+  kinds: OptionKinds<O>,
+): ArgumentError {
+  const names = Object.keys(kinds);
+  return new ArgumentError({
+    what: `${owner}: options that are not an object`,
+    given: shown(given),
+    expected: `an object with ${names.join(', ')}`,
+    remedy: `name the option: { ${names[0]}: … }`,
+  });
+}
+
+/** The error for an option that does not exist; its remedy is the nearest name that does. */
+export function unknownOption(
+  owner: string,
+  name: string,
+  known: readonly string[],
+): ArgumentError {
+  const nearest = nearestName(name, known);
+  return new ArgumentError({
+    what: `${owner}: no such option`,
+    given: name,
+    expected: known.join(', '),
+    remedy: nearest ? `did you mean '${nearest}'?` : 'use one of these names, or leave it out',
+  });
+}
+
+/** A value in an error message. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
+  if (typeof value === 'function') return 'a function';
+  if (typeof value !== 'object' || value === null) return String(value);
+  const type: unknown = value.constructor;
+  return typeof type === 'function' && type !== Object ? `a ${type.name}` : 'an object';
+}

@@ -1,0 +1,101 @@
+/** Kinds of option values: what an option accepts, and how an error message says so. */
+
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
+
+export interface OptionKind {
+  /** As a noun phrase: 'an integer, 1 or more'. */
+  readonly expected: string;
+  readonly accepts: (value: unknown) => boolean;
+}
+
+/** While tracing, a number may be symbolic. Its range is for the op to check, where that becomes a guard. */
+const inRange =
+  (holds: (value: number) => boolean) =>
+  (value: unknown): boolean =>
+    typeof value === 'number' ? holds(value) : isNumber(value);
+
+export const anyNumber: OptionKind = {
+  expected: 'a number',
+  accepts: inRange((value) => !Number.isNaN(value)),
+};
+
+export const positive: OptionKind = {
+  expected: 'a number above 0',
+  accepts: inRange((value) => value > 0),
+};
+
+export const nonNegativeNumber: OptionKind = {
+  expected: 'a number, 0 or more',
+  accepts: inRange((value) => value >= 0),
+};
+
+export const probability: OptionKind = {
+  expected: 'a number from 0 to 1',
+  accepts: inRange((value) => value >= 0 && value <= 1),
+};
+
+export const anyInteger: OptionKind = {
+  expected: 'an integer',
+  accepts: inRange(Number.isInteger),
+};
+
+/** An integer, `least` or more. */
+export const count = (least: number): OptionKind => ({
+  expected: `an integer, ${least} or more`,
+  accepts: inRange((value) => Number.isInteger(value) && value >= least),
+});
+
+export const flag: OptionKind = {
+  expected: 'true or false',
+  accepts: (value) => typeof value === 'boolean',
+};
+
+export const text: OptionKind = {
+  expected: 'a string',
+  accepts: (value) => typeof value === 'string',
+};
+
+export const callback: OptionKind = {
+  expected: 'a function',
+  accepts: (value) => typeof value === 'function',
+};
+
+/** One of a few strings, numbers or flags. */
+export const oneOf = (...values: readonly (string | number | boolean)[]): OptionKind => ({
+  expected: listed(values.map((value) => (typeof value === 'string' ? `'${value}'` : `${value}`))),
+  accepts: (value) => (values as readonly unknown[]).includes(value),
+});
+
+/** What `holds` says, described by `expected`. */
+export const that = (expected: string, holds: (value: unknown) => boolean): OptionKind => ({
+  expected,
+  accepts: holds,
+});
+
+/** An array of `length` such values; of any length if that is left out. */
+export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
+  expected:
+    length === undefined
+      ? `an array, each entry ${kind.expected}`
+      : `an array of ${length}, each ${kind.expected}`,
+  accepts: (value) =>
+    Array.isArray(value) &&
+    (length === undefined || value.length === length) &&
+    value.every(kind.accepts),
+});
+
+/** A value of any of the kinds. */
+export const either = (...kinds: readonly OptionKind[]): OptionKind => ({
+  expected: kinds.map(({ expected }) => expected).join(', or '),
+  accepts: (value) => kinds.some(({ accepts }) => accepts(value)),
+});
+
+export const orNull = (kind: OptionKind): OptionKind => ({
+  expected: `${kind.expected}, or null`,
+  accepts: (value) => value === null || kind.accepts(value),
+});
+
+function listed(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}

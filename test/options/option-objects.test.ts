@@ -1,0 +1,262 @@
+/** Every function and class that takes options rejects names and values that it doesn't know. */
+
+import { describe, expect, it } from 'vitest';
+import { ArgumentError, data, init, nn, ones, optim } from '../../runtime/index.ts';
+import { nearestName } from '../../runtime/options/nearest-name.ts';
+
+interface Taker {
+  /** Valid values of all options that it has. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly call: (options: never) => unknown;
+}
+
+const taking = <O extends object>(options: Required<O>, call: (options: O) => unknown): Taker => ({
+  options: options as Readonly<Record<string, unknown>>,
+  call,
+});
+
+const weights = () => [ones([2], { requiresGrad: true })];
+const sgd = () => new optim.SGD(weights(), { lr: 0.1, momentum: 0.9 });
+const rates = { lr: 0.1, weightDecay: 0.1, maximize: true };
+const moments = { ...rates, betas: [0.9, 0.99] as const, eps: 1e-8 };
+const recurrent = { bias: false, numLayers: 1, bidirectional: false, batchFirst: true, dropout: 0 };
+const running = { eps: 1e-3, momentum: 0.1, affine: true, trackRunningStats: true };
+const padded = { stride: 1, padding: 1, dilation: 1, groups: 1, bias: true, paddingMode: 'zeros' };
+const transposed = { stride: 1, padding: 1, outputPadding: 0, groups: 1, dilation: 1, bias: true };
+const layer = {
+  dimFeedforward: 4,
+  dropout: 0.1,
+  activation: 'relu' as const,
+  layerNormEps: 1e-5,
+  batchFirst: true,
+  normFirst: true,
+};
+
+const takers: Readonly<Record<string, Taker>> = {
+  'optim.SGD': taking<optim.SGDOptions>(
+    { ...rates, momentum: 0.9, dampening: 0, nesterov: true },
+    (o) => new optim.SGD(weights(), o),
+  ),
+  'optim.Adam': taking<optim.AdamOptions>(
+    { ...moments, amsgrad: true },
+    (o) => new optim.Adam(weights(), o),
+  ),
+  'optim.AdamW': taking<optim.AdamOptions>(
+    { ...moments, amsgrad: true },
+    (o) => new optim.AdamW(weights(), o),
+  ),
+  'optim.Adamax': taking<optim.AdamVariantOptions>(moments, (o) => new optim.Adamax(weights(), o)),
+  'optim.NAdam': taking<optim.NAdamOptions>(
+    { ...moments, momentumDecay: 4e-3 },
+    (o) => new optim.NAdam(weights(), o),
+  ),
+  'optim.RAdam': taking<optim.AdamVariantOptions>(moments, (o) => new optim.RAdam(weights(), o)),
+  'optim.Adagrad': taking<optim.AdagradOptions>(
+    { ...rates, lrDecay: 0.1, initialAccumulator: 0.1, eps: 1e-10 },
+    (o) => new optim.Adagrad(weights(), o),
+  ),
+  'optim.Adadelta': taking<optim.AdadeltaOptions>(
+    { ...rates, rho: 0.9, eps: 1e-6 },
+    (o) => new optim.Adadelta(weights(), o),
+  ),
+  'optim.RMSprop': taking<optim.RMSpropOptions>(
+    { ...rates, alpha: 0.99, eps: 1e-8, momentum: 0.9, centered: true },
+    (o) => new optim.RMSprop(weights(), o),
+  ),
+  'optim.Rprop': taking<optim.RpropOptions>(
+    { ...rates, etas: [0.5, 1.2], stepSizes: [1e-6, 50] },
+    (o) => new optim.Rprop(weights(), o),
+  ),
+  'optim.ASGD': taking<optim.ASGDOptions>(
+    { ...rates, lambd: 1e-4, alpha: 0.75, t0: 10 },
+    (o) => new optim.ASGD(weights(), o),
+  ),
+  'optim.LinearLR': taking<optim.LinearLROptions>(
+    { startFactor: 0.5, endFactor: 1, totalIters: 3 },
+    (o) => new optim.LinearLR(sgd(), o),
+  ),
+  'optim.OneCycleLR': taking<optim.OneCycleLROptions>(
+    {
+      maxLr: 0.1,
+      totalSteps: 10,
+      pctStart: 0.3,
+      annealStrategy: 'linear',
+      divFactor: 25,
+      finalDivFactor: 1e4,
+      cycleMomentum: true,
+      baseMomentum: 0.8,
+      maxMomentum: 0.9,
+    },
+    (o) => new optim.OneCycleLR(sgd(), o),
+  ),
+  'optim.CyclicLR': taking<optim.CyclicLROptions>(
+    {
+      baseLr: 0.1,
+      maxLr: 0.2,
+      stepSizeUp: 3,
+      stepSizeDown: 3,
+      mode: 'triangular2',
+      gamma: 1,
+      cycleMomentum: true,
+      baseMomentum: 0.8,
+      maxMomentum: 0.9,
+    },
+    (o) => new optim.CyclicLR(sgd(), o),
+  ),
+  'optim.ReduceLROnPlateau': taking<optim.ReduceLROnPlateauOptions>(
+    {
+      mode: 'max',
+      factor: 0.1,
+      patience: 3,
+      threshold: 1e-4,
+      thresholdMode: 'abs',
+      cooldown: 1,
+      minLr: 0.01,
+      eps: 1e-8,
+    },
+    (o) => new optim.ReduceLROnPlateau(sgd(), o),
+  ),
+  'nn.Linear': taking({ bias: true }, (o) => new nn.Linear(2, 2, o)),
+  'nn.Bilinear': taking({ bias: true }, (o) => new nn.Bilinear(2, 2, 2, o)),
+  'nn.Conv1d': taking(padded as Required<nn.Conv1dLayerOptions>, (o) => new nn.Conv1d(2, 2, 3, o)),
+  'nn.Conv2d': taking(padded as Required<nn.Conv2dLayerOptions>, (o) => new nn.Conv2d(2, 2, 3, o)),
+  'nn.ConvTranspose1d': taking(transposed, (o) => new nn.ConvTranspose1d(2, 2, 3, o)),
+  'nn.ConvTranspose2d': taking(transposed, (o) => new nn.ConvTranspose2d(2, 2, 3, o)),
+  'nn.BatchNorm1d': taking(running, (o) => new nn.BatchNorm1d(2, o)),
+  'nn.BatchNorm2d': taking(running, (o) => new nn.BatchNorm2d(2, o)),
+  'nn.BatchNorm3d': taking(running, (o) => new nn.BatchNorm3d(2, o)),
+  'nn.InstanceNorm1d': taking(running, (o) => new nn.InstanceNorm1d(2, o)),
+  'nn.InstanceNorm2d': taking(running, (o) => new nn.InstanceNorm2d(2, o)),
+  'nn.InstanceNorm3d': taking(running, (o) => new nn.InstanceNorm3d(2, o)),
+  'nn.GroupNorm': taking({ eps: 1e-5, affine: true }, (o) => new nn.GroupNorm(1, 2, o)),
+  'nn.LayerNorm': taking(
+    { eps: 1e-5, elementwiseAffine: true, bias: true },
+    (o) => new nn.LayerNorm(2, o),
+  ),
+  'nn.RMSNorm': taking({ eps: 1e-5, elementwiseAffine: true }, (o) => new nn.RMSNorm(2, o)),
+  'nn.RNN': taking({ ...recurrent, nonlinearity: 'relu' as const }, (o) => new nn.RNN(2, 2, o)),
+  'nn.GRU': taking(recurrent, (o) => new nn.GRU(2, 2, o)),
+  'nn.LSTM': taking(recurrent, (o) => new nn.LSTM(2, 2, o)),
+  'nn.RNNCell': taking(
+    { bias: true, nonlinearity: 'relu' as const },
+    (o) => new nn.RNNCell(2, 2, o),
+  ),
+  'nn.GRUCell': taking({ bias: true }, (o) => new nn.GRUCell(2, 2, o)),
+  'nn.LSTMCell': taking({ bias: true }, (o) => new nn.LSTMCell(2, 2, o)),
+  'nn.MultiheadAttention': taking(
+    {
+      dropout: 0.1,
+      bias: true,
+      addBiasKv: true,
+      addZeroAttn: true,
+      kdim: 4,
+      vdim: 4,
+      batchFirst: true,
+    },
+    (o) => new nn.MultiheadAttention(4, 2, o),
+  ),
+  'nn.TransformerEncoderLayer': taking(layer, (o) => new nn.TransformerEncoderLayer(4, 2, o)),
+  'nn.TransformerDecoderLayer': taking(layer, (o) => new nn.TransformerDecoderLayer(4, 2, o)),
+  'nn.Transformer': taking(
+    { ...layer, dModel: 4, heads: 2, numEncoderLayers: 1, numDecoderLayers: 1 },
+    (o) => new nn.Transformer(o),
+  ),
+  'nn.Embedding': taking(
+    { paddingIdx: 0, maxNorm: 1, normType: 2 },
+    (o) => new nn.Embedding(3, 2, o),
+  ),
+  'nn.Embedding.fromPretrained': taking(
+    { paddingIdx: 0, maxNorm: 1, normType: 2, freeze: true },
+    (o) => nn.Embedding.fromPretrained(ones([3, 2]), o),
+  ),
+  'data.RandomSampler': taking(
+    { replacement: true, numSamples: 2, seed: 1 },
+    (o) => new data.RandomSampler([1, 2, 3], o),
+  ),
+  init: taking({ threads: 1 }, (o) => init('cpu', o)),
+};
+
+/** None of them is a value of any option, except where an option takes such things. */
+const wrong: readonly unknown[] = [{}, 'sideways', Number.NaN, Symbol('option'), () => {}];
+
+/** What rejects the call; null if nothing does. */
+async function rejectionOf(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe.each(Object.entries(takers))('%s', (_, { options, call }) => {
+  it('takes all of its options, and options that are undefined', async () => {
+    expect(await rejectionOf(() => call(options as never))).toBeNull();
+    const extra = { ...options, [Object.keys(options).at(-1)!]: undefined };
+    expect(await rejectionOf(() => call(extra as never))).toBeNull();
+  });
+
+  it('rejects a misspelt name and says which it may be', async () => {
+    for (const name of Object.keys(options)) {
+      const misspelt = `${name}${name.at(-1)}`;
+      const error = await rejectionOf(() =>
+        call({ ...options, [misspelt]: options[name] } as never),
+      );
+      expect(error).toBeInstanceOf(ArgumentError);
+      expect((error as ArgumentError).given).toBe(misspelt);
+      expect((error as ArgumentError).remedy).toBe(`did you mean '${name}'?`);
+    }
+  });
+
+  it('rejects values of another type', async () => {
+    for (const name of Object.keys(options)) {
+      for (const value of wrong) {
+        if (name === 'activation' && typeof value === 'function') continue;
+        const error = await rejectionOf(() => call({ ...options, [name]: value } as never));
+        expect(error, `${name} = ${String(value)}`).toBeInstanceOf(ArgumentError);
+      }
+    }
+  });
+
+  it('rejects what is not an object', async () => {
+    for (const value of [5, 'none', null]) {
+      expect(await rejectionOf(() => call(value as never))).toBeInstanceOf(ArgumentError);
+    }
+  });
+});
+
+describe('options', () => {
+  it('say where the user passed them', () => {
+    const attempt = () => new optim.SGD(weights(), { lr: 0.1, momentumm: 0.9 } as never);
+    expect(attempt).toThrow(/option-objects\.test\.ts:\d+/);
+  });
+
+  it('that hold the kernel size are rejected in the same cases', () => {
+    const attempt = () => new nn.Conv2d(2, 2, { kernelSize: 3, paddingg: 1 } as never);
+    expect(attempt).toThrow("did you mean 'padding'?");
+  });
+
+  it('of parameter groups are those of the optimizer', () => {
+    const group = { parameters: weights(), momentumm: 0.9 };
+    expect(() => new optim.SGD([group] as never, { lr: 0.1 })).toThrow("did you mean 'momentum'?");
+    const typed = { parameters: weights(), momentum: '0.9' };
+    expect(() => new optim.SGD([typed] as never, { lr: 0.1 })).toThrow(ArgumentError);
+  });
+
+  it.each(['-1', -1, 1.5, Number.NaN])('dropout rejects %s', (p) => {
+    expect(() => new nn.Dropout(p as number)).toThrow(ArgumentError);
+    expect(() => new nn.AlphaDropout(p as number)).toThrow(ArgumentError);
+  });
+});
+
+describe('the nearest name', () => {
+  it.each([
+    ['momentumm', 'momentum'],
+    ['weight_decay', 'weightDecay'],
+    ['LR', 'lr'],
+    ['wieghtDecay', 'weightDecay'],
+    ['something', undefined],
+  ])('of %s is %s', (given, expected) => {
+    expect(nearestName(given, ['lr', 'momentum', 'weightDecay'])).toBe(expected);
+  });
+});
