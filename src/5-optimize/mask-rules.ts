@@ -1,24 +1,107 @@
 import type { Attrs } from '../../runtime/ops/core/define-op.ts';
-import type { ProgramOp } from '../../runtime/program/program.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 
-/** A gradient that passes where a comparison holds, or where it doesn't, and is 0 elsewhere. */
-export interface MaskRule {
-  /** The comparison of each element with a constant: a bool tensor. */
-  readonly test: 'gtScalar' | 'leScalar';
+/** The compared values, the gradient, the mask, or the result of an earlier step by its number. */
+type Operand = 'compared' | 'gradient' | 'mask' | number;
+
+/** An op by name, on tensors of one shape. */
+interface Step {
+  readonly op: string;
+  readonly inputs: readonly Operand[];
   readonly attrs: Attrs;
-  /** The op that reads the gradient and the mask. */
-  readonly gradient: 'keepWhere' | 'dropWhere';
 }
 
-const positive: MaskRule = { test: 'gtScalar', attrs: { value: 0 }, gradient: 'keepWhere' };
+/** A gradient that depends on comparisons of the saved values with constants. The last step of each list has the result. */
+export interface MaskRule {
+  /** Compute a bool tensor from the compared values. */
+  readonly mask: readonly Step[];
+  /** Compute the gradient from the one that is given and the mask, with the bits of the gradient's own kernel. */
+  readonly gradient: readonly Step[];
+}
 
-/** How a gradient of (dy, compared values) can read a mask; null where it can't. */
-export function maskRuleOf({ op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>): MaskRule | null {
-  if (op.name === 'reluGrad') return positive;
-  if (op.name !== 'thresholdGrad') return null;
-  const { threshold } = attrs;
+const compare = (op: 'gtScalar' | 'ltScalar' | 'leScalar', value: number): Step => {
+  return { op, inputs: ['compared'], attrs: { value } };
+};
+
+const masked = (op: 'keepWhere' | 'dropWhere'): Step => {
+  return { op, inputs: ['gradient', 'mask'], attrs: {} };
+};
+
+const castTo = { float32: 'toFloat32', float64: 'toFloat64' } as const;
+
+/** How an op on (dy, compared values) can read a mask; null where it can't. `dtype`: that of the gradient. */
+export function maskRuleOf(
+  { op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>,
+  dtype: TensorMeta['dtype'],
+): MaskRule | null {
+  const { threshold, negativeSlope, min, max } = attrs;
+  if (op.name === 'reluGrad') {
+    return { mask: [compare('gtScalar', 0)], gradient: [masked('keepWhere')] };
+  }
   // NaN passes, as it isn't at most the threshold.
-  return typeof threshold === 'number'
-    ? { test: 'leScalar', attrs: { value: threshold }, gradient: 'dropWhere' }
-    : null;
+  if (op.name === 'thresholdGrad' && typeof threshold === 'number') {
+    return { mask: [compare('leScalar', threshold)], gradient: [masked('dropWhere')] };
+  }
+  if (op.name === 'leakyReluGrad' && typeof negativeSlope === 'number') {
+    const scaled: Step = { op: 'mulScalar', inputs: ['gradient'], attrs: { value: negativeSlope } };
+    const chosen: Step = { op: 'where', inputs: ['mask', 'gradient', 0], attrs: {} };
+    return { mask: [compare('gtScalar', 0)], gradient: [scaled, chosen] };
+  }
+  if (op.name === 'hardtanhGrad' && typeof min === 'number' && typeof max === 'number') {
+    if (dtype !== 'float32' && dtype !== 'float64') return null;
+    // A product, in which NaN and the sign of zero stay.
+    const slope: Step = { op: castTo[dtype], inputs: ['mask'], attrs: {} };
+    return {
+      mask: [
+        compare('gtScalar', min),
+        compare('ltScalar', max),
+        { op: 'logicalAnd', inputs: [0, 1], attrs: {} },
+      ],
+      gradient: [slope, { op: 'mul', inputs: ['gradient', 0], attrs: {} }],
+    };
+  }
+  return null;
+}
+
+/** Bool, of the compared values' shape. */
+export function maskMeta({ shape, device }: TensorMeta): TensorMeta {
+  return contiguousMeta({ dtype: 'bool', shape }, device);
+}
+
+/** The steps as ops; `given` are the operands by name, and `output` is the last one's result. */
+export function opsOf(
+  steps: readonly Step[],
+  given: Partial<Record<'compared' | 'gradient' | 'mask', ValueId>>,
+  output: ValueId,
+  newValue: () => ValueId,
+  like: Pick<ProgramOp, 'at' | 'recordsGrad'>,
+): ProgramOp[] {
+  const results: ValueId[] = [];
+  return steps.map(({ op, inputs, attrs }, i) => {
+    results.push(i === steps.length - 1 ? output : newValue());
+    const operands = inputs.map((each) =>
+      typeof each === 'number' ? results[each]! : given[each]!,
+    );
+    return { ...like, op: opNamed(op), inputs: operands, outputs: [results[i]!], attrs };
+  });
+}
+
+/** Names a mask by what it computes from which value. */
+export function maskName(compared: ValueId, { mask }: MaskRule): string {
+  const names: string[] = [];
+  for (const { op, inputs, attrs } of mask) {
+    const operands = inputs.map((each) =>
+      typeof each === 'number' ? names[each]! : `%${compared}`,
+    );
+    names.push(computedName(op, operands, attrs));
+  }
+  return names.at(-1)!;
+}
+
+/** Names the result of an op by its operands' names. */
+export function computedName(op: string, operands: readonly string[], { value }: Attrs): string {
+  const number = Object.is(value, -0) ? '-0' : `${value ?? ''}`;
+  return `${op}(${operands.join(', ')}; ${number})`;
 }

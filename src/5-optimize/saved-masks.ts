@@ -1,11 +1,10 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
-import { type MaskRule, maskRuleOf } from './mask-rules.ts';
+import { type MaskRule, maskMeta, maskName, maskRuleOf, opsOf } from './mask-rules.ts';
 import { peaksOf } from './unless-larger.ts';
 
 /** Costs are estimated at most so often, as each estimate takes a walk over the program. */
@@ -38,7 +37,7 @@ export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> 
     const more = queue.shift()!;
     const attempt = withMasks(given, [...chosen, ...more]);
     const needed = peaksOf(attempt, context);
-    if (needed.every((own, i) => own <= known[i]!)) {
+    if (isNotLarger(needed, known)) {
       [chosen, best, bytes] = [[...chosen, ...more], attempt, needed];
     } else if (more.length > 1) {
       const middle = more.length >> 1;
@@ -52,15 +51,23 @@ export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> 
   return isWorthIt ? best : given;
 }
 
+/** Not with ops one by one, or not with all pointwise ops fused: which it is to be is seen when it is planned. */
+function isNotLarger(needed: readonly number[], known: readonly number[]): boolean {
+  const half = known.length / 2;
+  const within = (from: number) =>
+    needed.slice(from, from + half).every((bytes, i) => bytes <= known[from + i]!);
+  return within(0) || within(half);
+}
+
 function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassContext) {
   const { ops, values } = program;
-  if (!ops.some((op) => maskRuleOf(op))) return [];
+  if (!ops.some((op) => ruleOf(program, op))) return [];
   const facts = new ProgramFacts(program);
   const held = new Set([...program.outputs, ...alsoRead, ...program.inputs].map(memoryOf));
   const seen = new Set<ValueId>();
   const candidates: Candidate[] = [];
   for (const op of ops) {
-    if (!maskRuleOf(op)) continue;
+    if (!ruleOf(program, op)) continue;
     const root = facts.rootOf(op.inputs[1]!);
     if (seen.has(root)) continue;
     seen.add(root);
@@ -83,20 +90,21 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassC
     );
     if (isHandedOn) return null;
     const made = readers.map((index) => facts.definitionIndex(ops[index]!.inputs[1]!));
-    const position = Math.max(facts.definitionIndex(root), ...made, ...others) + 1;
+    const position = Math.max(facts.definitionIndex(root), ...made) + 1;
     const [first] = readers;
-    if (first === undefined || position > first) return null;
-    if (stage === 'joint' && (position > firstLate || first < firstLate)) return null;
+    const lastOther = Math.max(-1, ...others);
+    if (first === undefined || position > first || lastOther > first) return null;
+    if (stage === 'joint' && (lastOther >= firstLate || first < firstLate)) return null;
     return bytesOfMasks(readers) < bytesOf(values, root) ? { readers, position } : null;
   }
 
   function comparesOnly(index: number, root: ValueId): boolean {
     const op = ops[index]!;
-    return maskRuleOf(op) !== null && facts.rootOf(op.inputs[0]!) !== root;
+    return ruleOf(program, op) !== null && facts.rootOf(op.inputs[0]!) !== root;
   }
 
   function bytesOfMasks(readers: readonly number[]): number {
-    const masks = new Map(readers.map((index) => [maskKey(ops[index]!), index]));
+    const masks = new Map(readers.map((index) => [maskKey(program, ops[index]!), index]));
     const metas = [...masks.values()].map((index) => maskMeta(values[ops[index]!.inputs[1]!]!));
     return metas.reduce((sum, _, i) => sum + bytesOf(metas, i as ValueId), 0);
   }
@@ -106,49 +114,51 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassC
   }
 }
 
-function maskMeta({ shape, device }: TensorMeta): TensorMeta {
-  return contiguousMeta({ dtype: 'bool', shape }, device);
-}
-
-function ruleOf(op: ProgramOp): MaskRule {
-  return maskRuleOf(op)!;
+function ruleOf({ values }: Program, op: ProgramOp): MaskRule | null {
+  return op.inputs.length === 2 ? maskRuleOf(op, values[op.inputs[0]!]!.dtype) : null;
 }
 
 /** Gradients with one key read one mask. */
-function maskKey(op: ProgramOp): string {
-  return JSON.stringify([op.inputs[1], ruleOf(op)]);
+function maskKey(program: Program, op: ProgramOp): string {
+  return maskName(op.inputs[1]!, ruleOf(program, op)!);
 }
 
 function withMasks(given: Staged, candidates: readonly Candidate[]): Staged {
   const { program } = given;
   const values = [...program.values];
-  const ops: ProgramOp[] = [...program.ops];
+  const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
+  const replaced = new Map<number, ProgramOp[]>();
   const added = new Map<number, ProgramOp[]>();
   for (const { readers, position } of candidates) {
     const masks = new Map<string, ValueId>();
     const before = added.get(position) ?? [];
     added.set(position, before);
     for (const index of readers) {
-      const gradient = program.ops[index]!;
-      const [dy, compared] = gradient.inputs as readonly [ValueId, ValueId];
-      const { test, attrs, gradient: replacement } = ruleOf(gradient);
-      const key = maskKey(gradient);
+      const op = program.ops[index]!;
+      const [gradient, compared] = op.inputs as readonly [ValueId, ValueId];
+      const rule = ruleOf(program, op)!;
+      const key = maskKey(program, op);
       let mask = masks.get(key);
       if (mask === undefined) {
-        mask = (values.push(maskMeta(values[compared]!)) - 1) as ValueId;
+        const bools = () => newValue(maskMeta(values[compared]!));
+        const like = { at: program.ops[position - 1]!.at, recordsGrad: false };
+        mask = bools();
         masks.set(key, mask);
-        const { at } = program.ops[position - 1]!;
-        const [inputs, outputs] = [[compared], [mask]];
-        before.push({ op: opNamed(test), attrs, inputs, outputs, recordsGrad: false, at });
+        before.push(...opsOf(rule.mask, { compared }, mask, bools, like));
       }
-      ops[index] = { ...gradient, op: opNamed(replacement), attrs: {}, inputs: [dy, mask] };
+      const inner = () => newValue(values[op.outputs[0]!]!);
+      const made = opsOf(rule.gradient, { gradient, mask }, op.outputs[0]!, inner, op);
+      replaced.set(index, made);
     }
   }
-  return {
-    ...given,
-    program: { ...program, values, ops: ops.flatMap((op, i) => [...(added.get(i) ?? []), op]) },
-    firstLate:
-      given.firstLate +
-      [...added].reduce((sum, [at, own]) => sum + (at <= given.firstLate ? own.length : 0), 0),
-  };
+  const ops = program.ops.flatMap((op, i) => [
+    ...(added.get(i) ?? []),
+    ...(replaced.get(i) ?? [op]),
+  ]);
+  const early = [...added].filter(([at]) => at <= given.firstLate);
+  const more = [...replaced].filter(([at]) => at < given.firstLate);
+  const growth =
+    early.reduce((sum, [, own]) => sum + own.length, 0) +
+    more.reduce((sum, [, own]) => sum + own.length - 1, 0);
+  return { ...given, program: { ...program, values, ops }, firstLate: given.firstLate + growth };
 }

@@ -111,9 +111,8 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   const found = differentiateAgain(making, request);
   const joint = besideMasks(found, making.forward.values.length, masks);
   const { forwardOps, given, gradInputs, flows } = joint;
-  const program = making.simplified(joint.program);
-  const late = readingMasks(program.ops.slice(forwardOps), masks);
-  const ops = eliminateDeadCode(late, program.outputs);
+  const program = readingMasks(making.simplified(joint.program), forwardOps, masks);
+  const ops = eliminateDeadCode(program.ops.slice(forwardOps), program.outputs);
   const { inputs } = making.forward;
   const forward: Program = { ...program, inputs, ops: program.ops.slice(0, forwardOps) };
   const leads = leadsOn(making, flows);

@@ -1,8 +1,7 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { RecordedJoint } from '../4-differentiate/differentiate-again.ts';
-import { maskRuleOf } from '../5-optimize/mask-rules.ts';
+import { computedName, maskName, maskRuleOf, opsOf } from '../5-optimize/mask-rules.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** Masks that forward keeps instead of values, and that its traced program doesn't compute. */
@@ -19,16 +18,17 @@ export function keptMasks(
   kept: ReadonlySet<ValueId>,
 ): KeptMasks {
   const byTest = new Map<string, ValueId>();
+  const names = new Map<ValueId, string>();
+  const nameOf = (id: ValueId) => names.get(id) ?? `%${id}`;
   for (const { op, inputs, outputs, attrs } of forward.ops) {
     const [id] = outputs;
-    if (id === undefined || id < traced.values.length || !kept.has(id)) continue;
-    byTest.set(testKey(inputs[0]!, op.name, attrs.value), id);
+    if (id === undefined || id < traced.values.length || planned.values[id]!.dtype !== 'bool') {
+      continue;
+    }
+    names.set(id, computedName(op.name, inputs.map(nameOf), attrs));
+    if (kept.has(id)) byTest.set(nameOf(id), id);
   }
   return { byTest, ids: new Set(byTest.values()), values: planned.values };
-}
-
-function testKey(compared: ValueId, name: string, value: unknown): string {
-  return `${compared} ${name} ${value}`;
 }
 
 /**
@@ -67,12 +67,19 @@ export function besideMasks(
   };
 }
 
-/** Gradients whose compared values are not kept read the masks that are. */
-export function readingMasks(ops: readonly ProgramOp[], { byTest }: KeptMasks): ProgramOp[] {
-  return ops.map((op) => {
-    const rule = maskRuleOf(op);
-    const mask = rule && byTest.get(testKey(op.inputs[1]!, rule.test, rule.attrs.value));
-    if (!rule || mask === null || mask === undefined) return op;
-    return { ...op, op: opNamed(rule.gradient), attrs: {}, inputs: [op.inputs[0]!, mask] };
+/** Gradients from `firstLate` on whose compared values are not kept read the masks that are. */
+export function readingMasks(program: Program, firstLate: number, { byTest }: KeptMasks): Program {
+  if (byTest.size === 0) return program;
+  const values = [...program.values];
+  const ops = program.ops.flatMap((op, index): ProgramOp[] => {
+    const [gradient, compared] = op.inputs;
+    if (index < firstLate || gradient === undefined || compared === undefined) return [op];
+    const rule = maskRuleOf(op, values[gradient]!.dtype);
+    const mask = rule && byTest.get(maskName(compared, rule));
+    if (!rule || mask === null || mask === undefined) return [op];
+    const [output] = op.outputs as readonly [ValueId];
+    const inner = () => (values.push(values[output]!) - 1) as ValueId;
+    return opsOf(rule.gradient, { gradient, mask }, output, inner, op);
   });
+  return { ...program, values, ops };
 }

@@ -7,12 +7,14 @@ import {
   type DType,
   dropout,
   grad,
+  leakyRelu,
   maxPool2d,
   nn,
   optim,
   randn,
   refcounted,
   relu,
+  relu6,
   seed,
   type Tensor,
   tensor,
@@ -32,6 +34,10 @@ afterEach(() => {
 
 type Loss = (x: Tensor) => Tensor;
 
+/** Gradients that multiply are rounded by their own kernels in half precision. */
+const applies = (name: string, dtype: DType): number =>
+  name === 'relu6' && dtype.includes('float16') ? 0 : 1;
+
 /** Each has activations that backward only compares. */
 const losses: Record<string, { readonly run: Loss; readonly shape: readonly number[] }> = {
   relu: { run: (x) => relu(x.mul(2)).mul(3).mean(), shape: [37, 11] },
@@ -41,6 +47,8 @@ const losses: Record<string, { readonly run: Loss; readonly shape: readonly numb
   },
   'relu of a strided input': { run: (x) => relu(x.t().add(1)).mul(0.5).sum(), shape: [40, 24] },
   threshold: { run: (x) => threshold(x.mul(2), 0.25, 7).mul(3).sum(), shape: [513] },
+  'leaky relu': { run: (x) => leakyRelu(x.mul(2), 0.3).mul(3).mean(), shape: [37, 11] },
+  relu6: { run: (x) => relu6(x.mul(2)).mul(3).mean(), shape: [37, 11] },
   'two reads of one relu': {
     run: (x) => {
       const y = relu(x.add(1));
@@ -106,10 +114,10 @@ describe('plan/saved-masks', () => {
           outcome(traced, x),
         ];
         const part = traced.programs()[0]!;
-        expect(appliedTo(part)!.savedMasks).toBe(1);
+        expect(appliedTo(part)!.savedMasks).toBe(applies(name, dtype));
         expect(masked.found).toEqual(eager.found);
         expect(plain.found).toEqual(eager.found);
-        expect(masked.kept).toBeLessThan(plain.kept);
+        if (applies(name, dtype)) expect(masked.kept).toBeLessThan(plain.kept);
         expect(masked.peak).toBeLessThanOrEqual(plain.peak);
         expect(masked.peak).toBe(part.record.planned!.forward.predicted.peakBytes);
         x.dispose();
