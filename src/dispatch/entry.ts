@@ -12,11 +12,11 @@ import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { compileEffects } from './apply-effects.ts';
+import { MadeByRun } from './made-by-run.ts';
 import { compileMakes } from './make.ts';
 import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import { compileDonation, noDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
-import { MadeByRun } from './ownership/made-by-run.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
 import { compileUnchosen } from './unchosen.ts';
@@ -239,12 +239,12 @@ export class Entry {
       const value = this.#returns(values);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
-      owned.leave(value, this.#made, values);
+      if (!owned.followsNothing) owned.leave(value, this.#made.of(values));
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
     applyEffects?.();
-    owned.moveTo(next, this.#made, values);
+    owned.moveTo(next, this.#made.of(values));
     return { kind: 'break', frames: next };
   }
 }

@@ -69,7 +69,9 @@ function endsHere({ closure, pc }: Frame): boolean {
 
 /** Runs the frames to the outermost's return; or to its next `await` or `yield`, then the result is `Suspended`. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
-  for (const { registers, args, thisValue } of frames) {
+  for (const { closure, registers, args, thisValue } of frames) {
+    for (const cell of closure.cells) owned.escape(cell);
+    owned.escape(closure.lexicalThis?.value);
     for (const value of registers) owned.escape(value);
     for (const value of args) owned.escape(value);
     owned.escape(thisValue);

@@ -129,6 +129,35 @@ const own: Readonly<Record<string, Fn>> = {
     breakGraph();
     return noGrad(() => g!.mul(0.5));
   },
+  'a variable that an arrow has captured': (x) => {
+    const y = x.mul(2);
+    const f = () => y.add(1);
+    breakGraph();
+    const z = f();
+    breakGraph();
+    return noGrad(() => z.mul(y));
+  },
+  'a captured variable that is assigned again': (x) => {
+    let state = x.mul(1);
+    const advance = () => {
+      state = state.tanh();
+    };
+    for (let i = 0; i < 3; i++) {
+      advance();
+      breakGraph();
+    }
+    return state.add(1);
+  },
+  'methods of an object literal': (x) => {
+    const model = {
+      w: x.mul(2),
+      apply(y: Tensor) {
+        return this.w.mul(y);
+      },
+    };
+    breakGraph();
+    return [1, 2].map((k) => model.apply(x.add(k)))[1];
+  },
   'an exception that is caught': (x) => {
     const kept = [x.mul(2)];
     try {
@@ -190,6 +219,48 @@ const escaping: Readonly<Record<string, { readonly fn: Fn; readonly after: () =>
       return null;
     },
     after: () => later(),
+  },
+  'captured by a function in an object that is stored': {
+    fn: (x) => {
+      const y = x.mul(2);
+      const model = { w: x.add(1), call: () => y.add(model.w) };
+      breakGraph();
+      outer.held = model;
+      later = model.call;
+      return y.mul(1);
+    },
+    after: () => later(),
+  },
+  'a property of a function': {
+    fn: (x) => {
+      const f = Object.assign(() => 1, { memo: x.mul(2) });
+      breakGraph();
+      outer.list = [f];
+      return f.memo.add(1);
+    },
+    after: () => (outer.list as { memo: Tensor }[])[0]!.memo,
+  },
+  'a getter of an object': {
+    fn: (x) => {
+      const y = x.mul(2);
+      const model = {
+        get doubled() {
+          return y.mul(2);
+        },
+      };
+      breakGraph();
+      return model.doubled;
+    },
+    after: () => null,
+  },
+  'a prototype that the function has made': {
+    fn: (x) => {
+      const base = { w: x.mul(2) };
+      const model = Object.create(base) as typeof base;
+      breakGraph();
+      return model.w.add(1);
+    },
+    after: () => null,
   },
   'handed to native code': {
     fn: (x) => {

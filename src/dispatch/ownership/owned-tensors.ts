@@ -1,17 +1,28 @@
 import type { Holder } from '../../../runtime/memory/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
-import type { RunValues } from '../materialize.ts';
-import type { MadeByRun } from './made-by-run.ts';
+import { closureOf } from '../../vm/frames/function-of.ts';
 import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
+/** What one run of an entry has made. */
+export interface Made {
+  /** Results that no effect has stored. */
+  readonly own: readonly Tensor[];
+  /** Results that an effect has stored, perhaps in a container of the frames'. */
+  readonly stored: readonly Tensor[];
+  /** Arrays, objects, Maps, Sets, cells and closures that frames, effects and each other hold. */
+  readonly containers: readonly object[];
+  /** What iterators, generators, bound functions and objects with accessors hold. */
+  readonly captured: readonly unknown[];
+}
+
 /**
  * Tensors that cross a graph break and that nothing but the frames holds: results of one subgraph that a later one
- * reads, in registers, or in arrays and objects that the call has made. The user never sees them, so they are given
- * back when no frame leads to them any more. What native code, a closure or another object gets hold of is not ours
- * any longer.
+ * reads, in registers, or in arrays, objects and closures that the call has made. The user never sees them, so they are
+ * given back when no frame leads to them any more. What native code or another object gets hold of is not ours any
+ * longer.
  */
 export class OwnedTensors {
   /** Held by registers alone. Made when the first tensor comes: most calls own none. */
@@ -37,6 +48,11 @@ export class OwnedTensors {
 
   get #owned(): ReadonlySet<Tensor> {
     return this.#made ?? none;
+  }
+
+  /** Nothing that the call has made is to be followed: the usual case of a function without breaks. */
+  get followsNothing(): boolean {
+    return this.#ownsNothing && !this.#containers;
   }
 
   get #ownsNothing(): boolean {
@@ -67,20 +83,21 @@ export class OwnedTensors {
   }
 
   /** The function returns: what its value leads to stays, the rest goes. */
-  leave(value: unknown, made: MadeByRun, values: RunValues): void {
-    if (this.#ownsNothing && !this.#containers) return;
-    this.#register(made, values);
+  leave(value: unknown, made: Made): void {
+    this.#register(made);
     this.escape(value);
     this.disposeAll();
   }
 
   /** Execution goes on in `frames`. */
-  moveTo(frames: readonly Frame[], made: MadeByRun, values: RunValues): void {
-    for (const output of made.own(values)) this.add(output);
-    this.#register(made, values);
+  moveTo(frames: readonly Frame[], made: Made): void {
+    for (const output of made.own) this.add(output);
+    this.#register(made);
     if (this.#ownsNothing) return;
     const held = new Set<unknown>();
-    for (const { registers, args, thisValue } of frames) {
+    for (const { closure, registers, args, thisValue } of frames) {
+      for (const cell of closure.cells) held.add(cell);
+      held.add(closure.lexicalThis?.value);
       for (const value of registers) held.add(value);
       for (const value of args) held.add(value);
       held.add(thisValue);
@@ -101,7 +118,7 @@ export class OwnedTensors {
 
   /** Native code, or an object from elsewhere, has had the value. */
   escape(value: unknown): void {
-    if (typeof value !== 'object' || value === null) return;
+    if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
     // No `instanceof`: it would run a trap of a user's Proxy.
     this.#made?.delete(value as Tensor);
     this.#contained?.delete(value as Tensor);
@@ -135,16 +152,15 @@ export class OwnedTensors {
   }
 
   /** What a run has made, and what its effects have done with it. */
-  #register(made: MadeByRun, values: RunValues): void {
-    const containers = made.containers(values);
+  #register({ containers, stored, captured }: Made): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);
     for (const container of containers) for (const item of itemsOf(container)) this.#contain(item);
     if (this.#stored) {
-      for (const output of made.stored(values)) if (this.#stored.has(output)) this.add(output);
+      for (const output of stored) if (this.#stored.has(output)) this.add(output);
       for (const value of this.#stored) this.#contain(value);
     }
-    const escaped = [...made.captured(values), ...(this.#escaped ?? [])];
+    const escaped = [...captured, ...(this.#escaped ?? [])];
     this.#stored = undefined;
     for (const value of escaped) this.escape(value);
     this.#escaped = undefined;
@@ -176,9 +192,16 @@ export class OwnedTensors {
   }
 }
 
-/** Of a container without accessors: reading it runs nothing of the user's. */
+/** All that an object leads to, without running a getter. */
 function itemsOf(container: object): unknown[] {
-  if (container instanceof Map) return [...container].flat();
-  if (container instanceof Set) return [...container];
-  return Reflect.ownKeys(container).map((key) => Reflect.get(container, key));
+  const items: unknown[] = [Object.getPrototypeOf(container)];
+  for (const key of Reflect.ownKeys(container)) {
+    const { value, get, set } = Reflect.getOwnPropertyDescriptor(container, key)!;
+    items.push(value, get, set);
+  }
+  if (container instanceof Map) for (const entry of container) items.push(...entry);
+  else if (container instanceof Set) for (const item of container) items.push(item);
+  const closure = closureOf(container);
+  if (closure) items.push(...closure.cells, closure.lexicalThis?.value, closure.homeObject);
+  return items;
 }

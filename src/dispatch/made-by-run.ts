@@ -1,0 +1,61 @@
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { contentsOf } from '../traces/recipes.ts';
+import type { Make, Recipe, TraceResult } from '../traces/trace-result.ts';
+import { storedOutputs } from './apply-effects.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import type { Made } from './ownership/owned-tensors.ts';
+
+/** Finds among what a run has made what only the frames hold afterwards. */
+export class MadeByRun {
+  readonly #containers: readonly number[];
+  readonly #captured: readonly RecipeReader[];
+  /** Outputs that an effect puts into an object. */
+  readonly #stored: ReadonlySet<number>;
+
+  constructor({ makes, effects }: TraceResult) {
+    const references = makes.map((make) => contentsOf(make).filter(isReference));
+    this.#containers = makes.flatMap((make, i) => {
+      // An array of numbers, which may be long, is not searched for tensors.
+      const holdsNumbers =
+        make.kind === 'array' && make.elements.length > 0 && references[i]!.length === 0;
+      return isContainer(make) && !holdsNumbers ? [i] : [];
+    });
+    const captured = references.filter((_, i) => !isContainer(makes[i]!));
+    this.#captured = captured.flat().map(compileRecipe);
+    this.#stored = storedOutputs(effects);
+  }
+
+  of(values: RunValues): Made {
+    const { outputs, made } = values;
+    return {
+      own: outputs.filter((output, i) => !this.#stored.has(i) && isNew(output, values)),
+      stored: [...this.#stored].map((i) => outputs[i]!).filter((each) => isNew(each, values)),
+      containers: this.#containers.map((i) => made[i] as object),
+      captured: this.#captured.map((read) => read(values)),
+    };
+  }
+}
+
+function isNew(output: Tensor, { inputs }: RunValues): boolean {
+  return !output.disposed && !inputs.includes(output);
+}
+
+/** Reading one runs nothing of the user's: no accessors, and no `stack` of an error. */
+function isContainer(make: Make): boolean {
+  switch (make.kind) {
+    case 'array':
+    case 'collection':
+    case 'list':
+    case 'cell':
+    case 'closure':
+      return true;
+    case 'object':
+      return !make.errorType && !make.traits?.attributes.some(([, { accessor }]) => accessor);
+    default:
+      return false;
+  }
+}
+
+function isReference({ kind }: Recipe): boolean {
+  return kind !== 'constant' && kind !== 'number' && kind !== 'scalar' && kind !== 'text';
+}
