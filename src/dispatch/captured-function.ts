@@ -10,6 +10,7 @@ import { findHomeObject } from '../1-capture/capture.ts';
 import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { logFallback } from '../explain/log-events.ts';
+import { warnOnce } from '../explain/warn-once.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
 import type { SourceNames } from '../guards/source.ts';
 import {
@@ -33,7 +34,6 @@ import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
 import { type BudgetMissed, StepBudget } from './step-budget.ts';
-import { warnOnce } from './warn-once.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
 

@@ -7,6 +7,7 @@ import { endLongCaptureSession } from '../1-capture/capture.ts';
 import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
 import { missedBudget } from '../explain/memory-budget.ts';
+import { warnOnce } from '../explain/warn-once.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
@@ -18,7 +19,6 @@ import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import type { StepBudget } from './step-budget.ts';
-import { warnOnce } from './warn-once.ts';
 
 /** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
 const graphlessLimit = 10;
