@@ -1,7 +1,33 @@
 /** Every function and class that takes options rejects names and values that it doesn't know. */
 
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, data, init, nn, ones, optim } from '../../runtime/index.ts';
+import {
+  ArgumentError,
+  binaryCrossEntropy,
+  binaryCrossEntropyWithLogits,
+  cosineEmbeddingLoss,
+  crossEntropy,
+  data,
+  gaussianNllLoss,
+  hingeEmbeddingLoss,
+  huberLoss,
+  init,
+  klDiv,
+  l1Loss,
+  marginRankingLoss,
+  mseLoss,
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  nllLoss,
+  nn,
+  ones,
+  optim,
+  poissonNllLoss,
+  smoothL1Loss,
+  softMarginLoss,
+  tensor,
+  tripletMarginLoss,
+} from '../../runtime/index.ts';
 import { nearestName } from '../../runtime/options/nearest-name.ts';
 
 interface Taker {
@@ -30,6 +56,45 @@ const layer = {
   layerNormEps: 1e-5,
   batchFirst: true,
   normFirst: true,
+};
+
+const x = tensor([
+  [0.2, 0.3],
+  [0.4, 0.1],
+]);
+const labels = tensor([0, 1], { dtype: 'int32' });
+const signs = tensor([1, -1]);
+const reduction = 'sum' as const;
+const weight = ones([2]);
+const margins = { reduction, margin: 1 };
+
+const losses: Readonly<Record<string, Taker>> = {
+  mseLoss: taking({ reduction }, (o) => mseLoss(x, x, o)),
+  l1Loss: taking({ reduction }, (o) => l1Loss(x, x, o)),
+  softMarginLoss: taking({ reduction }, (o) => softMarginLoss(x, x, o)),
+  nllLoss: taking({ reduction, weight, ignoreIndex: 0 }, (o) => nllLoss(x, labels, o)),
+  crossEntropy: taking({ reduction, weight, ignoreIndex: 0, labelSmoothing: 0.1 }, (o) =>
+    crossEntropy(x, labels, o),
+  ),
+  marginRankingLoss: taking(margins, (o) => marginRankingLoss(signs, signs, signs, o)),
+  hingeEmbeddingLoss: taking(margins, (o) => hingeEmbeddingLoss(signs, signs, o)),
+  cosineEmbeddingLoss: taking(margins, (o) => cosineEmbeddingLoss(x, x, signs, o)),
+  tripletMarginLoss: taking({ ...margins, p: 2, eps: 1e-6, swap: true }, (o) =>
+    tripletMarginLoss(x, x, x, o),
+  ),
+  multiMarginLoss: taking({ ...margins, p: 2, weight }, (o) => multiMarginLoss(x, labels, o)),
+  multilabelSoftMarginLoss: taking({ reduction, weight }, (o) => multilabelSoftMarginLoss(x, x, o)),
+  binaryCrossEntropy: taking({ reduction, weight }, (o) => binaryCrossEntropy(x, x, o)),
+  binaryCrossEntropyWithLogits: taking({ reduction, weight, posWeight: weight }, (o) =>
+    binaryCrossEntropyWithLogits(x, x, o),
+  ),
+  klDiv: taking({ reduction, logTarget: true }, (o) => klDiv(x, x, o)),
+  smoothL1Loss: taking({ reduction, beta: 2 }, (o) => smoothL1Loss(x, x, o)),
+  huberLoss: taking({ reduction, delta: 2 }, (o) => huberLoss(x, x, o)),
+  poissonNllLoss: taking({ reduction, logInput: true, full: true, eps: 1e-8 }, (o) =>
+    poissonNllLoss(x, x, o),
+  ),
+  gaussianNllLoss: taking({ reduction, full: true, eps: 1e-6 }, (o) => gaussianNllLoss(x, x, x, o)),
 };
 
 const takers: Readonly<Record<string, Taker>> = {
@@ -173,6 +238,7 @@ const takers: Readonly<Record<string, Taker>> = {
     { replacement: true, numSamples: 2, seed: 1 },
     (o) => new data.RandomSampler([1, 2, 3], o),
   ),
+  ...losses,
   init: taking({ threads: 1 }, (o) => init('cpu', o)),
 };
 

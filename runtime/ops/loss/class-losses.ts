@@ -1,6 +1,7 @@
 /** Losses of scores per class, and the mean squared error. */
 
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -17,6 +18,7 @@ import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from '../point
 import { mean, sum } from '../reduce/reduce.ts';
 import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import { logSoftmax, meanOfLabels } from './loss.ts';
+import { crossEntropyKinds, lossKinds, nllKinds } from './loss-kinds.ts';
 
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [classes]. */
@@ -96,6 +98,7 @@ function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void
 
 /** −logProbs of each label, times the weight of its class: [n, classes, …] and int32 [n, …]. */
 export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  expectOptions('nllLoss', options, nllKinds);
   const { weight = null, ignoreIndex = ignoredByKernel, reduction = 'mean' } = options;
   expectReduction('nllLoss', reduction);
   const simple = reduction === 'mean' && !weight && equals(ignoreIndex, ignoredByKernel);
@@ -128,6 +131,7 @@ export function crossEntropy(
   target: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
+  expectOptions('crossEntropy', options, crossEntropyKinds);
   const { labelSmoothing = 0, weight = null } = options;
   expectReduction('crossEntropy', options.reduction ?? 'mean');
   if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
@@ -150,7 +154,10 @@ export function crossEntropy(
   return tidy(() => {
     const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
     if (ofProbabilities) return ofDistributions(logProbs, target, options);
-    if (equals(labelSmoothing, 0)) return nllLoss(logProbs, target, options);
+    if (equals(labelSmoothing, 0)) {
+      const { labelSmoothing: _, ...own } = options;
+      return nllLoss(logProbs, target, own);
+    }
     return smoothed(logProbs, target, options);
   });
 }
@@ -201,6 +208,7 @@ function smoothed(
 
 /** (x − target)² */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectOptions('mseLoss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
   return tidy(() => {
     const difference = sub(x, target);

@@ -1,5 +1,6 @@
 /** Losses on signs, angles and order: what lies beyond a margin costs nothing. */
 
+import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
@@ -17,6 +18,13 @@ import { logSigmoid } from '../pointwise/smooth-activations.ts';
 import { pairwiseDistance } from '../products/distances.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
+import {
+  lossKinds,
+  marginKinds,
+  multiMarginKinds,
+  tripletKinds,
+  weightKinds,
+} from './loss-kinds.ts';
 import { aboveMargin } from './regression-losses.ts';
 
 export interface MarginOptions extends LossOptions {
@@ -25,6 +33,7 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectOptions('softMarginLoss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => softMarginLoss(a, b, options));
   return tidy(() => reduced('softMarginLoss', neg(logSigmoid(mul(x, target))), options));
 }
@@ -34,8 +43,10 @@ export function marginRankingLoss(
   a: Tensor,
   b: Tensor,
   target: Tensor,
-  { margin = 0, ...options }: MarginOptions = {},
+  given: MarginOptions = {},
 ): Tensor {
+  expectOptions('marginRankingLoss', given, marginKinds);
+  const { margin = 0, ...options } = given;
   if (anyHalf(a, b, target))
     return roundedOnce([a, b, target], (x, y, t) =>
       marginRankingLoss(x, y, t, { margin, ...options }),
@@ -47,11 +58,9 @@ export function marginRankingLoss(
 }
 
 /** x where target is 1, max(0, margin − x) where it is −1. */
-export function hingeEmbeddingLoss(
-  x: Tensor,
-  target: Tensor,
-  { margin = 1, ...options }: MarginOptions = {},
-): Tensor {
+export function hingeEmbeddingLoss(x: Tensor, target: Tensor, given: MarginOptions = {}): Tensor {
+  expectOptions('hingeEmbeddingLoss', given, marginKinds);
+  const { margin = 1, ...options } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => hingeEmbeddingLoss(a, b, { margin, ...options }));
   return tidy(() => {
@@ -66,8 +75,10 @@ export function cosineEmbeddingLoss(
   a: Tensor,
   b: Tensor,
   target: Tensor,
-  { margin = 0, ...options }: MarginOptions = {},
+  given: MarginOptions = {},
 ): Tensor {
+  expectOptions('cosineEmbeddingLoss', given, marginKinds);
+  const { margin = 0, ...options } = given;
   if (anyHalf(a, b, target))
     return roundedOnce([a, b, target], (x, y, t) =>
       cosineEmbeddingLoss(x, y, t, { margin, ...options }),
@@ -94,8 +105,10 @@ export function tripletMarginLoss(
   anchor: Tensor,
   positive: Tensor,
   negative: Tensor,
-  { margin = 1, p = 2, eps = 1e-6, swap = false, ...options }: TripletOptions = {},
+  given: TripletOptions = {},
 ): Tensor {
+  expectOptions('tripletMarginLoss', given, tripletKinds);
+  const { margin = 1, p = 2, eps = 1e-6, swap = false, ...options } = given;
   if (anyHalf(anchor, positive, negative))
     return roundedOnce([anchor, positive, negative], (a, b, c) =>
       tripletMarginLoss(a, b, c, { margin, p, eps, swap, ...options }),
@@ -117,11 +130,9 @@ export interface MultiMarginOptions extends MarginOptions {
 }
 
 /** Mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
-export function multiMarginLoss(
-  x: Tensor,
-  target: Tensor,
-  { p = 1, margin = 1, weight = null, ...options }: MultiMarginOptions = {},
-): Tensor {
+export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOptions = {}): Tensor {
+  expectOptions('multiMarginLoss', given, multiMarginKinds);
+  const { p = 1, margin = 1, weight = null, ...options } = given;
   if (anyHalf(x, weight))
     return roundedOnce([x, weight], (own, w) =>
       multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
@@ -149,8 +160,10 @@ export interface WeightOptions extends LossOptions {
 export function multilabelSoftMarginLoss(
   x: Tensor,
   target: Tensor,
-  { weight = null, ...options }: WeightOptions = {},
+  given: WeightOptions = {},
 ): Tensor {
+  expectOptions('multilabelSoftMarginLoss', given, weightKinds);
+  const { weight = null, ...options } = given;
   if (anyHalf(x, target, weight))
     return roundedOnce([x, target, weight], (a, b, w) =>
       multilabelSoftMarginLoss(a, b, { weight: w, ...options }),

@@ -1,6 +1,7 @@
 /** Losses on probabilities: binary cross entropy and divergences. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -21,6 +22,7 @@ import { exp, log, log1p } from '../pointwise/functions.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';
 import { sum } from '../reduce/reduce.ts';
 import { type LossOptions, type Reduction, reduced } from '../reduce/reduction-options.ts';
+import { binaryKinds, klDivKinds, logitKinds } from './loss-kinds.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -77,11 +79,9 @@ export interface BinaryOptions extends LossOptions {
 }
 
 /** −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. */
-export function binaryCrossEntropy(
-  x: Tensor,
-  target: Tensor,
-  { weight = null, ...options }: BinaryOptions = {},
-): Tensor {
+export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
+  expectOptions('binaryCrossEntropy', given, binaryKinds);
+  const { weight = null, ...options } = given;
   if (anyHalf(x, target, weight))
     return roundedOnce([x, target, weight], (a, b, w) =>
       binaryCrossEntropy(a, b, { weight: w, ...options }),
@@ -101,8 +101,10 @@ export interface LogitOptions extends BinaryOptions {
 export function binaryCrossEntropyWithLogits(
   x: Tensor,
   target: Tensor,
-  { weight = null, posWeight = null, ...options }: LogitOptions = {},
+  given: LogitOptions = {},
 ): Tensor {
+  expectOptions('binaryCrossEntropyWithLogits', given, logitKinds);
+  const { weight = null, posWeight = null, ...options } = given;
   if (anyHalf(x, target, weight, posWeight))
     return roundedOnce([x, target, weight, posWeight], (a, b, w, p) =>
       binaryCrossEntropyWithLogits(a, b, { weight: w, posWeight: p, ...options }),
@@ -129,11 +131,9 @@ export interface KlDivOptions {
 }
 
 /** target · (ln target − x), with x the logarithms of probabilities. */
-export function klDiv(
-  x: Tensor,
-  target: Tensor,
-  { reduction = 'mean', logTarget = false }: KlDivOptions = {},
-): Tensor {
+export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tensor {
+  expectOptions('klDiv', given, klDivKinds);
+  const { reduction = 'mean', logTarget = false } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
   if (reduction === 'batchmean' && (x.rank === 0 || x.shape[0] === 0)) {

@@ -2,6 +2,7 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -22,6 +23,7 @@ import { div } from '../pointwise/division.ts';
 import { exp, log } from '../pointwise/functions.ts';
 import { clamp_ } from '../pointwise/pointwise-in-place.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
+import { gaussianKinds, huberKinds, lossKinds, poissonKinds, smoothL1Kinds } from './loss-kinds.ts';
 
 function floats(op: OpRecord, x: Tensor, y: Tensor, attrs = {}): Tensor {
   expectTensor(op, y);
@@ -33,6 +35,7 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectOptions('l1Loss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => l1Loss(a, b, options));
   return tidy(() => reduced('l1Loss', abs(sub(x, target)), options));
 }
@@ -66,8 +69,10 @@ const smoothL1Op: OpRecord = defineOp({
 export function smoothL1Loss(
   x: Tensor,
   target: Tensor,
-  { beta = 1, ...options }: LossOptions & { readonly beta?: number } = {},
+  given: LossOptions & { readonly beta?: number } = {},
 ): Tensor {
+  expectOptions('smoothL1Loss', given, smoothL1Kinds);
+  const { beta = 1, ...options } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => smoothL1Loss(a, b, { beta, ...options }));
   if (equals(beta, 0)) return l1Loss(x, target, options);
@@ -78,8 +83,10 @@ export function smoothL1Loss(
 export function huberLoss(
   x: Tensor,
   target: Tensor,
-  { delta = 1, ...options }: LossOptions & { readonly delta?: number } = {},
+  given: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
+  expectOptions('huberLoss', given, huberKinds);
+  const { delta = 1, ...options } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => huberLoss(a, b, { delta, ...options }));
   return tidy(() => {
@@ -98,11 +105,9 @@ export interface PoissonNllOptions extends LossOptions {
 }
 
 /** Minus the logarithm of Poisson's probability of `target`, up to a constant. */
-export function poissonNllLoss(
-  x: Tensor,
-  target: Tensor,
-  { logInput = true, full = false, eps = 1e-8, ...options }: PoissonNllOptions = {},
-): Tensor {
+export function poissonNllLoss(x: Tensor, target: Tensor, given: PoissonNllOptions = {}): Tensor {
+  expectOptions('poissonNllLoss', given, poissonKinds);
+  const { logInput = true, full = false, eps = 1e-8, ...options } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) =>
       poissonNllLoss(a, b, { logInput, full, eps, ...options }),
@@ -130,8 +135,10 @@ export function gaussianNllLoss(
   x: Tensor,
   target: Tensor,
   variance: Tensor,
-  { full = false, eps = 1e-6, ...options }: GaussianNllOptions = {},
+  given: GaussianNllOptions = {},
 ): Tensor {
+  expectOptions('gaussianNllLoss', given, gaussianKinds);
+  const { full = false, eps = 1e-6, ...options } = given;
   if (anyHalf(x, target, variance))
     return roundedOnce([x, target, variance], (a, b, c) =>
       gaussianNllLoss(a, b, c, { full, eps, ...options }),

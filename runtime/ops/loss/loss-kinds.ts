@@ -1,0 +1,83 @@
+/** Kinds of the options of losses, for the functions and the modules. */
+
+import type { OptionKinds } from '../../options/expect-options.ts';
+import {
+  anyInteger,
+  anyNumber,
+  flag,
+  oneOf,
+  orNull,
+  probability,
+  that,
+} from '../../options/option-kinds.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import type { LossOptions } from '../reduce/reduction-options.ts';
+import type { CrossEntropyOptions, NllOptions } from './class-losses.ts';
+import type {
+  MarginOptions,
+  MultiMarginOptions,
+  TripletOptions,
+  WeightOptions,
+} from './margin-losses.ts';
+import type { BinaryOptions, KlDivOptions, LogitOptions } from './probability-losses.ts';
+import type { GaussianNllOptions, PoissonNllOptions } from './regression-losses.ts';
+
+const weight = orNull(that('a tensor', (value) => value instanceof Tensor));
+
+export const lossKinds: OptionKinds<LossOptions> = { reduction: oneOf('mean', 'sum', 'none') };
+
+export const nllKinds: OptionKinds<NllOptions> = { ...lossKinds, weight, ignoreIndex: anyInteger };
+
+export const crossEntropyKinds: OptionKinds<CrossEntropyOptions> = {
+  ...nllKinds,
+  labelSmoothing: probability,
+};
+
+export const marginKinds: OptionKinds<MarginOptions> = { ...lossKinds, margin: anyNumber };
+
+export const tripletKinds: OptionKinds<TripletOptions> = {
+  ...marginKinds,
+  p: anyNumber,
+  eps: anyNumber,
+  swap: flag,
+};
+
+export const multiMarginKinds: OptionKinds<MultiMarginOptions> = {
+  ...marginKinds,
+  p: anyNumber,
+  weight,
+};
+
+export const weightKinds: OptionKinds<WeightOptions> = { ...lossKinds, weight };
+
+export const binaryKinds: OptionKinds<BinaryOptions> = weightKinds;
+
+export const logitKinds: OptionKinds<LogitOptions> = { ...binaryKinds, posWeight: weight };
+
+export const klDivKinds: OptionKinds<KlDivOptions> = {
+  reduction: oneOf('mean', 'sum', 'none', 'batchmean'),
+  logTarget: flag,
+};
+
+export const smoothL1Kinds: OptionKinds<LossOptions & { readonly beta?: number }> = {
+  ...lossKinds,
+  beta: anyNumber,
+};
+
+export const huberKinds: OptionKinds<LossOptions & { readonly delta?: number }> = {
+  ...lossKinds,
+  delta: anyNumber,
+};
+
+export const poissonKinds: OptionKinds<PoissonNllOptions> = {
+  ...lossKinds,
+  logInput: flag,
+  full: flag,
+  eps: anyNumber,
+};
+
+export const gaussianKinds: OptionKinds<GaussianNllOptions> = {
+  ...lossKinds,
+  full: flag,
+  eps: anyNumber,
+};
