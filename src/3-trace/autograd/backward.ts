@@ -15,7 +15,7 @@ import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { gradientVariable } from './optional-gradient.ts';
-import { isSet, seedOf, seedValue } from './options.ts';
+import { flagsOf, seedOf, seedValue } from './options.ts';
 import { follow, watched, watchUndone } from './undo.ts';
 
 /**
@@ -37,8 +37,8 @@ function backwardInTrace(
   [gradient, options]: readonly Variable[],
 ): Variable {
   const root = expectTensor(receiver, 'backward');
-  const createGraph = isSet(t, options, 'createGraph') ?? false;
-  const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
+  const flags = flagsOf(t, 'backward', options, ['createGraph', 'retainGraph']);
+  const { createGraph = false, retainGraph = createGraph } = flags;
   const loss = t.use(root);
   if (requiresGradAlways(t, loss) === null) {
     // Eager execution refuses it where the loss has no graph.

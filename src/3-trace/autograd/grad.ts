@@ -10,7 +10,7 @@ import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { gradientVariable, neededGradient } from './optional-gradient.ts';
-import { isSet, seedOf, seedValue } from './options.ts';
+import { flagsOf, seedOf, seedValue } from './options.ts';
 import { follow, watched, watchUndone } from './undo.ts';
 
 /** `grad(outputs, inputs, options)` */
@@ -20,9 +20,14 @@ export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
 
 function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[]): Variable {
   if (!outputs || !inputs) throw new GraphBreak('throw', 'grad() of nothing');
-  const createGraph = isSet(t, options, 'createGraph') ?? false;
-  const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
-  const allowUnused = isSet(t, options, 'allowUnused') ?? false;
+  const flags = flagsOf(
+    t,
+    'grad',
+    options,
+    ['createGraph', 'retainGraph', 'allowUnused'],
+    ['gradOutputs'],
+  );
+  const { createGraph = false, retainGraph = createGraph, allowUnused = false } = flags;
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
   const roots = tensorsOf(t, outputs);
   const onUndone = watchUndone(t);

@@ -8,6 +8,8 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { readProperty } from '../values/properties.ts';
+import { plainKeys } from '../values/property-keys.ts';
+import { specialized } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 
 export function seedOf(t: Tracer, variable: Variable): Tensor | null {
@@ -17,12 +19,32 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
   throw new GraphBreak('throw', 'a gradient that is no tensor');
 }
 
-export function isSet(t: Tracer, options: Variable | undefined, key: string): boolean | undefined {
-  if (!options || (options.kind === 'constant' && constantOf(t, options) === undefined)) {
-    return undefined;
+/**
+ * Which flags are set, with the defaults of eager execution. `others`: further names of options. What eager execution
+ * rejects is left to it.
+ */
+export function flagsOf<F extends string>(
+  t: Tracer,
+  owner: string,
+  options: Variable | undefined,
+  flags: readonly F[],
+  others: readonly string[] = [],
+): { readonly [Name in F]?: boolean } {
+  const given = options && specialized(options);
+  if (!given || (given.kind === 'constant' && constantOf(t, given) === undefined)) return {};
+  if (given.kind === 'constant')
+    throw new GraphBreak('throw', `${owner}() of options that are no object`);
+  const found: { [Name in F]?: boolean } = {};
+  for (const key of plainKeys(t, given)) {
+    if (others.includes(key)) continue;
+    const name = flags.find((flag) => flag === key);
+    const value = name && constantOf(t, readProperty(t, given, name));
+    if (!name || (value !== undefined && typeof value !== 'boolean')) {
+      throw new GraphBreak('throw', `${owner}() with the option ${key}`);
+    }
+    if (value !== undefined) found[name] = value;
   }
-  const value = constantOf(t, readProperty(t, options, key));
-  return value === undefined ? undefined : Boolean(value);
+  return found;
 }
 
 /** A value of its own, so that what is computed from it has no part in its history. */
