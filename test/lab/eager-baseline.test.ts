@@ -10,7 +10,14 @@ import type { BuiltWorkload } from '../../src/lab/compare/workload.ts';
 
 type Step = (...batch: Tensor[]) => Tensor;
 
-const plain = { order: false, slices: false, reuse: false, minimizeSaved: false, arena: false };
+const plain = {
+  order: false,
+  slices: false,
+  reuse: false,
+  minimizeSaved: false,
+  savedMasks: false,
+  arena: false,
+};
 
 function stepPeak(build: () => BuiltWorkload, wayOf: (step: Step) => Step): number {
   seed(1);

@@ -64,7 +64,10 @@ function recurrent(Type: typeof nn.RNN | typeof nn.GRU | typeof nn.LSTM): Make {
     const bias = choices.chance(0.8);
     const nonlinearity = choices.of(['tanh', 'relu'] as const);
     const options = { batchFirst, numLayers, bidirectional, dropout, bias };
-    const module = new Type(inputs, hidden, { ...options, nonlinearity });
+    const module =
+      Type === nn.RNN
+        ? new nn.RNN(inputs, hidden, { ...options, nonlinearity })
+        : new Type(inputs, hidden, options);
     const [usesState, usesLengths] = [choices.chance(0.5), choices.chance(0.2)];
     const states = numLayers * (bidirectional ? 2 : 1);
     const input = () => {
