@@ -9,7 +9,7 @@ import { installed } from './installed.ts';
 const programs: Readonly<Record<string, readonly [source: string, kilobytes: number]>> = {
   'an eager op': [
     "import { add, tensor } from 'tostatic/runtime'; add(tensor([1]), 2).toString();",
-    145,
+    147,
   ],
   'a layer and an optimizer': [
     `import { nn, optim, tensor } from 'tostatic/runtime';
@@ -17,15 +17,15 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: num
     const optimizer = new optim.SGD(model.parameters(), { lr: 1 });
     model.forward(tensor([[1, 2]])).sum().backward();
     optimizer.step();`,
-    217,
+    220,
   ],
   'the loader of saved programs': [
     "import { load } from 'tostatic/runtime'; await load(new Uint8Array());",
-    191,
+    194,
   ],
   toStatic: [
     "import { tensor, toStatic } from 'tostatic'; toStatic((x) => x.mul(2))(tensor([1]));",
-    494,
+    500,
   ],
 };
 
