@@ -1,6 +1,7 @@
 import { copy } from '../ops/core/copy.ts';
 import { operandUse } from '../ops/core/define-op.ts';
 import { fullOp } from '../ops/movement/create.ts';
+import { isGradientSum } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';
@@ -78,7 +79,8 @@ export function partialBackward(
   const undone = new Set([
     ...given,
     ...live.flatMap(({ op: { op, outputs } }) => {
-      const isUndone = (id: ValueId) => op.kernel.kind === 'control' || !ofLeaves.has(id);
+      const undoesMore = op.kernel.kind === 'control' && !isGradientSum(op);
+      const isUndone = (id: ValueId) => undoesMore || !ofLeaves.has(id);
       return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
     }),
   ]);

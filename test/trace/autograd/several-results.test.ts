@@ -30,9 +30,9 @@ function expectSame(make: () => World, order: readonly number[]): void {
   expect(run((fn) => toStatic(fn, { strict: true }))).toEqual(run((fn) => fn));
 }
 
-const leaves = () => [weights([3], 1), weights([3], 2)];
+describe.each([3, 1, 0])('trace/several results of one graph, %i elements', (size) => {
+  const leaves = () => [weights([size], 1), weights([size], 2)];
 
-describe('trace/several results of one graph', () => {
   it('two losses without a common op are differentiated one by one', () => {
     const make = () => ({
       fn: (a: Tensor, b: Tensor) => [a.exp().mul(b).sum(), b.sin().mul(a).sum(), a.tanh().sum()],
