@@ -112,7 +112,10 @@ const { tensor, number, condition, statement } = fc.letrec<Parts>((tie) => {
         .map(([n, x]) => `for (let i = 0; i < ${n}; i++) ${x}`),
       fc
         .tuple(fc.constantFrom('items', 'obj.list.slice(0, 3)', 'arr.slice()'), b)
-        .map(([xs, x]) => `for (const each of ${xs}) { t0 = t0.add(each); ${x} }`),
+        // The block may push to what is iterated.
+        .map(([xs, x]) => {
+          return `for (const each of ${xs}) { if (items.length > 6) break; t0 = t0.add(each); ${x} }`;
+        }),
       fc.tuple(c, b).map(([x, y]) => `{ let left = 2; while (left-- > 0 && ${x}) ${y} }`),
       fc.tuple(b, b).map(([x, y]) => `try ${x} catch (error) { log.push(firstLine(error)); ${y} }`),
       fc.tuple(b, b).map(([x, y]) => `try ${x} finally ${y}`),
