@@ -59,9 +59,19 @@ export function* compileInSteps(
   const wanted = { needsGrad, differentiable };
   const compile = decidingAlike(tracedProgram, compileSubgraph);
   const made = yield* stagesOf(tracedProgram, wanted, options, donated);
-  const { backend } = options;
-  const stages = backend ? { ...made, planned: { ...made.planned, backend } } : made;
+  const stages = { ...made, planned: finished(made, options) };
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
+}
+
+/** Says which backend runs the programs, and whether a pass has changed what runs. */
+function finished({ planned, passes }: SubgraphStages, { backend }: CompileOptions) {
+  const isRewritten = Object.values(passes).some(({ applied }) => applied > 0);
+  const { forward } = planned;
+  return {
+    ...planned,
+    forward: { ...forward, reordered: forward.reordered || isRewritten },
+    ...(backend && { backend }),
+  };
 }
 
 /**

@@ -59,7 +59,7 @@ export interface Plan {
   readonly freesAtEnd: readonly ValueId[];
   /** Bytes of the arena, for values that live and die within a run; 0: there is none. */
   readonly arenaBytes: number;
-  /** The ops are not in program order. */
+  /** The ops don't run as they were traced: no input that is written may show the memory of another one. */
   readonly reordered: boolean;
   readonly predicted: PredictedMemory;
 }

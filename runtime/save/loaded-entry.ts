@@ -4,6 +4,7 @@ import type { Device } from '../device/device.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
+import { writtenInputs } from '../program/writes.ts';
 import { skipNumbers } from '../random/seed.ts';
 import { holdingLines } from '../run-program/control/lines.ts';
 import { Executable } from '../run-program/executor.ts';
@@ -12,6 +13,7 @@ import { Subgraph } from '../run-program/run-program.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
+import { sharedWritten } from '../tensor/shared-memory.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './field.ts';
@@ -37,6 +39,8 @@ export class LoadedEntry {
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
+  /** Numbers of the inputs that are written, and so may not show the memory of another one. */
+  readonly #apart: readonly number[];
 
   /** `predicted`: bytes of a run where the plan itself doesn't say them. */
   constructor(
@@ -51,6 +55,7 @@ export class LoadedEntry {
     this.#device = device;
     this.#subgraph = planned && bound(planned);
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
+    this.#apart = planned?.forward.reordered ? writtenBy(planned.forward) : [];
     this.#checks = [...entryNeeds(saved), ...saved.guards.map(compileGuard)];
     this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
     this.#numbers = saved.numbers.map(placeReader);
@@ -68,6 +73,10 @@ export class LoadedEntry {
       if (wrong) return wrong;
       needsGrad ||= (value as Tensor).requiresGrad;
     }
+    if (this.#apart.length > 0) {
+      const shared = this.#sharedInput(values);
+      if (shared) return shared;
+    }
     if (needsGrad && gradEnabled() && !this.saved.gradMode) {
       const given = 'a call that records gradients';
       return { kind: 'other', given, expected: 'one inside noGrad, as when the program was made' };
@@ -77,6 +86,18 @@ export class LoadedEntry {
       if (wrong) return wrong;
     }
     return undefined;
+  }
+
+  #sharedInput(values: CallValues): Misfit | undefined {
+    const inputs = this.#inputs.map((read) => read(values) as Tensor);
+    const i = sharedWritten(inputs, this.#apart);
+    if (i < 0) return undefined;
+    const name = printPlace(this.saved.inputs[i]!.place, values.state);
+    return {
+      kind: 'other',
+      given: `${name}, which is written, and another tensor of its memory`,
+      expected: 'tensors of their own memory, as when the program was made',
+    };
   }
 
   #misfitOf(value: unknown, i: number, { state }: CallValues): Misfit | undefined {
@@ -146,6 +167,10 @@ export class LoadedEntry {
       throw error;
     }
   }
+}
+
+function writtenBy({ inputs, steps }: PlannedSubgraph['forward']): readonly number[] {
+  return writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
 }
 
 /** By graph: entries may share one. */

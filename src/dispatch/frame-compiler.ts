@@ -14,6 +14,7 @@ import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
+import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
 import { tellWhere } from '../full-graph/failed-run.ts';
 import { expectOneProgram } from '../full-graph/full-graph-error.ts';
@@ -204,11 +205,10 @@ export class FrameCompiler {
     return new SubgraphVariants(
       usual,
       ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
-      ({ donated, sourceOrder, compact, rate }: PlanChoice) => {
+      ({ donated, asTraced, compact, rate }: PlanChoice) => {
         this.#stats.plans++;
-        const memory = { ...first.memory, order: false };
-        const options = sourceOrder
-          ? { ...first, memory }
+        const options = asTraced
+          ? tracedOptions(first)
           : { ...first, compact, ...(rate !== null && { rate }) };
         const compiled = compileSubgraph(result.program, result, options, donated);
         return this.#inForce(result, compiled, options, donated);

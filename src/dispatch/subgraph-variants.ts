@@ -1,10 +1,10 @@
 import type { Device } from '../../runtime/device/device.ts';
-import type { Holder } from '../../runtime/memory/holder.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import { sharedMemory, sharedWritten } from '../../runtime/tensor/shared-memory.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
@@ -15,8 +15,8 @@ import type { Recomputing } from './step-budget.ts';
 export interface PlanChoice {
   /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
-  /** Two inputs are one memory, and one of them is written: reads and writes keep the source's order. */
-  readonly sourceOrder: boolean;
+  /** Two inputs are one memory, and one of them is written: the ops run as they were traced. */
+  readonly asTraced: boolean;
   /** Views that are copied, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
   /** At which rate of bytes and arithmetic backward computes forward again; null: only within its own budget. */
@@ -70,7 +70,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly #compile: (choice: PlanChoice) => PlanInForce;
   /** Views that are copied from now on, in their order. */
   #compact: readonly ValueId[] = [];
-  #inSourceOrder: PlanInForce | undefined;
+  #asTraced: PlanInForce | undefined;
   readonly #atRates = new Map<number | null, PlansAtRate>();
   /** Numbers of the inputs that come from earlier subgraphs of a call. */
   readonly #crossing: readonly number[];
@@ -80,10 +80,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly holdsLines: boolean;
   /** It has control ops, whose decisions its bytes depend on. */
   readonly decides: boolean;
-  /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
-  #readByGradients: readonly number[];
-  /** The plan that `#readByGradients` belongs to. */
-  #readBy: ReadySubgraph;
+  /** By plan: numbers of the inputs of which a gradient reads what they were before some input was written. */
+  readonly #readByGradients = new WeakMap<ReadySubgraph, readonly number[]>();
   readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
   readonly device: Device;
 
@@ -93,10 +91,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     compile: (choice: PlanChoice) => PlanInForce,
     crossing: readonly number[],
   ) {
-    const { stages, subgraph, savedInputs } = usual.ready;
-    this.#readBy = usual.ready;
+    const { subgraph, savedInputs } = usual.ready;
     this.#readByGradientsOf = readByGradientsOf;
-    this.#readByGradients = readByGradientsOf(stages);
     this.#plain = usual;
     this.#plans = plansOf(null, usual);
     this.#atRates.set(null, this.#plans);
@@ -119,7 +115,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     this.lastSavedInputs = savedInputs;
     this.lastDonated = this.#plans.numbers.get(plan) ?? none;
     // Only a plan that was made for it takes inputs over.
-    const takes = plan !== this.#plans.usual && plan !== this.#inSourceOrder;
+    const takes = plan !== this.#plans.usual && plan !== this.#asTraced;
     return subgraph.run(inputs, takes ? donated : 0, numbers);
   }
 
@@ -151,7 +147,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     let plans = this.#atRates.get(rate);
     if (!plans) {
       const compact = this.#compact;
-      const usual = this.#compile({ donated: none, sourceOrder: false, compact, rate });
+      const usual = this.#compile({ donated: none, asTraced: false, compact, rate });
       plans = plansOf(rate, usual);
       this.#atRates.set(rate, plans);
     }
@@ -174,15 +170,13 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   #all(): PlanInForce[] {
-    const inOrder = this.#inSourceOrder ? [this.#inSourceOrder] : [];
-    return [this.#plans.usual, ...this.#plans.donating.values(), ...inOrder];
+    const asTraced = this.#asTraced ? [this.#asTraced] : [];
+    return [this.#plans.usual, ...this.#plans.donating.values(), ...asTraced];
   }
 
-  /** The final plan for callers that can't tell which inputs are one memory, and hand none over. */
+  /** The final plan for a file: as traced where a call has brought inputs that are one memory. */
   get portable(): Subgraph {
-    const usual = this.#plain.finish().subgraph;
-    const mayDiffer = this.written.length > 0 && usual.planned.forward.reordered;
-    return mayDiffer ? this.#sourceOrder().finish().subgraph : usual;
+    return (this.#asTraced ?? this.#plain).finish().subgraph;
   }
 
   /**
@@ -191,24 +185,30 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
    */
   confuses(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;
-    if (this.#readBy !== this.#plans.usual.ready) {
-      this.#readBy = this.#plans.usual.ready;
-      this.#readByGradients = this.#readByGradientsOf(this.#readBy.stages);
-    }
-    if (this.#readByGradients.length === 0) return false;
+    const { ready } = this.#plans.usual;
+    if (this.#readOf(ready).length === 0 && !ready.stages.planned.backward) return false;
     const shared = sharedMemory(inputs);
-    return (
-      shared?.some((holder) => {
-        const isOf = (i: number) => inputs[i]!.holder === holder;
-        const [read, written] = [this.#readByGradients.filter(isOf), this.written.filter(isOf)];
-        return read.some((i) => written.some((k) => k !== i));
-      }) ?? false
-    );
+    if (!shared) return false;
+    const confused = [...this.#readOf(ready), ...this.#readOf(this.#tracedPlan().ready)];
+    return shared.some((holder) => {
+      const isOf = (i: number) => inputs[i]!.holder === holder;
+      const [read, written] = [confused.filter(isOf), this.written.filter(isOf)];
+      return read.some((i) => written.some((k) => k !== i));
+    });
+  }
+
+  #readOf(ready: ReadySubgraph): readonly number[] {
+    let numbers = this.#readByGradients.get(ready);
+    if (!numbers) {
+      numbers = this.#readByGradientsOf(ready.stages);
+      this.#readByGradients.set(ready, numbers);
+    }
+    return numbers;
   }
 
   #choose(inputs: readonly Tensor[], donated: number): PlanInForce {
-    const mayDiffer = this.written.length > 0 && this.usual.subgraph.planned.forward.reordered;
-    if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder();
+    if (this.written.length > 0 && sharedWritten(inputs, this.written) >= 0)
+      return this.#tracedPlan();
     return donated === 0 ? this.#plans.usual : (this.#donatingOf(donated) ?? this.#plans.usual);
   }
 
@@ -218,7 +218,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     const numbers = numbersIn(donated);
     const made = this.#compile({
       donated: numbers,
-      sourceOrder: false,
+      asTraced: false,
       compact: this.#compact,
       rate: this.#plans.rate,
     });
@@ -227,14 +227,9 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return made;
   }
 
-  #sourceOrder(): PlanInForce {
-    this.#inSourceOrder ??= this.#compile({
-      donated: none,
-      sourceOrder: true,
-      compact: [],
-      rate: null,
-    });
-    return this.#inSourceOrder;
+  #tracedPlan(): PlanInForce {
+    this.#asTraced ??= this.#compile({ donated: none, asTraced: true, compact: [], rate: null });
+    return this.#asTraced;
   }
 }
 
@@ -242,27 +237,4 @@ function numbersIn(bits: number): number[] {
   const numbers: number[] = [];
   for (let i = 0; bits >> i > 0; i++) if ((bits >> i) & 1) numbers.push(i);
   return numbers;
-}
-
-let calls = 0;
-
-/** Whether a written input shares its memory with another input. */
-function isAliased(inputs: readonly Tensor[], written: readonly number[]): boolean {
-  const shared = sharedMemory(inputs);
-  return shared !== undefined && written.some((i) => shared.includes(inputs[i]!.holder!));
-}
-
-/** The holders that are behind several inputs; undefined: there are none. */
-function sharedMemory(inputs: readonly Tensor[]): readonly Holder[] | undefined {
-  const call = ++calls;
-  let shared: Holder[] | undefined;
-  for (const { holder } of inputs) {
-    if (!holder) continue;
-    if (holder.seen === call) {
-      shared ??= [];
-      shared.push(holder);
-    }
-    holder.seen = call;
-  }
-  return shared;
 }

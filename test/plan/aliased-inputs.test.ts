@@ -1,7 +1,15 @@
-/** An order for memory relies on inputs that are no views of each other; calls where they are keep the source's order. */
+/** Passes and orders take inputs for memory of their own; calls in which one is written that another shows run as traced. */
 
 import { describe, expect, it } from 'vitest';
-import { noGrad, type Tensor, toStatic } from '../../src/index.ts';
+import {
+  arange,
+  load,
+  type MemoryChoice,
+  noGrad,
+  save,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
 import { data } from '../run-program/memory-counter.ts';
 
 /** `late` can be made after `wide` is gone, if the write to `target` is none to `source`. */
@@ -13,6 +21,105 @@ function body(target: Tensor, source: Tensor, x: Tensor): Tensor {
     const narrow = wide.sum(0);
     return late.add(narrow);
   });
+}
+
+type Body = (x: Tensor, y: Tensor, w: Tensor) => Tensor | readonly Tensor[];
+
+/** By what a pass would do to them, were `x` and `y` memory of their own. */
+const bodies: Readonly<Record<string, Body>> = {
+  'the same expression before and after a write': (x, y) => {
+    const before = x.exp();
+    y.mul_(0.5);
+    return before.sub(x.exp());
+  },
+  'the same reduction before and after a write': (x, y) => {
+    const before = x.sum(0);
+    y.mul_(0.5);
+    return before.sub(x.sum(0));
+  },
+  'a chain that ends behind a write': (x, y) => {
+    const before = x.mul(2);
+    y.fill_(3);
+    return before.add(1).tanh();
+  },
+  'a chain with a write inside': (x, y) => {
+    const t = x.mul(2);
+    y.add_(t);
+    return t.add(t);
+  },
+  'a copy that nothing writes': (x, y) => {
+    const copy = x.clone();
+    y.copy_(x.neg());
+    return copy.mul(1);
+  },
+  'a neutral op': (x, y) => {
+    const same = x.add(0).mul(1);
+    y.mul_(x);
+    return same;
+  },
+  'a value that is cheap to make again': (x, y, w) => {
+    const cheap = x.mul(w);
+    y.add_(cheap.detach());
+    const other = y.exp();
+    return [other.sum(0), cheap.add(cheap)];
+  },
+  'reads of both': (x, y) => {
+    y.add_(x);
+    x.mul_(2);
+    y.sub_(x);
+    return x.add(y);
+  },
+  'a branch on what was written': (x, y) => {
+    const before = x.mul(2);
+    y.neg_();
+    return x.sum().itemSync() > 0 ? before.add(x) : before.sub(x);
+  },
+};
+
+const memories: readonly MemoryChoice[] = [
+  'planned',
+  { prefer: 'bytes' },
+  { budget: 0 },
+  'cleaned',
+  'beforeUnusedValues',
+];
+
+/** `x` and `y` over one base: the same elements, shifted ones, transposed ones, or of their own. */
+const layouts: Readonly<Record<string, (base: Tensor, rows: number) => readonly [Tensor, Tensor]>> =
+  {
+    same: (base, rows) => {
+      const x = base.narrow(0, 0, rows * 3).reshape([rows, 3]);
+      return [x, x.detach()];
+    },
+    shifted: (base, rows) => [
+      base.narrow(0, 0, rows * 3).reshape([rows, 3]),
+      base.narrow(0, 2, rows * 3).reshape([rows, 3]),
+    ],
+    columns: (base, rows) => {
+      const wide = base.narrow(0, 0, rows * 6).reshape([rows, 6]);
+      return [wide.narrow(1, 0, 3), wide.narrow(1, 1, 3)];
+    },
+    apart: (base, rows) => {
+      const x = base.narrow(0, 0, rows * 3).reshape([rows, 3]);
+      return [x, x.clone()];
+    },
+  };
+
+function outcomes(fn: Body, layout: string, rows: number, needsGrad: boolean) {
+  const base = arange(rows * 6 + 9)
+    .to('float32')
+    .mul(0.01);
+  const [x, y] = layouts[layout]!(base, rows);
+  const w = data([rows, 3], { salt: 3 }).requiresGrad_(needsGrad);
+  const run = () => [fn(x, y, w)].flat() as Tensor[];
+  try {
+    const results = run();
+    if (needsGrad) results.at(-1)!.sum().backward();
+    const gradient = w.grad ? [...w.grad.dataSync()] : null;
+    return [...results.map((each) => [...each.dataSync()]), [...base.dataSync()], gradient];
+  } catch (error) {
+    return [(error as Error).constructor.name, [...base.dataSync()]];
+  }
 }
 
 describe('plan/aliased inputs', () => {
@@ -33,5 +140,47 @@ describe('plan/aliased inputs', () => {
     expect(fn.programs()[0]!.stages!.planned.forward.reordered).toBe(true);
     expect(fn.stats().fallbacks).toEqual([]);
     x.dispose();
+  });
+
+  describe.each([3, 700])('%i rows', (rows) => {
+    it.each(Object.keys(bodies))('%s: as eagerly in every layout', (name) => {
+      const fn = bodies[name]!;
+      const different: string[] = [];
+      for (const memory of memories) {
+        for (const fullGraph of [false, true]) {
+          for (const needsGrad of [false, true]) {
+            const captured = toStatic(fn, { memory, fullGraph });
+            for (const layout of Object.keys(layouts)) {
+              const [expected, actual] = [fn, captured].map((each) =>
+                JSON.stringify(outcomes(each, layout, rows, needsGrad)),
+              );
+              if (actual === expected) continue;
+              different.push(`${JSON.stringify(memory)} ${layout} ${needsGrad} ${fullGraph}`);
+            }
+          }
+        }
+      }
+      expect(different).toEqual([]);
+    });
+  });
+
+  it('a loaded program takes none that were not so when it was saved', async () => {
+    const fn = (x: Tensor, y: Tensor) => {
+      const before = x.exp();
+      y.mul_(0.5);
+      return before.sub(x.exp());
+    };
+    const captured = toStatic(fn);
+    const [x, y] = [data([4, 3]), data([4, 3], { salt: 1 })];
+    captured(x, y);
+    const apart = (await load(await save(captured))) as typeof fn;
+    expect([...apart(x, y).dataSync()]).toEqual([...fn(x, y).dataSync()]);
+    expect(() => apart(x, x.detach())).toThrow(/another tensor of its memory/);
+    captured(x, x.detach());
+    const together = (await load(await save(captured))) as typeof fn;
+    const [one, other] = [data([4, 3]), data([4, 3])];
+    const expected = [...fn(one, one.detach()).dataSync()];
+    expect([...together(other, other.detach()).dataSync()]).toEqual(expected);
+    expect([...other.dataSync()]).toEqual([...one.dataSync()]);
   });
 });

@@ -1,0 +1,25 @@
+import type { Holder } from '../memory/holder.ts';
+import type { Tensor } from './tensor.ts';
+
+let calls = 0;
+
+/** The holders that are behind several of the tensors; undefined: there are none. */
+export function sharedMemory(tensors: readonly Tensor[]): readonly Holder[] | undefined {
+  const call = ++calls;
+  let shared: Holder[] | undefined;
+  for (const { holder } of tensors) {
+    if (!holder) continue;
+    if (holder.seen === call) {
+      shared ??= [];
+      shared.push(holder);
+    }
+    holder.seen = call;
+  }
+  return shared;
+}
+
+/** The number of a tensor that is among the `written` ones and shares its memory with another tensor; −1: none. */
+export function sharedWritten(tensors: readonly Tensor[], written: readonly number[]): number {
+  const shared = sharedMemory(tensors);
+  return shared ? (written.find((i) => shared.includes(tensors[i]!.holder!)) ?? -1) : -1;
+}
