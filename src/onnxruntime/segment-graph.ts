@@ -4,6 +4,7 @@ import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { isContiguous, isDense, memoryOrder } from '../../runtime/tensor/shape.ts';
+import { Frame } from '../export/lowering/frame.ts';
 import { ProgramLowering } from '../export/lowering/program-lowering.ts';
 import { Slot } from '../export/lowering/slots.ts';
 import { elementOf } from '../export/lowering/target.ts';
@@ -63,7 +64,7 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
     numbers.set(symbol.id, { name, attr, value: engine.argument(0, name, 'f64', []) });
   }
   const lowering = new ProgramLowering(engine, { read: number });
-  const slots = new Map<ValueId, Slot<Value, OnnxAttr>>();
+  const frame = new Frame<Value, OnnxAttr>();
   const views = viewsAmong(program, plan, segment, inputs);
   const viewed = new Set(views.flatMap(({ outputs }) => outputs));
   const ports = inputs.filter((id) => !viewed.has(id));
@@ -73,17 +74,17 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
     const { dtype, shape } = layoutOf(meta, order);
     const value = engine.argument(0, `input.${id}`, elementOf[dtype], shape);
     const places = order.map((_, dim) => order.indexOf(dim));
-    slots.set(id, Slot.of(engine, engine.transpose(value, places)));
+    frame.slots.set(id, Slot.of(engine, engine.transpose(value, places)));
     return value;
   });
-  for (const op of views) lowering.emit(program, op, slots);
+  for (const op of views) lowering.emit(program, op, frame);
   const firstNodes: number[] = [];
   const outputs: (Store & PortValue & { readonly value: Value })[] = [];
   for (let i = segment.first; i <= segment.last; i++) {
     const step = plan.steps[i]!;
     firstNodes.push(engine.nodes.length);
     try {
-      for (const op of unfusedOps([step.op])) lowering.emit(program, op, slots);
+      for (const op of unfusedOps([step.op])) lowering.emit(program, op, frame);
     } catch (error) {
       throw new NotMapped(i, error as Error);
     }
@@ -92,7 +93,7 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
       const name = `output.${outputs.length}`;
       const meta = program.values[id]!;
       const order = orderInMemory(meta);
-      const value = engine.named(engine.transpose(slots.get(id)!.read(), order), name);
+      const value = engine.named(engine.transpose(frame.slot(id).read(), order), name);
       outputs.push({ step: i, id, name, layout: layoutOf(meta, order), value });
     }
   }

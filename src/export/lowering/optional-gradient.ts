@@ -5,13 +5,13 @@ import {
 } from '../../../runtime/program/optional-gradients.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Slot } from './slots.ts';
-import type { Engine, RowTables, TargetValue } from './target.ts';
+import type { Engine, GradientArithmetic, TargetValue } from './target.ts';
 
 /** When the result of an op exists whose operands are optional: a truth value [], or null for always. */
 export function existenceOf<V extends TargetValue, A>(
   { op }: ProgramOp,
   operands: readonly Slot<V, A>[],
-  { and, or }: RowTables<V>,
+  { and, or }: GradientArithmetic<V>,
 ): V | null {
   const each = operands.map(({ exists }) => exists);
   if (isGradientSum(op) || (op === fillMissing && each.length > 1)) {

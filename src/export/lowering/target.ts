@@ -110,24 +110,28 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
     condition: (carried: readonly V[]) => V,
     body: (carried: readonly V[]) => readonly V[],
   ): readonly V[];
+  /** Null: gradients don't flow through branches and loops in this engine. */
+  readonly gradients: GradientArithmetic<V> | null;
   /** Tables whose rows are written and read one by one; null: loops have no gradients in this engine. */
   readonly rows: RowTables<V> | null;
+}
+
+/** What gradients that may not exist need besides. */
+export interface GradientArithmetic<V extends TargetValue> {
+  /** A number in every element of a type. */
+  filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
+  /** `x` where both, or one of, the truth values hold. */
+  and(x: V, y: V): V;
+  or(x: V, y: V): V;
 }
 
 /** Tables [rows, ...shape of a row]; a row's number is i32 []. */
 export interface RowTables<V extends TargetValue> {
   /** The most rows that a table needs: the most iterations of a loop. */
   readonly count: number;
-  /** A table of zeros, for rows of this type. */
-  empty(row: Pick<V, 'element' | 'shape'>): V;
   /** The table with another row; numbers beyond the last row write to it. */
   write(table: V, row: V, number: V): V;
   read(table: V, number: V): V;
-  /** Zeros of a type, or another number in every element. */
-  filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
-  /** `x` where both, or one of, the truth values hold. */
-  and(x: V, y: V): V;
-  or(x: V, y: V): V;
 }
 
 /** What halves and small integers are summed in. */

@@ -11,6 +11,7 @@ import { writtenThrough } from './ops/writes.ts';
 /** Programs as nodes of ONNX; sizes may be those of a call. */
 export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
   readonly form = 'ONNX';
+  readonly gradients = null;
   readonly rows = null;
   readonly #sizes: SymbolicSizes | null;
 

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { Engine, OpCall, RowTables } from '../lowering/target.ts';
+import type { Engine, GradientArithmetic, OpCall, RowTables } from '../lowering/target.ts';
 import { viewPositions } from '../lowering/view-positions.ts';
 import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
@@ -9,6 +9,11 @@ import { writtenFlat } from './ops/movement.ts';
 /** Programs as ops of StableHLO: sizes are numbers. */
 export class StableHloEngine extends Emitter implements Engine<Value> {
   readonly form = 'StableHLO';
+  readonly gradients: GradientArithmetic<Value> = {
+    filled: ({ element, shape }, value) => this.constant(value, element, shape),
+    and: (x, y) => this.binary('and', x, y),
+    or: (x, y) => this.binary('or', x, y),
+  };
   readonly rows: RowTables<Value> | null;
 
   /** `maxIterations`: of loops that gradients flow through; null: they are rejected. */
@@ -24,8 +29,6 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
     ];
     return {
       count,
-      empty: ({ element, shape }) => this.constant(0, element, [count, ...shape]),
-      filled: ({ element, shape }, value) => this.constant(value, element, shape),
       write: (table, row, number) => {
         const wide = this.reshape(row, [1, ...row.shape]);
         const operands = [table, wide, ...first(table, number)];
@@ -38,8 +41,6 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
         const row = this.generic('dynamic_slice', operands, sizes, table.element, [1, ...shape]);
         return this.reshape(row, shape);
       },
-      and: (x, y) => this.binary('and', x, y),
-      or: (x, y) => this.binary('or', x, y),
     };
   }
 

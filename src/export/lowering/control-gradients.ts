@@ -1,0 +1,259 @@
+import { whileOp } from '../../../runtime/program/control-ops.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { Frame, type Tape } from './frame.ts';
+import { flat, type Gradient, Gradients, paired } from './gradient.ts';
+import { Slot } from './slots.ts';
+import type { SavedLayout, TapeLayout } from './tape-layout.ts';
+import {
+  type Engine,
+  elementOf,
+  type GradientArithmetic,
+  isFloat,
+  type RowTables,
+  type TargetValue,
+} from './target.ts';
+
+export type WriteOps<V extends TargetValue, A> = (
+  program: Pick<Program, 'values'>,
+  ops: readonly ProgramOp[],
+  frame: Frame<V, A>,
+) => void;
+
+type Type<V extends TargetValue> = Pick<V, 'element' | 'shape'>;
+
+/** Gradients by a number: of a result, and from the number of results on of an operand. */
+type Given<V> = (number: number) => Gradient<V> | undefined;
+
+/**
+ * Branches and loops that gradients flow through. A branch returns what it keeps for backward as further results. What an
+ * iteration of a loop keeps becomes a row of tables with a fixed number of rows, which backward reads from the last iteration
+ * to the first; the tables of a loop inside are rows of those around it. A loop that makes more iterations than there
+ * are rows computes its results, and NaN as all of its gradients.
+ */
+export class ControlGradients<V extends TargetValue, A> {
+  readonly #engine: Engine<V, A>;
+  readonly #arithmetic: GradientArithmetic<V>;
+  readonly #gradients: Gradients<V>;
+  readonly #write: WriteOps<V, A>;
+
+  constructor(engine: Engine<V, A>, arithmetic: GradientArithmetic<V>, write: WriteOps<V, A>) {
+    this.#engine = engine;
+    this.#arithmetic = arithmetic;
+    this.#gradients = new Gradients(engine, arithmetic);
+    this.#write = write;
+  }
+
+  /** What a run of a region has kept: the values of its layout. */
+  saved({ values, tapes }: SavedLayout, frame: Frame<V, A>): V[] {
+    const own = values.map((id) => frame.slot(id).read());
+    return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];
+  }
+
+  /** Zeros in the place of what a region keeps: of the branch that doesn't run. */
+  unsaved(layout: SavedLayout): V[] {
+    return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(type, 0));
+  }
+
+  /** Tables for as many iterations as there are rows. */
+  emptyTables(layout: SavedLayout, { count }: RowTables<V>): V[] {
+    return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(tableOf(type, count), 0));
+  }
+
+  #savedTypes({ program, values, tapes }: SavedLayout): Type<V>[] {
+    const own = values.map((id) => this.#typeOf(program, id));
+    return [...own, ...[...tapes.values()].flatMap((tape) => this.#tapeTypes(tape))];
+  }
+
+  #tapeTypes({ op, regions }: TapeLayout): Type<V>[] {
+    const scalar = [] as readonly unknown[] as V['shape'];
+    const saved = regions.flatMap((region) => (region ? this.#savedTypes(region) : []));
+    if (op.op !== whileOp) return [{ element: 'i1', shape: scalar }, ...saved];
+    const { count } = this.#engine.rows!;
+    return [{ element: 'i32', shape: scalar }, ...saved.map((type) => tableOf(type, count))];
+  }
+
+  /**
+   * Gradients of the operands `to` of a branch. `given`: of its results, by their number, and from the number of results on what
+   * has come to an operand of the branches so far.
+   */
+  ofBranch(
+    tape: Tape<V>,
+    given: ReadonlyMap<number, Slot<V, A>>,
+    to: readonly number[],
+  ): Slot<V, A>[] {
+    const { layout, values } = tape;
+    const [condition, ...saved] = values;
+    const { program } = layout.op.regions![0]!;
+    const count = program.outputs.length;
+    const starts = to.map((operand) => {
+      const slot = given.get(count + operand - layout.first);
+      if (slot) return this.#gradients.of(slot);
+      return this.#gradients.missing(
+        this.#typeOf(program, program.inputs[operand - layout.first]!),
+      );
+    });
+    let from = 0;
+    const branches = layout.regions.map((region) => {
+      const length = region ? this.#savedTypes(region).length : 0;
+      const own = saved.slice(from, from + length);
+      from += length;
+      return () => {
+        if (!region) return flat(starts);
+        const sums = new Map(to.map((operand, k) => [operand - layout.first, starts[k]!]));
+        const found = this.#undo(region, own, tape, (number) => {
+          if (number >= count) return taken(sums, number - count);
+          const slot = given.get(number);
+          return slot && this.#gradients.of(slot);
+        });
+        return flat(
+          to.map((operand) => {
+            const sum = sums.get(operand - layout.first);
+            const gradient = found[operand - layout.first];
+            if (sum && gradient) return this.#gradients.sum(sum, gradient);
+            const type = this.#typeOf(program, program.inputs[operand - layout.first]!);
+            return sum ?? gradient ?? this.#gradients.missing(type);
+          }),
+        );
+      };
+    });
+    const ends = paired(this.#engine.branch(condition!, branches));
+    return ends.map(({ value, exists }) => Slot.of(this.#engine, value, exists));
+  }
+
+  /** The same of a loop, whose operands are those of its body. */
+  ofLoop(
+    tape: Tape<V>,
+    given: ReadonlyMap<number, Slot<V, A>>,
+    to: readonly number[],
+    { count: most, read }: RowTables<V>,
+  ): Slot<V, A>[] {
+    const engine = this.#engine;
+    const [iterations, ...tables] = tape.values as [V, ...V[]];
+    const [body] = tape.layout.regions;
+    const { program } = tape.layout.op.regions!.at(-1)!;
+    const count = program.outputs.length;
+    const missing = (operand: number) =>
+      this.#gradients.missing(this.#typeOf(program, program.inputs[operand]!));
+    const startOf = (operand: number, number: number): Gradient<V> => {
+      const slot = given.get(number);
+      return slot ? this.#gradients.of(slot) : missing(operand);
+    };
+    // Gradients of what is carried, then sums for the operands.
+    const carried = program.inputs.flatMap((id, i) =>
+      i < count && isFloat(elementOf[program.values[id]!.dtype]) ? [i] : [],
+    );
+    const starts = [
+      ...carried.map((i) => startOf(i, i)),
+      ...to.map((operand) => startOf(operand, count + operand)),
+    ];
+    const one = engine.constant(1, 'i32');
+    const rows = engine.constant(most, 'i32');
+    const last = engine.binary('subtract', engine.binary('minimum', iterations, rows), one);
+    const iteration = (number: V, all: readonly Gradient<V>[]): Gradient<V>[] => {
+      if (!body) return [...all];
+      const after = new Map(carried.map((i, k) => [i, all[k]!] as const));
+      const sums = new Map(to.map((i, k) => [i, all[carried.length + k]!] as const));
+      const saved = tables.map((table) => read(table, number));
+      const found = this.#undo(body, saved, tape, (result) => {
+        if (result < count) return after.get(result);
+        const operand = result - count;
+        const sum = sums.get(operand);
+        if (!sum || operand >= count) return taken(sums, operand);
+        // The sum for a carried value is that of the loop's start, the operand of the first iteration alone.
+        const isFirst = engine.compare('EQ', number, engine.constant(0, 'i32'));
+        sums.set(operand, this.#gradients.chosen(isFirst, missing(operand), sum));
+        return this.#gradients.chosen(isFirst, sum, missing(operand));
+      });
+      return [
+        ...carried.map((i) => found[i] ?? missing(i)),
+        ...to.map((operand) => {
+          const sum = sums.get(operand);
+          // Gradients of carried values go to the iteration before.
+          const own = operand < count ? null : found[operand];
+          if (sum && own) return this.#gradients.sum(sum, own);
+          return sum ?? own ?? missing(operand);
+        }),
+      ];
+    };
+    const [, ...ends] = engine.loop(
+      [last, ...flat(starts)],
+      ([number]) => engine.compare('GE', number!, engine.constant(0, 'i32')),
+      (values) => {
+        const [number, ...gradients] = values as [V, ...V[]];
+        const before = iteration(number, paired(gradients));
+        return [engine.binary('subtract', number, one), ...flat(before)];
+      },
+    );
+    const end = paired(ends);
+    const fits = engine.compare('LE', iterations, rows);
+    return to.map((operand, k) => {
+      const sum = end[carried.length + k]!;
+      const own = carried.indexOf(operand);
+      const { value, exists } = own < 0 ? sum : this.#gradients.sum(sum, end[own]!);
+      const unknown = this.#arithmetic.filled(value, Number.NaN);
+      return Slot.of(engine, engine.select(fits, value, unknown), exists);
+    });
+  }
+
+  /** Writes the backward of one run of a region: gradients of its inputs, null where none is computed. */
+  #undo(
+    layout: SavedLayout,
+    saved: readonly V[],
+    { layout: { first }, operands }: Tape<V>,
+    given: Given<V>,
+  ): (Gradient<V> | null)[] {
+    const { program, part, shared } = layout;
+    const engine = this.#engine;
+    const frame = new Frame<V, A>();
+    for (const id of shared) {
+      frame.slots.set(id, Slot.of(engine, operands.get(first + program.inputs.indexOf(id))!));
+    }
+    this.#restore(layout, saved, frame);
+    const unused = new Set(part.plan.unusedInputs);
+    part.gradOutputs.forEach((id, number) => {
+      if (id === null || unused.has(id)) return;
+      const found = given(number) ?? this.#gradients.missing(this.#typeOf(program, id));
+      frame.slots.set(id, Slot.of(engine, found.value, found.exists));
+    });
+    const ops = part.plan.steps.map(({ op }) => op);
+    this.#write(program, ops, frame);
+    return part.gradInputs.map((id) => (id === null ? null : this.#gradients.of(frame.slot(id))));
+  }
+
+  /** The values that a run has kept, views of its operands, and the tapes of branches and loops inside. */
+  #restore(
+    { program, values, tapes, views }: SavedLayout,
+    saved: readonly V[],
+    frame: Frame<V, A>,
+  ) {
+    let next = 0;
+    for (const id of values) frame.slots.set(id, Slot.of(this.#engine, saved[next++]!));
+    this.#write(program, views, frame);
+    for (const [id, layout] of tapes) {
+      const { length } = this.#tapeTypes(layout);
+      const operands = [...layout.operands].map(
+        (number) => [number, frame.slot(layout.op.inputs[number]!).read()] as const,
+      );
+      const own = saved.slice(next, next + length);
+      frame.tapes.set(id, { layout, values: own, operands: new Map(operands) });
+      next += length;
+    }
+  }
+
+  #typeOf(program: Pick<Program, 'values'>, id: ValueId): Type<V> {
+    const element = elementOf[program.values[id]!.dtype];
+    return { element, shape: this.#engine.shapeOf(program, id) };
+  }
+}
+
+const tableOf = <V extends TargetValue>({ element, shape }: Type<V>, count: number): Type<V> => ({
+  element,
+  shape: [count, ...shape] as V['shape'],
+});
+
+/** The sum for an operand, which the region that it is given to goes on from. */
+function taken<V>(sums: Map<number, Gradient<V>>, operand: number): Gradient<V> | undefined {
+  const sum = sums.get(operand);
+  sums.delete(operand);
+  return sum;
+}

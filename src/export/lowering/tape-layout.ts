@@ -1,0 +1,93 @@
+import { condOp, whileOp } from '../../../runtime/program/control-ops.ts';
+import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
+import type { BackwardPart } from '../../../runtime/program/plan.ts';
+import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
+
+/** What a branch or loop keeps for its backward: of the branch that runs, or of each iteration. */
+export interface TapeLayout {
+  readonly op: ProgramOp;
+  /** Number of the operand that is the first input of the regions: the condition of a branch comes before. */
+  readonly first: number;
+  /** Both branches, or the body; null: no gradient flows through it. */
+  readonly regions: readonly (SavedLayout | null)[];
+  /** Numbers of the operands that backward reads from outside of the tape. */
+  readonly operands: ReadonlySet<number>;
+}
+
+/** What one run of a region keeps. */
+export interface SavedLayout {
+  readonly program: Program;
+  readonly part: BackwardPart;
+  /** Values that are stored. */
+  readonly values: readonly ValueId[];
+  /** Tapes of the branches and loops inside, which are stored as well. */
+  readonly tapes: ReadonlyMap<ValueId, TapeLayout>;
+  /** Inputs that backward reads from outside. */
+  readonly shared: readonly ValueId[];
+  /** Views of them, which backward makes again. */
+  readonly views: readonly ProgramOp[];
+}
+
+/** The layout of the tape of a `cond` or `while`. */
+export function tapeLayout(
+  op: ProgramOp,
+  backwardParts: ReadonlyMap<Region, BackwardPart>,
+): TapeLayout {
+  const isLoop = op.op === whileOp;
+  const regions = isLoop ? op.regions!.slice(1) : op.regions!;
+  // What a loop carries is another value in each iteration.
+  const carried = isLoop ? regions[0]!.program.outputs.length : 0;
+  const first = isLoop ? 0 : 1;
+  const layouts = regions.map((region) => {
+    const part = backwardParts.get(region);
+    return part ? savedLayout(region.program, part, carried, backwardParts) : null;
+  });
+  const operands = layouts.flatMap((layout) =>
+    layout ? layout.shared.map((id) => first + layout.program.inputs.indexOf(id)) : [],
+  );
+  return { op, first, regions: layouts, operands: new Set(operands) };
+}
+
+function savedLayout(
+  program: Program,
+  part: BackwardPart,
+  carried: number,
+  backwardParts: ReadonlyMap<Region, BackwardPart>,
+): SavedLayout {
+  const read = new Set(part.saved.withData);
+  const tapes = new Map<ValueId, TapeLayout>();
+  for (const op of program.ops) {
+    const tape = op.outputs.at(-1)!;
+    if ((op.op !== condOp && op.op !== whileOp) || !read.delete(tape)) continue;
+    const layout = tapeLayout(op, backwardParts);
+    tapes.set(tape, layout);
+    for (const operand of layout.operands) read.add(op.inputs[operand]!);
+  }
+  const constant = program.inputs.slice(carried);
+  const views: ProgramOp[] = [];
+  for (const view of viewsOf(program, constant).toReversed()) {
+    if (!read.delete(view.outputs[0]!)) continue;
+    views.unshift(view);
+    read.add(view.inputs[0]!);
+  }
+  const isConstant = new Set(constant);
+  const ids = [...read];
+  return {
+    program,
+    part,
+    values: ids.filter((id) => !isConstant.has(id)),
+    tapes,
+    shared: ids.filter((id) => isConstant.has(id)),
+    views,
+  };
+}
+
+/** The ops of a program that make views of these values, and views of such views. */
+function viewsOf(program: Program, of: Iterable<ValueId>): ProgramOp[] {
+  const seen = new Set(of);
+  return unfusedOps(program.ops).filter(({ op, inputs, outputs }) => {
+    if (op.kernel.kind !== 'view' || !seen.has(inputs[0]!)) return false;
+    for (const id of outputs) seen.add(id);
+    return true;
+  });
+}
