@@ -130,10 +130,10 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
     const ahead = all.slice(i + 1).flatMap((each) => (each.passes ? [each.passes.from] : []));
     const wanted = new Set([...later, ...ahead, ...program.outputs]);
     if (passes) wanted.add(passes.from);
-    if (own.length === 0) return { part: null, passes };
-    const part = partOf(making, values, own, wanted, request.recorded ? recorded : null);
-    if (request.recorded) for (const id of part.outputs) recorded.add(id);
-    if (request.recorded && passes) recorded.add(passes.to);
+    const record = request.recorded ? recorded : null;
+    const part = own.length > 0 ? partOf(making, values, own, wanted, record) : null;
+    for (const id of part?.outputs ?? []) record?.add(id);
+    if (passes) record?.add(passes.to);
     return { part, passes };
   });
   const again = againOf(making, forward, reads);

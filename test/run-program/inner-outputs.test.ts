@@ -31,6 +31,12 @@ const functions: Record<string, (x: Tensor, w: Tensor) => Outputs> = {
     const h = x.mul(w).tanh();
     return [h, h, h.mul(h)];
   },
+  'copied over another value': (x, w) => {
+    const h = x.mul(w).tanh();
+    const t = x.mul(2);
+    t.copy_(h);
+    return [t, h, t.mul(w)];
+  },
   'a chain of outputs': (x, w) => {
     const a = x.mul(w);
     const b = a.exp();
@@ -98,6 +104,21 @@ function observe(
   return { seen, kept, gradients };
 }
 
+/** Gradients of gradients of the squares of these outputs, which are made outside of the program. */
+function observeAgain(fn: (x: Tensor, w: Tensor) => Outputs, look: Look, from: readonly number[]) {
+  const x = tensor(data(1)).reshape([3, 3]).detach().requiresGrad_();
+  const w = tensor(data(2)).reshape([3, 3]).detach().requiresGrad_();
+  const outputs = fn(x, w);
+  const seen: number[][] = [];
+  look.at(outputs, seen);
+  const losses = from.map((i) => outputs[i]!.mul(outputs[i]!).sum());
+  const first = grad(losses, [x, w], { createGraph: true });
+  const sums = first.map((each) => each.mul(each).sum());
+  const second = grad(sums, [x, w], { allowUnused: true });
+  for (const { grad: kept } of outputs) kept?.dispose();
+  return { seen, gradients: [...first, ...second].map((each) => each && [...each.dataSync()]) };
+}
+
 describe('run-program/inner-outputs', () => {
   it.each(Object.keys(functions))('%s: whoever looks sees what eager execution shows', (name) => {
     const fn = functions[name]!;
@@ -119,6 +140,26 @@ describe('run-program/inner-outputs', () => {
     });
     expect(memory.stats('cpu').allocated).toBe(before);
   });
+
+  it.each(Object.keys(functions))(
+    '%s: gradients of gradients are those of eager execution',
+    (name) => {
+      const fn = functions[name]!;
+      tidy(() => {
+        const captured = toStatic(fn, { fallback: 'error' });
+        const different: string[] = [];
+        for (const look of looks) {
+          for (const from of [[1], [0], [1, 0], [0, 1]]) {
+            const [expected, actual] = [fn, captured].map((each) => {
+              return JSON.stringify(observeAgain(each, look, from));
+            });
+            if (actual !== expected) different.push(`${look.name}, from ${from.join()}`);
+          }
+        }
+        expect(different).toEqual([]);
+      });
+    },
+  );
 
   it('grad() with respect to such an output', () => {
     const fn = (x: Tensor) => {
