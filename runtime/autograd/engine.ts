@@ -296,9 +296,10 @@ class BackwardPass {
       return passed;
     };
     const { innerOutputs } = node;
-    gradients.forEach((gradient, index) => {
+    for (const index of node.hookOrder ?? gradients.keys()) {
+      const gradient = gradients[index];
       if (gradient && !innerOutputs?.has(index)) gradients[index] = pass(index, gradient);
-    });
+    }
     return innerOutputs && pass;
   }
 

@@ -88,6 +88,11 @@ export abstract class GradNode {
     return null;
   }
 
+  /** Outputs in the order in which their hooks run; null: as they are numbered. */
+  get hookOrder(): readonly number[] | null {
+    return null;
+  }
+
   /**
    * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
    * before any node runs: throws AutogradError where an earlier backward has used up what leads there.

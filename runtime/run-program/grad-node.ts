@@ -26,6 +26,9 @@ import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
+/** By the outputs of a program. */
+const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
+
 /** The backward programs of a subgraph, bound at the first backward of their kind. */
 const executables = new WeakMap<object, Executable>();
 
@@ -226,6 +229,17 @@ export class RunProgramNode extends GradNode {
   override get innerOutputs(): ReadonlySet<number> | null {
     if (this.isTapped) return new Set(this.backward.gradOutputs.keys());
     return innerOutputsOf(this.backward.plan);
+  }
+
+  /** Eagerly the gradient of what was computed last is complete first. */
+  override get hookOrder(): readonly number[] {
+    const { outputs } = this.subgraph.planned.forward;
+    let order = hookOrders.get(outputs);
+    if (!order) {
+      order = [...outputs.keys()].sort((a, b) => outputs[b]! - outputs[a]!);
+      hookOrders.set(outputs, order);
+    }
+    return order;
   }
 
   /** The plan that adds to the inputs' gradients so far, which enter the scope. */

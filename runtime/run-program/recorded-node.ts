@@ -107,9 +107,12 @@ export function passFirst(
 ): Gradients {
   const left = node.innerOutputs;
   if (!passInner || !left) return gradOutputs;
-  return gradOutputs.map((gradient, i) =>
-    gradient && left.has(i) && !inner?.has(i) ? passInner(i, gradient) : gradient,
-  );
+  const passed = [...gradOutputs];
+  for (const i of node.hookOrder) {
+    const gradient = passed[i];
+    if (gradient && left.has(i) && !inner?.has(i)) passed[i] = passInner(i, gradient);
+  }
+  return passed;
 }
 
 /**
