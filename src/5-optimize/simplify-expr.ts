@@ -3,7 +3,7 @@ import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
 /**
  * The expression in fewer nodes, with the same bits for every operand: negative zero, infinities and NaN
- * included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0` and `x · 1` are.
+ * included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0`, `x · 1` and `x¹` are.
  */
 export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
   return rewrite(expr, (each) => {
@@ -123,6 +123,7 @@ function simplifyBinary(expr: Expr & { readonly kind: 'binary' }): Expr {
   if (fn === 'mul' && isConst(y, 1)) return x;
   if (fn === 'mul' && isConst(x, 1)) return y;
   if (fn === 'div' && isConst(y, 1)) return x;
+  if (fn === 'pow' && isConst(y, 1)) return x;
   if (fn === 'sub' && isConst(y, 0)) return x;
   if (fn === 'add' && isConst(y, -0)) return x;
   const repeats = fn === 'max' || fn === 'min';

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
+import { math } from '../../runtime/numerics/math.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 import { textOf } from '../../runtime/ops/expr/expr-nodes.ts';
 import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
@@ -25,10 +26,15 @@ function runScalar(expr: Expr, inputs: readonly Sample[], output: Sample, attrs 
 }
 
 function apply(expr: Expr, values: readonly number[], attrs = {}): number[] {
-  const input = sample('float32', [values.length], (i) => values[i]!);
-  const output = blank('float32', [values.length]);
-  const [result] = run(expr, [input], [output], attrs);
-  release(input, output);
+  return applyTo(expr, [values], attrs);
+}
+
+function applyTo(expr: Expr, operands: readonly (readonly number[])[], attrs = {}): number[] {
+  const shape = [operands[0]!.length];
+  const inputs = operands.map((values) => sample('float32', shape, (i) => values[i]!));
+  const output = blank('float32', shape);
+  const [result] = run(expr, inputs, [output], attrs);
+  release(...inputs, output);
   return result!;
 }
 
@@ -99,6 +105,30 @@ describe('transcendental functions', () => {
         values.map((v) => Math.fround(Math.fround(v) ** exponent)),
       );
     }
+  });
+
+  it('usual powers have the bits of float64, rounded, wherever the exponent comes from', () => {
+    const bits = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+    const single = bits.map((word) => new Float32Array(Int32Array.of(word).buffer)[0]!);
+    const values = fc.array(fc.oneof(single, fc.float(), fc.constantFrom(...specials)), {
+      minLength: 4,
+      maxLength: 23,
+    });
+    const powers: readonly (readonly [number, (x: number) => number])[] = [
+      ...[1, 2, -1, 0.5].map((y) => [y, (x: number) => math.pow(x, y)] as const),
+      [3, (x) => x * x * x],
+    ];
+    fc.assert(
+      fc.property(values, fc.constantFrom(...powers), (given, [exponent, power]) => {
+        const expected = given.map((v) => Math.fround(power(Math.fround(v))));
+        const mixed = expected.map((v, i) => (i % 3 === 1 ? 1 : v));
+        expect(apply(E.pow(x, E.attr('value')), given, { value: exponent })).toEqual(expected);
+        // Other exponents beside it: JavaScript's function for each.
+        const exponents = given.map((_, i) => (i % 3 === 1 ? 0 : exponent));
+        expect(applyTo(E.pow(x, y), [given, exponents])).toEqual(mixed);
+      }),
+      { numRuns: 400 },
+    );
   });
 
   it('max propagates NaN, so relu does', () => {

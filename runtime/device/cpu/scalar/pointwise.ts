@@ -197,8 +197,12 @@ class ClosureBuilder {
     const x = this.build(left, operands);
     const y = this.build(right, operands);
     if (int) return () => int(x(), y());
+    if (computed === 'f64') {
+      const double = fn === 'pow' ? math.pow : floatBinary[fn];
+      return () => double(x(), y());
+    }
     const float = floatBinary[fn];
-    return computed === 'f64' ? () => float(x(), y()) : () => fround(float(x(), y()));
+    return () => fround(float(x(), y()));
   }
 }
 

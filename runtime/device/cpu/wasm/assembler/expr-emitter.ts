@@ -266,17 +266,66 @@ export class ExprEmitter {
     }
   }
 
-  /** Where the exponent is 2 throughout, a product (the same bits); else JavaScript's function. */
+  /** Where one of the usual exponents stands throughout, instructions with the bits of JavaScript's function. */
   #pow(x: Local, y: Local): Code {
     const f = this.#f;
-    const result = f.local('v128');
-    f.if(
-      op('i8x16.all_true', op('f32x4.eq', get(y), f32x4(2))),
-      () => f.set(result, op('f32x4.mul', get(x), get(x))),
-      () => f.set(result, byLane(f, 'pow', x, y)),
-    );
+    const result = f.local('v128', get(x));
+    const isThroughout = (exponent: number) =>
+      op('i8x16.all_true', op('f32x4.eq', get(y), f32x4(exponent)));
+    const usual = usualPowers(f);
+    const choose = (index: number): void => {
+      const power = usual[index];
+      if (!power) {
+        f.set(result, byLane(f, 'pow', x, y));
+        return;
+      }
+      f.if(
+        isThroughout(power.exponent),
+        () => f.set(result, power.of(x)),
+        () => choose(index + 1),
+      );
+    };
+    choose(0);
     return get(result);
   }
+}
+
+interface UsualPower {
+  readonly exponent: number;
+  readonly of: (x: Local) => Code;
+}
+
+/**
+ * Exponents for which float32 has instructions, which round as float64's function does once that is rounded to
+ * float32: 24 bits don't lie so close to the middle of two numbers that its last place decides. A cube is made in
+ * float64, as by `imported.pow`.
+ */
+function usualPowers(f: FunctionBuilder): readonly UsualPower[] {
+  return [
+    { exponent: 2, of: (x) => op('f32x4.mul', get(x), get(x)) },
+    { exponent: 1, of: get },
+    { exponent: 3, of: (x) => cube(f, x) },
+    { exponent: -1, of: (x) => op('f32x4.div', f32x4(1), get(x)) },
+    { exponent: 0.5, of: squareRoot },
+  ];
+}
+
+function cube(f: FunctionBuilder, x: Local): Code {
+  const ofLow = (vector: Code): Local => {
+    const wide = f.local('v128', op('f64x2.promote_low_f32x4', vector));
+    const square = op('f64x2.mul', get(wide), get(wide));
+    return f.local('v128', op('f32x4.demote_f64x2_zero', op('f64x2.mul', square, get(wide))));
+  };
+  const low = ofLow(get(x));
+  const high = ofLow(shuffle(get(x), get(x), [2, 3, 2, 3]));
+  return shuffle(get(low), get(high), [0, 1, 4, 5]);
+}
+
+/** The root of −0 is −0, and −∞ has none; the power is 0, and ∞. */
+function squareRoot(x: Local): Code {
+  const infinite = op('f32x4.eq', get(x), f32x4(Number.NEGATIVE_INFINITY));
+  const root = op('f32x4.sqrt', op('f32x4.add', get(x), f32x4(0)));
+  return op('v128.bitselect', f32x4(Number.POSITIVE_INFINITY), root, infinite);
 }
 
 /** A constant in every lane. */
