@@ -296,6 +296,19 @@ export interface Flat {
   readonly size: number;
 }
 
+/** The kernel of a scalar function over one loop of dense operands, its output first; null where they aren't dense. */
+export function flatPointwise(
+  expr: Expr,
+  inputs: readonly TensorMeta[],
+  output: TensorMeta,
+): Flat | null {
+  if (!hasSimd || !isFlat(inputs, output)) return null;
+  const kinds = [output, ...inputs].map(({ dtype }) => dtype);
+  const walks = kinds.map((): Walk => 'contiguous');
+  const kernel = kernelFor(expr, kinds, walks);
+  return { kernel, kinds, written: first, size: sizeOf(output.shape) };
+}
+
 /** The operands of a launch are in lists that the caller fills. */
 export interface FlatItem extends Flat {
   readonly inputs: readonly Operand[];

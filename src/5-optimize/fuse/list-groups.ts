@@ -1,8 +1,9 @@
 import { areApart, likenessOf } from '../../../runtime/program/fused/list-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
-import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
+import { sameShape } from '../../../runtime/tensor/shape.ts';
 import type { Group, GroupOptions } from './groups.ts';
 
 /** One launch is told of so many ops at most. */
@@ -64,14 +65,28 @@ function isBarrier({ op }: ProgramOp): boolean {
   return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);
 }
 
-/** A fused op on dense operands of one shape that writes in place. */
+/** A pointwise op, by itself or fused, that writes in place, on dense operands. */
 function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions): boolean {
   const { op, inputs, outputs } = given;
   const { kernel } = op;
-  if (kernel.kind !== 'fused' || kernel.body.writes.length === 0) return false;
+  const isFused = kernel.kind === 'fused' && kernel.body.writes.length > 0;
+  if (!isFused && !isSingleUpdate(given, values)) return false;
   return [...inputs, ...outputs].every((id) => {
     const isPlain = !options.fixed.has(id) && options.sourcesOf(id) === 0n;
     return isPlain && isContiguousMeta(values[id]!);
+  });
+}
+
+/** A write in place by one pointwise op of a device that fuses, such as a step of SGD; over operands of one shape. */
+function isSingleUpdate(given: ProgramOp, values: ValueTable): boolean {
+  const { op, inputs, outputs, before, call, regions } = given;
+  if (!op.inPlace || op.kernel.kind !== 'pointwise' || outputs.length > 0) return false;
+  if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
+  const { device, shape } = values[inputs[0]!]!;
+  if (!device.fusesPointwise) return false;
+  return inputs.every((id) => {
+    const meta = values[id]!;
+    return meta.device === device && sameShape(meta.shape, shape);
   });
 }
 

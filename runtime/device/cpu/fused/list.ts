@@ -4,7 +4,7 @@ import type { ListBody, ListItem } from '../../../ops/list-body.ts';
 import { stageAttr } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
-import { bindFlatList, type FlatItem } from '../pointwise.ts';
+import { bindFlatList, type FlatItem, flatPointwise } from '../pointwise.ts';
 import { flatFused } from './fused.ts';
 
 /** Operands of one item, filled at each launch. */
@@ -61,26 +61,37 @@ function tell({ own, numbers }: BoundItem, now: Attrs): void {
   for (let i = 0; i < numbers.length; i++) own[numbers[i]![0]] = now[numbers[i]![1]]!;
 }
 
-/** Null where the items are not fused ops of one kernel over dense operands. */
+/** Null where the items are not ops of one kernel over dense operands. */
 function flatList(
   bound: readonly BoundItem[],
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): ((now: Attrs | undefined) => boolean) | null {
   const items: FlatItem[] = [];
-  for (const { item, inputs: read, outputs: made, own } of bound) {
-    const { kernel } = item.op;
-    if (kernel.kind !== 'fused') return null;
-    const flat = flatFused(
-      kernel.body,
-      item.inputs.map((index) => inputs[index]!),
-      item.outputs.map((index) => outputs[index]!),
-      own,
-    );
+  for (const each of bound) {
+    const flat = flatItem(each, inputs, outputs);
     if (!flat) return null;
-    items.push({ ...flat, inputs: read, outputs: made });
+    items.push(flat);
   }
   const [first] = items;
   if (!first || items.some(({ kernel }) => kernel !== first.kernel)) return null;
   return bindFlatList(items, bound[0]!.own);
+}
+
+function flatItem(
+  { item, inputs: read, outputs: made, own }: BoundItem,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): FlatItem | null {
+  const { kernel, inPlace } = item.op;
+  const operands = item.inputs.map((index) => inputs[index]!);
+  const results = item.outputs.map((index) => outputs[index]!);
+  if (kernel.kind === 'fused') {
+    const flat = flatFused(kernel.body, operands, results, own);
+    return flat && { ...flat, inputs: read, outputs: made };
+  }
+  if (kernel.kind !== 'pointwise') return null;
+  const flat = flatPointwise(kernel.expr, operands, inPlace ? operands[0]! : results[0]!);
+  // This kernel has its output first.
+  return flat && { ...flat, inputs: made, outputs: read };
 }
