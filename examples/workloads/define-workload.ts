@@ -23,11 +23,21 @@ interface Definition<M extends nn.Module> {
 }
 
 interface OwnWorkload<M extends nn.Module> extends Workload {
-  /** Everything left out: reduced, on the CPU, without breaks. */
-  readonly build: (options?: Partial<WorkloadOptions>) => TrainedWorkload<M>;
+  /** By default: reduced, in float32 on the CPU, without breaks. */
+  readonly build: (options?: Partial<BuildOptions>) => TrainedWorkload<M>;
 }
 
-const defaults: WorkloadOptions = { device: 'cpu', size: 'reduced', breaks: false };
+interface BuildOptions extends WorkloadOptions {
+  /** Of parameters and batches. */
+  readonly dtype: 'float32' | 'float64';
+}
+
+const defaults: BuildOptions = {
+  device: 'cpu',
+  size: 'reduced',
+  breaks: false,
+  dtype: 'float32',
+};
 
 /**
  * A workload as modules of this folder export it: a model with everything that one training step needs,
@@ -44,10 +54,12 @@ export function defineWorkload<M extends nn.Module>(definition: Definition<M>): 
 }
 
 function builtOn<M extends nn.Module>(
-  options: WorkloadOptions,
+  options: BuildOptions,
   definition: Definition<M>,
 ): TrainedWorkload<M> {
   const model = definition.model(options);
+  const { dtype } = options;
+  if (dtype !== 'float32') model.to(dtype);
   const optimizer = definition.optimizer(model, options);
   const schedule = definition.schedule?.(optimizer, options);
   const { loss: lossOf } = definition;
@@ -63,7 +75,12 @@ function builtOn<M extends nn.Module>(
       optimizer.zeroGrad();
       return value;
     },
-    inputs: (i) => deviceGuard(options.device, () => definition.inputs(i, options)),
+    inputs: (i) =>
+      deviceGuard(options.device, () =>
+        definition
+          .inputs(i, options)
+          .map((each) => (each.dtype === 'float32' ? each.to(dtype) : each)),
+      ),
     schedule: () => schedule?.step(),
     dispose() {
       optimizer.dispose();

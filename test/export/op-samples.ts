@@ -73,6 +73,15 @@ export function programOf(
   return portable;
 }
 
+/** Draws that begin anywhere in a block of four words, of a stream whose seed and place need more than 32 bits. */
+const draws: readonly Pick<ForwardCase, 'inputs' | 'attrs'>[] = ['float32', 'float64'].flatMap(
+  (dtype) =>
+    [0, 3, 2 ** 33 + 5].map((offset) => ({
+      inputs: [],
+      attrs: { shape: [3, 3], dtype, seed: 2 ** 40 + 7 * offset, offset },
+    })),
+);
+
 /** The first case in float32 of the ops that an engine has; with INTEROP all of them, in float64 too. */
 export function opSamples(isMapped: (op: OpRecord) => boolean): readonly OpSample[] {
   const mapped = [...opTable.values()].filter(isMapped);
@@ -93,11 +102,20 @@ export function opSamples(isMapped: (op: OpRecord) => boolean): readonly OpSampl
       }
     }
   }
+  for (const name of ['uniform', 'normal']) {
+    draws.forEach((example, i) => {
+      const tolerance = example.attrs!.dtype === 'float64' ? 1e-14 : 1e-7;
+      samples.push({ key: `${name} ${i}`, ...sampleOf(name, example), tolerance });
+    });
+  }
   return samples;
 }
 
 /** A call of an op with its results. */
-export function sampleOf(name: string, example: ForwardCase): Omit<OpSample, 'key' | 'tolerance'> {
+export function sampleOf(
+  name: string,
+  example: Pick<ForwardCase, 'inputs' | 'attrs'>,
+): Omit<OpSample, 'key' | 'tolerance'> {
   const given = example.inputs.map((input, k) => tensorOf(input, valuesOf(input, k)));
   const inputs = given.map((each) => each.clone());
   const outputs = noGrad(() => bind(opNamed(name), given, example.attrs ?? {}));

@@ -80,7 +80,7 @@ export interface TrainingCase {
 
 const small: Readonly<Record<string, TrainingCase>> = {
   mlp: { build: () => mlp.build({ batch: 16 }), tolerance: 1e-4 },
-  'mlp in float64': { build: doubleMlp, tolerance: 1e-9 },
+  'GELU and LayerNorm in float64': { build: doubleMlp, tolerance: 1e-9 },
   'dropout by our counters': { build: dropoutMlp, tolerance: 1e-4 },
   'char transformer': { build: () => charTransformer.build({ batch: 2 }), tolerance: 1e-4 },
 };
@@ -93,6 +93,25 @@ const large: Readonly<Record<string, TrainingCase>> = {
 };
 
 export const trainingCases = process.env.INTEROP ? { ...small, ...large } : small;
+
+const smallInFloat64: Readonly<Record<string, TrainingCase>> = {
+  mlp: { build: () => mlp.build({ batch: 16, dtype: 'float64' }), tolerance: 1e-9 },
+  'conv net': { build: () => convNet.build({ batch: 4, dtype: 'float64' }), tolerance: 1e-9 },
+};
+
+const largeInFloat64: Readonly<Record<string, TrainingCase>> = {
+  lstm: { build: () => lstm.build({ batch: 2, dtype: 'float64' }), tolerance: 1e-9 },
+  'char transformer': {
+    build: () => charTransformer.build({ batch: 2, dtype: 'float64' }),
+    tolerance: 1e-9,
+  },
+  'reduced CSWin': { build: () => cswin.build({ batch: 1, dtype: 'float64' }), tolerance: 1e-9 },
+};
+
+/** The same in float64, for engines that have every op in it. */
+export const float64Cases = process.env.INTEROP
+  ? { ...smallInFloat64, ...largeInFloat64 }
+  : smallInFloat64;
 
 export const steps = 20;
 const warmup = 3;

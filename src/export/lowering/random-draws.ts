@@ -1,50 +1,113 @@
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { ArithmeticTarget, OpCall, TargetValue } from './target.ts';
 
 interface Target<V extends TargetValue> extends ArithmeticTarget<V> {
   reshape(x: V, shape: V['shape']): V;
 }
 
-/** Random words of the block that each element lies in, and the element's lane in it. */
+/** Random words of the block that each place lies in, and the place's lane in it. */
 export interface RandomWords<V> {
   readonly words: readonly [V, V, V, V];
   readonly lane: V;
 }
 
-/** The call's random numbers in float32: its distribution from uniform numbers, made of random words. */
-export function drawn<V extends TargetValue>(
-  distribution: 'uniform' | 'normal',
-  { to, op, outputs }: Pick<OpCall<V, unknown>, 'op' | 'outputs'> & { readonly to: Target<V> },
-  wordsOf: () => RandomWords<V>,
-  uniformOf: (word: V) => V,
-): V {
-  const { shape, dtype } = outputs[0]!;
-  if (dtype !== 'float32') {
-    throw new ArgumentError({
-      what: `export: ${op.name} in ${dtype}`,
-      given: dtype,
-      expected: 'float32, whose numbers have 24 random bits',
-      remedy: "draw in float32 and cast: rand(shape).to('float64')",
-    });
-  }
-  const { words, lane } = wordsOf();
-  const numbers = words.map(uniformOf);
-  const isLane = (i: number) => to.compare('EQ', lane, to.constant(i, lane.element, lane.shape));
-  const choose = (lanes: readonly V[]) =>
-    lanes.reduceRight((rest, own, i) => to.select(isLane(i), own, rest));
-  if (distribution === 'uniform') return to.reshape(choose(numbers), shape);
-  const normals = [0, 2].flatMap((first) => boxMuller(to, numbers[first]!, numbers[first + 1]!));
-  return to.reshape(choose(normals), shape);
+/** The stream of random words of a call, in an engine's integers. */
+export interface RandomStream<V> {
+  /** 0, 1, 2, … for the elements [count]. */
+  readonly index: V;
+  /** The call's place in the stream, for each element. */
+  readonly offset: V;
+  wordsAt(place: V): RandomWords<V>;
+  /** Without the lowest bits. */
+  shifted(x: V, bits: number): V;
 }
 
-/** Two normal numbers from two uniform ones, computed in float64 and rounded like those of the kernels. */
+type Distribution = 'uniform' | 'normal';
+
+/** The call's random numbers: its distribution from uniform numbers, made of random words. */
+export function drawn<V extends TargetValue>(
+  distribution: Distribution,
+  { to, outputs }: Pick<OpCall<V, unknown>, 'outputs'> & { readonly to: Target<V> },
+  stream: RandomStream<V>,
+): V {
+  const { shape, dtype } = outputs[0]!;
+  const draws = new Draws(to, stream);
+  const numbers = dtype === 'float64' ? draws.doubles(distribution) : draws.singles(distribution);
+  return to.reshape(numbers, shape);
+}
+
+class Draws<V extends TargetValue> {
+  readonly #to: Target<V>;
+  readonly #stream: RandomStream<V>;
+
+  constructor(to: Target<V>, stream: RandomStream<V>) {
+    this.#to = to;
+    this.#stream = stream;
+  }
+
+  /** One word for each element; normal numbers by pairs of lanes. */
+  singles(distribution: Distribution): V {
+    const to = this.#to;
+    const { index, offset } = this.#stream;
+    const { words, lane } = this.#stream.wordsAt(to.binary('add', offset, index));
+    const numbers = words.map((word) => {
+      // The upper 24 bits, in [0, 1).
+      const bits = to.convert(this.#stream.shifted(word, 8), 'f32');
+      return to.binary('multiply', bits, to.constant(2 ** -24, 'f32', bits.shape));
+    });
+    if (distribution === 'uniform') return this.#inLane(numbers, lane);
+    const normals = [0, 2].flatMap((first) => {
+      const pair = [numbers[first]!, numbers[first + 1]!].map((each) => to.convert(each, 'f64'));
+      return boxMuller(to, pair[0]!, pair[1]!).map((each) => to.convert(each, 'f32'));
+    });
+    return this.#inLane(normals, lane);
+  }
+
+  /** Two words for each element; normal numbers by pairs of elements. */
+  doubles(distribution: Distribution): V {
+    const to = this.#to;
+    const { index } = this.#stream;
+    if (distribution === 'uniform') return this.#double(index);
+    const even = this.#times(this.#stream.shifted(index, 1), 2);
+    const [cosine, sine] = boxMuller(to, this.#double(even), this.#double(this.#plus(even, 1)));
+    return to.select(to.compare('EQ', index, even), cosine, sine);
+  }
+
+  /** 53 bits of two words, in [0, 1), for these elements. */
+  #double(index: V): V {
+    const to = this.#to;
+    const place = to.binary('add', this.#stream.offset, this.#times(index, 2));
+    const [high, low] = [place, this.#plus(place, 1)].map((each) => {
+      const { words, lane } = this.#stream.wordsAt(each);
+      return this.#inLane(words, lane);
+    }) as [V, V];
+    const upper = this.#times(to.convert(this.#stream.shifted(high, 5), 'f64'), 2 ** 26);
+    const lower = to.convert(this.#stream.shifted(low, 6), 'f64');
+    return this.#times(to.binary('add', upper, lower), 2 ** -53);
+  }
+
+  #inLane(lanes: readonly V[], lane: V): V {
+    const isLane = (i: number) =>
+      this.#to.compare('EQ', lane, this.#to.constant(i, lane.element, lane.shape));
+    return lanes.reduceRight((rest, own, i) => this.#to.select(isLane(i), own, rest));
+  }
+
+  #times(x: V, by: number): V {
+    return this.#to.binary('multiply', x, this.#to.constant(by, x.element, x.shape));
+  }
+
+  #plus(x: V, more: number): V {
+    return this.#to.binary('add', x, this.#to.constant(more, x.element, x.shape));
+  }
+}
+
+/** Two normal numbers from two uniform ones, computed in float64 like those of the kernels. */
 function boxMuller<V extends TargetValue>(to: Target<V>, u: V, v: V): [V, V] {
   const c = (value: number) => to.constant(value, 'f64', u.shape);
-  const [first, second] = [to.convert(u, 'f64'), to.convert(v, 'f64')];
-  const log = to.unary('log', to.binary('subtract', c(1), first));
+  const log = to.unary('log', to.binary('subtract', c(1), u));
   const radius = to.unary('sqrt', to.binary('multiply', c(-2), log));
-  const angle = to.binary('multiply', c(2 * Math.PI), second);
-  const times = (name: 'cosine' | 'sine') =>
-    to.convert(to.binary('multiply', radius, to.unary(name, angle)), 'f32');
-  return [times('cosine'), times('sine')];
+  const angle = to.binary('multiply', c(2 * Math.PI), v);
+  return [
+    to.binary('multiply', radius, to.unary('cosine', angle)),
+    to.binary('multiply', radius, to.unary('sine', angle)),
+  ];
 }

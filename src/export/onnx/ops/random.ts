@@ -1,7 +1,7 @@
 import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
 import { sizeOfDims } from '../emit/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { numberAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
+import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Philox4x32-10 as in `runtime/random/philox.ts`: the same numbers of the same stream. */
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
@@ -44,16 +44,13 @@ class WordArithmetic {
   }
 }
 
-/** The words of the block that each of `count` elements lies in. */
-function wordsFor(call: OpCall, count: Value['shape'][number]): RandomWords<Value> {
-  const { to } = call;
+/** The words of the block that each place lies in. */
+function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   const on = new WordArithmetic(to);
   const c = (value: number) => to.constant(value, 'i64');
-  const place = to.binary('add', numberAttr(call, 'offset', 'i64'), to.iota(count));
   const block = on.shifted(place, 2);
   let [c0, c1] = [on.low(block), on.high(block)];
   let [c2, c3] = [c(0), c(0)];
-  const seed = numberAttr(call, 'seed', 'i64');
   let [k0, k1] = [on.low(seed), on.high(seed)];
   for (let round = 0; round < 10; round++) {
     // Products of 64 bits, which wrap around in int64.
@@ -69,21 +66,18 @@ function wordsFor(call: OpCall, count: Value['shape'][number]): RandomWords<Valu
   return { words: [c0, c1, c2, c3], lane: on.lane(place) };
 }
 
-/** The upper 24 bits, in [0, 1). */
-function uniformOf(to: Emitter, word: Value): Value {
-  const bits = new WordArithmetic(to).shifted(word, 8);
-  return to.binary('multiply', to.convert(bits, 'f32'), to.constant(2 ** -24, 'f32'));
-}
-
 const draw =
   (distribution: 'uniform' | 'normal'): OpMapping =>
-  (call) =>
-    drawn(
-      distribution,
-      call,
-      () => wordsFor(call, sizeOfDims(call.outputs[0]!.shape)),
-      (word) => uniformOf(call.to, word),
-    );
+  (call) => {
+    const { to } = call;
+    const seed = numberAttr(call, 'seed', 'i64');
+    return drawn(distribution, call, {
+      index: to.iota(sizeOfDims(call.outputs[0]!.shape)),
+      offset: numberAttr(call, 'offset', 'i64'),
+      wordsAt: (place) => wordsAt(to, seed, place),
+      shifted: (x, bits) => new WordArithmetic(to).shifted(x, bits),
+    });
+  };
 
 export const randomOps: Readonly<Record<string, OpMapping>> = {
   uniform: draw('uniform'),

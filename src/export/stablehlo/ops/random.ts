@@ -1,26 +1,23 @@
 import { sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { numberAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
+import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Philox4x32-10 as in `runtime/random/philox.ts`: the same numbers of the same stream. */
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 
-/** The words of the block that each of `count` elements lies in. */
-function wordsFor(call: OpCall, count: number): RandomWords<Value> {
-  const { to } = call;
-  const shape = [count];
+/** The words of the block that each place lies in. */
+function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
+  const { shape } = place;
   const c64 = (value: number) => to.constant(value, 'ui64', shape);
   const split = (value: Value): [Value, Value] => [
     to.convert(to.binary('and', value, c64(0xffffffff)), 'ui32'),
     to.convert(to.binary('shift_right_logical', value, c64(32)), 'ui32'),
   ];
-  const wide = (name: string) => to.broadcast(numberAttr(call, name, 'ui64'), shape);
-  const place = to.binary('add', wide('offset'), to.iota('ui64', shape, 0));
   let [c0, c1] = split(to.binary('shift_right_logical', place, c64(2)));
   let [c2, c3] = [to.constant(0, 'ui32', shape), to.constant(0, 'ui32', shape)];
-  let [k0, k1] = split(wide('seed'));
+  let [k0, k1] = split(seed);
   const multiply = (x: Value, by: number) => {
     return split(to.binary('multiply', to.convert(x, 'ui64'), c64(by)));
   };
@@ -37,21 +34,21 @@ function wordsFor(call: OpCall, count: number): RandomWords<Value> {
   return { words: [c0, c1, c2, c3], lane: to.binary('and', place, c64(3)) };
 }
 
-/** The upper 24 bits, in [0, 1). */
-function uniformOf(to: Emitter, word: Value): Value {
-  const bits = to.binary('shift_right_logical', word, to.constant(8, 'ui32', word.shape));
-  return to.binary('multiply', to.convert(bits, 'f32'), to.constant(2 ** -24, 'f32', word.shape));
-}
-
 const draw =
   (distribution: 'uniform' | 'normal'): OpMapping =>
-  (call) =>
-    drawn(
-      distribution,
-      call,
-      () => wordsFor(call, sizeOf(call.outputs[0]!.shape)),
-      (word) => uniformOf(call.to, word),
-    );
+  (call) => {
+    const { to } = call;
+    const shape = [sizeOf(call.outputs[0]!.shape)];
+    const wide = (name: string) => to.broadcast(numberAttr(call, name, 'ui64'), shape);
+    const seed = wide('seed');
+    return drawn(distribution, call, {
+      index: to.iota('ui64', shape, 0),
+      offset: wide('offset'),
+      wordsAt: (place) => wordsAt(to, seed, place),
+      shifted: (x, bits) =>
+        to.binary('shift_right_logical', x, to.constant(bits, x.element, x.shape)),
+    });
+  };
 
 export const randomOps: Readonly<Record<string, OpMapping>> = {
   uniform: draw('uniform'),
