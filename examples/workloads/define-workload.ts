@@ -77,9 +77,7 @@ function builtOn<M extends nn.Module>(
     },
     inputs: (i) =>
       deviceGuard(options.device, () =>
-        definition
-          .inputs(i, options)
-          .map((each) => (each.dtype === 'float32' ? each.to(dtype) : each)),
+        definition.inputs(i, options).map((each) => inDtype(each, dtype)),
       ),
     schedule: () => schedule?.step(),
     dispose() {
@@ -87,4 +85,12 @@ function builtOn<M extends nn.Module>(
       model.dispose();
     },
   };
+}
+
+/** Batches of numbers; labels and characters stay integers. */
+function inDtype(batch: Tensor, dtype: BuildOptions['dtype']): Tensor {
+  if (batch.dtype !== 'float32' || dtype === 'float32') return batch;
+  const cast = batch.to(dtype);
+  batch.dispose();
+  return cast;
 }
