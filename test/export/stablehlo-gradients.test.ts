@@ -6,7 +6,16 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportStableHLO, type StableHLOExport } from '../../src/export/index.ts';
-import { ArgumentError, nn, optim, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import {
+  ArgumentError,
+  dropout,
+  nn,
+  optim,
+  rand,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
 import { nestedBlocks, runBlock } from './nested-blocks.ts';
 import { type Step, steps, type Trained, trained } from './training-steps.ts';
 import { runInXla, type XlaResult, xlaPython } from './xla.ts';
@@ -77,6 +86,17 @@ const losses: Readonly<Record<string, Loss>> = {
       } else y = y.mul(1.5).add(net.bias!.square());
     }
     return y.square().mean();
+  },
+  'random numbers of which branches and loops decide how many are drawn': (net, x) => {
+    let y = net.forward(x).abs();
+    while (y.square().sum().itemSync() < 60) {
+      if (y.max().itemSync() > 1.5) y = y.mul(rand([2, 3], { dtype: 'float64' }).add(1));
+      else y = y.add(dropout(net.forward(y).sigmoid(), 0.5)).add(0.1);
+    }
+    return y
+      .square()
+      .mean()
+      .mul(rand([1], { dtype: 'float64' }).sum());
   },
   'a tensor from before the outer loop that only the inner loop reads': (net, x) => {
     const scale = net.forward(x).sigmoid();

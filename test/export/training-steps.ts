@@ -8,7 +8,7 @@ import { workload as mlp } from '../../examples/workloads/mlp.ts';
 import { randomState } from '../../runtime/random/seed.ts';
 import { openWeights } from '../../runtime/weights/index.ts';
 import type { exportStableHLO } from '../../src/export/index.ts';
-import { nn, optim, seed, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { nn, optim, rand, randn, seed, type Tensor, tensor, toStatic } from '../../src/index.ts';
 
 export interface Step {
   readonly step: (...inputs: Tensor[]) => Tensor;
@@ -48,12 +48,18 @@ function doubleMlp(): Step {
   };
 }
 
+/** Data decides how many random numbers are drawn before those of the dropout. */
 function dropoutMlp(): Step {
   const model = new nn.Sequential(new nn.Linear(6, 16), new nn.Dropout(0.5), new nn.Linear(16, 3));
   const optimizer = new optim.SGD(model.parameters(), { lr: 0.05 });
   return {
     step(x, y) {
-      const loss = model.forward(x!).sub(y!).square().mean();
+      let noisy = x!;
+      while (noisy.abs().sum().itemSync() < 30) {
+        if (noisy.sum().itemSync() > 0) noisy = noisy.mul(rand([4, 6]).add(1));
+        else noisy = noisy.add(randn([6]).mul(0.2).add(0.5));
+      }
+      const loss = model.forward(noisy).sub(y!).square().mean();
       loss.backward();
       optimizer.step();
       optimizer.zeroGrad();

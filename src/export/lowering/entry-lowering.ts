@@ -189,9 +189,9 @@ class EntryLowering<V extends TargetValue, A> {
       if (effect.kind === 'set') this.#set(this.#name(effect.place), effect.value, outputs);
       else if (effect.kind === 'fill') throw notExportable('an array that the function changes');
       else if (effect.kind === 'draw') {
-        if (effect.count.kind !== 'number')
-          throw notExportable('a count of random numbers that branches decide');
-        drawn = this.#numberValue(effect.count.number);
+        const count = this.#valueOf(effect.count, outputs);
+        if (!count) throw notExportable('a count of random numbers that is no number');
+        drawn = this.#engine.convert(count, 'f64');
       }
     }
     if (entry.randomNumbers > 0) {

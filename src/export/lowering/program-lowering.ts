@@ -1,9 +1,9 @@
 import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import { condBackwardOp, whileBackwardOp } from '../../../runtime/program/control-ops.ts';
+import { condBackwardOp, drawnBy, whileBackwardOp } from '../../../runtime/program/control-ops.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
-import type { Program, ProgramOp, Region } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { ControlLowering, refused } from './control-lowering.ts';
 import { Frame } from './frame.ts';
@@ -70,6 +70,10 @@ export class ProgramLowering<V extends TargetValue, A> {
       return;
     }
     const exists = this.#existence(op, frame);
+    if (kernel.kind === 'control' && kernel.form === 'draw') {
+      define(this.#engine.emit(this.#drawOf(program, op, frame)));
+      return;
+    }
     if (kernel.kind === 'control') {
       const results = this.#controlled(op, frame, exists);
       define(
@@ -141,6 +145,20 @@ export class ProgramLowering<V extends TargetValue, A> {
     };
   }
 
+  /** Random numbers from a place in the stream that the program knows. */
+  #drawOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): OpCall<V, A> {
+    const engine = this.#engine;
+    const [seed, ...places] = op.inputs.map((id) => this.#numberOf(frame, id)) as [V, ...V[]];
+    const first = engine.constant(op.attrs.offset as number, 'f64');
+    const offset = places.reduce((sum, place) => engine.binary('add', sum, place), first);
+    const call = this.#callOf(program, op, frame);
+    return { ...call, op: drawnBy(op.op), inputs: [], metas: [], computed: { seed, offset } };
+  }
+
+  #numberOf(frame: Frame<V, A>, id: ValueId): V {
+    return this.#engine.convert(frame.slot(id).read(), 'f64');
+  }
+
   #controlled(op: ProgramOp, frame: Frame<V, A>, exists: V | null): readonly V[] {
     const engine = this.#engine;
     switch (op.op.name) {
@@ -158,7 +176,7 @@ export class ProgramLowering<V extends TargetValue, A> {
       }
       case 'hostNumber': {
         const fn = op.attrs.fn as string;
-        const numbers = op.inputs.map((id) => engine.convert(frame.slot(id).read(), 'f64'));
+        const numbers = op.inputs.map((id) => this.#numberOf(frame, id));
         const result = scalarCall(engine, fn, numbers);
         if (!comparisons.includes(fn)) return [result];
         return [engine.compare('NE', result, engine.constant(0, 'f64'))];

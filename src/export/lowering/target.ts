@@ -85,6 +85,8 @@ export interface OpCall<V extends TargetValue, A = AttrValue> {
   readonly metas: readonly TensorMeta[];
   readonly outputs: readonly { readonly dtype: DType; readonly shape: V['shape'] }[];
   readonly attrs: Readonly<Record<string, A>>;
+  /** Attributes that the program computes itself, float64 [], in place of those of `attrs`. */
+  readonly computed?: Readonly<Record<string, V>>;
   readonly number: (symbol: SymbolicNumber) => V;
 }
 

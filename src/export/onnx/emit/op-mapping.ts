@@ -18,7 +18,13 @@ export interface OpCall extends LoweredCall<Value, OnnxAttr> {
 export type OpMapping = (call: OpCall) => Value | readonly Value[];
 
 /** An attribute that may change from run to run, as a value without dimensions. */
-export function numberAttr({ to, attrs, number }: OpCall, name: string, element: Element): Value {
+export function numberAttr(
+  { to, attrs, computed, number }: OpCall,
+  name: string,
+  element: Element,
+): Value {
+  const own = computed?.[name];
+  if (own) return to.convert(own, element);
   const value = attrs[name]!;
   if (isSymbolic(value as AttrValue)) {
     return to.convert(number(value as Parameters<typeof number>[0]), element);

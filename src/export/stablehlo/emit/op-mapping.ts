@@ -13,11 +13,13 @@ export type OpMapping = (call: OpCall) => Value | readonly Value[];
 
 /** An attribute that may change from run to run: one number, or a constant in a shape. */
 export function numberAttr(
-  { to, attrs, number }: OpCall,
+  { to, attrs, computed, number }: OpCall,
   name: string,
   element: Element,
   shape: Value['shape'] = [],
 ): Value {
+  const own = computed?.[name];
+  if (own) return to.convert(own, element);
   const value = attrs[name]!;
   return isSymbolic(value)
     ? to.convert(number(value), element)
