@@ -74,16 +74,31 @@ describe('a folder of tostatic scale', () => {
       'optimizer.stepsTaken': [],
     });
   });
+});
 
-  it('has a runner that Python parses', ({ skip }) => {
-    const runner = join(import.meta.dirname, '../../src/export/scale/run.py');
+/** The runner in a Python that has no packages; null, said loudly, where there is no Python. */
+function withPython(
+  ...options: readonly string[]
+): { status: number | null; output: string } | null {
+  const { error, status, stdout, stderr } = spawnSync('python3', options, { encoding: 'utf8' });
+  if (!error) return { status, output: stdout + stderr };
+  console.error('NOT TESTED: the runner of tostatic scale, without python3');
+  return null;
+}
+
+describe('the runner', () => {
+  const runner = join(import.meta.dirname, '../../src/export/scale/run.py');
+
+  it('is parsed by Python', ({ skip }) => {
     const parse = `import ast; ast.parse(open(${JSON.stringify(runner)}).read(), feature_version=(3, 10))`;
-    const { error, status, stderr } = spawnSync('python3', ['-c', parse], { encoding: 'utf8' });
-    if (error) {
-      console.error('NOT TESTED: the runner of tostatic scale, without python3');
-      return skip();
-    }
-    expect([status, stderr]).toEqual([0, '']);
+    expect(withPython('-c', parse) ?? skip()).toEqual({ status: 0, output: '' });
+  });
+
+  it('finds every damage of the plan', async ({ skip }) => {
+    const plan = join(await made.scaled('whole', 'data=2'), 'scale.json');
+    const script = join(import.meta.dirname, 'damaged-plans.py');
+    const { output } = withPython(script, runner, made.root, plan) ?? skip();
+    expect(output).toMatch(/^2000 damaged plans, \d+ rejected\n$/);
   });
 });
 
