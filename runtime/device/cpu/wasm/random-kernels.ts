@@ -1,4 +1,17 @@
-import { type Code, f32, f64, i32, i64, load, op, store } from './assembler/code.ts';
+import {
+  type Code,
+  f32,
+  f32x4,
+  f64,
+  i32,
+  i32x4,
+  i64,
+  lane,
+  load,
+  op,
+  shuffle,
+  store,
+} from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { callDouble } from './assembler/lanes.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
@@ -8,6 +21,16 @@ const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 
 /** A constant 32-bit word as an unsigned 64-bit number. */
 const wide = (value: Code): Code => op('i64.extend_i32_u', value);
+
+/** Of a call of `uniform`. */
+interface Draw {
+  readonly out: Local;
+  readonly blocks: Local;
+  readonly low: Local;
+  readonly high: Local;
+  readonly key0: Local;
+  readonly key1: Local;
+}
 
 /**
  * (out, blocks, counterLow, counterHigh, key0, key1): four uniform float32 for every block of Philox,
@@ -22,6 +45,75 @@ function uniform(f: FunctionBuilder): void {
     Local,
     Local,
   ];
+  const draw = { out, blocks, low, high, key0, key1 };
+  fourBlocks(f, draw);
+  singleBlocks(f, draw);
+}
+
+const product = (word: Local, multiplier: Code, half: 'low' | 'high'): Code =>
+  op(`i64x2.extmul_${half}_i32x4_u`, get(word), multiplier);
+
+/** Each word of four blocks in one vector. */
+function fourBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: Draw): void {
+  const [c0, c1, c2, c3, k0, k1, low0, high0, low1, high1] = Array.from({ length: 10 }, () =>
+    f.local('v128'),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const splat = (word: Local): Code => op('i32x4.splat', get(word));
+  const numbered = [1, 2, 3].reduce(
+    (vector, i) => lane('i32x4.replace_lane', i, vector, i32(i)),
+    i32x4(0),
+  );
+  const numbers = f.local('v128', numbered);
+  const [times0, times1] = multipliers.map((each) => f.constant(i32x4(each))) as [Code, Code];
+  const [next0, next1] = weyl.map((each) => f.constant(i32x4(each))) as [Code, Code];
+  const lowWords = [0, 2, 4, 6];
+  const highWords = [1, 3, 5, 7];
+  const round = (): void => {
+    f.set(low0, product(c0, times0, 'low'));
+    f.set(high0, product(c0, times0, 'high'));
+    f.set(low1, product(c2, times1, 'low'));
+    f.set(high1, product(c2, times1, 'high'));
+    const mixed = (words: Local, key: Local, l: Local, h: Local): Code =>
+      op('v128.xor', op('v128.xor', shuffle(get(l), get(h), highWords), get(words)), get(key));
+    f.set(c0, mixed(c1, k0, low1, high1));
+    f.set(c2, mixed(c3, k1, low0, high0));
+    f.set(c1, shuffle(get(low1), get(high1), lowWords));
+    f.set(c3, shuffle(get(low0), get(high0), lowWords));
+    f.set(k0, op('i32x4.add', get(k0), next0));
+    f.set(k1, op('i32x4.add', get(k1), next1));
+  };
+  f.countDown(blocks, 4, () => {
+    f.set(c0, op('i32x4.add', splat(low), get(numbers)));
+    // −1 where the lower word of the counter has wrapped around.
+    f.set(c1, op('i32x4.sub', splat(high), op('i32x4.lt_u', get(c0), splat(low))));
+    f.set(c2, i32x4(0));
+    f.set(c3, i32x4(0));
+    f.set(k0, splat(key0));
+    f.set(k1, splat(key1));
+    for (let i = 0; i < 10; i++) round();
+    for (const words of [c0, c1, c2, c3]) {
+      const bits = op('f32x4.convert_i32x4_s', op('i32x4.shr_u', get(words), i32(8)));
+      f.set(words, op('f32x4.mul', bits, f32x4(2 ** -24)));
+    }
+    // Words of two blocks beside each other, then whole blocks.
+    [
+      [0, 4, 1, 5],
+      [2, 6, 3, 7],
+    ].forEach((pair, i) => {
+      f.set(low0, shuffle(get(c0), get(c1), pair));
+      f.set(low1, shuffle(get(c2), get(c3), pair));
+      const first = shuffle(get(low0), get(low1), [0, 1, 4, 5]);
+      const second = shuffle(get(low0), get(low1), [2, 3, 6, 7]);
+      f.emit(store('v128.store', get(out), first, i * 32));
+      f.emit(store('v128.store', get(out), second, i * 32 + 16));
+    });
+    f.add(out, 64);
+    f.add(low, 4);
+    f.add(high, op('i32.lt_u', get(low), i32(4)));
+  });
+}
+
+function singleBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: Draw): void {
   const [c0, c1, c2, c3, k0, k1, lowWord0, lowWord1] = Array.from({ length: 8 }, () =>
     f.local('i32'),
   ) as [Local, Local, Local, Local, Local, Local, Local, Local];
