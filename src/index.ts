@@ -8,6 +8,7 @@ export type {
   Expr,
   UnaryFn,
 } from '../runtime/ops/expr/expr.ts';
+export type { KernelThis } from '../runtime/ops/user-kernel.ts';
 export {
   type Backend,
   type CompiledProgram,
@@ -49,3 +50,4 @@ export {
   notToStatic,
 } from './traces/policy.ts';
 export type { TraceResult } from './traces/trace-result.ts';
+export { type GpuKernelOptions, gpuKernel, type KernelOperand } from './user-kernels/gpu-kernel.ts';

@@ -27,6 +27,7 @@ export const apart = [
   'test/save/damaged-attributes.test.ts',
   'test/trace/policy.test.ts',
   'test/training-steps/out-of-memory.test.ts',
+  'test/user-kernels/on-gpu.test.ts',
   'test/vm/machine.test.ts',
 ];
 

@@ -5,11 +5,12 @@ import type { ProgramOp } from '../../runtime/program/program.ts';
 
 /**
  * What is compiled when a run brings its shapes needs the compiler, which a file has not; and a file's program runs
- * on one device.
+ * on one device. It holds no code.
  */
 export function expectKnownShapes(name: string, steps: readonly Step[]): void {
   for (const { op, regions = [] } of steps) {
     if (op.op.target) throw severalDevices(name, op);
+    if (op.op.kernel.kind === 'user') throw ownKernel(name, op, op.op.kernel.kernel.name);
     if (op.call) {
       const place = op.at ? ` (${formatPosition(op.at)})` : '';
       throw new CaptureError({
@@ -23,6 +24,15 @@ export function expectKnownShapes(name: string, steps: readonly Step[]): void {
     }
     for (const { forward } of regions) expectKnownShapes(name, forward.steps);
   }
+}
+
+function ownKernel(name: string, { at }: ProgramOp, kernel: string): CaptureError {
+  return new CaptureError({
+    what: `save: ${name || 'the function'} can't be saved as it was captured`,
+    given: `the kernel ${kernel}, made by gpuKernel${at ? ` (${formatPosition(at)})` : ''}`,
+    expected: "ops of the library: load() runs none of a file's code",
+    remedy: 'write it with ops, or save the parts before and behind it as functions of their own',
+  });
 }
 
 function severalDevices(name: string, { op, at }: ProgramOp): CaptureError {

@@ -61,6 +61,7 @@ const advance = (scores: Tensor) => ({ best: scores.add(1), from: places, token:
 const cell = (a: Tensor, b: Tensor) => a.add(b).tanh();
 let h = zeros([4]), t = 0;`,
   ],
+  'gpu 1': ['', 'distances(ones([3, 2]), ones([4, 2]));'],
   'how-it-works 0': [digits, 'step(images, labels);'],
   'how-it-works 1': ['', 'f(ones([2]));\nf(ones([2]).neg());'],
   'how-it-works 2': ['', 'root(tensor([4, 9]));'],

@@ -25,6 +25,7 @@ import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
 import { reductionOrder } from './reduce.ts';
 import { broadcastDims } from './reduction.ts';
+import { userKernel } from './user-kernel.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
@@ -81,6 +82,8 @@ export class CpuDevice implements Device {
         return staged(kernel.body, inputs, outputs, attrs, this);
       case 'named':
         return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
+      case 'user':
+        return userKernel(kernel.kernel, inputs, outputs);
       case 'transfer':
         return transferLaunch(inputs[0]!, outputs[0]!);
       case 'onCpu':

@@ -15,6 +15,7 @@ import { transferLaunch } from '../transfer.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
+import { userKernelPlan } from './codegen/user-kernel.ts';
 import type { CommandCounts } from './command-batch.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { GpuCore } from './gpu-core.ts';
@@ -296,6 +297,7 @@ function planFor(
   attrs: Attrs,
 ): KernelPlan {
   const { kernel } = op;
+  if (kernel.kind === 'user') return userKernelPlan(kernel.kernel, inputs, outputs);
   if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
   const plan =
     kernel.kind === 'named' && !isHostKernel(kernel.name) ? gpuKernels[kernel.name] : null;

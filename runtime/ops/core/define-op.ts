@@ -10,6 +10,7 @@ import type { ListBody } from '../list-body.ts';
 import type { SymbolicNumber } from '../numbers/symbolic-number.ts';
 import type { RowRule } from '../row-cuts.ts';
 import type { StagedBody } from '../staged-body.ts';
+import type { UserKernel } from '../user-kernel.ts';
 import type { AttrRules } from './attr-rules.ts';
 import type { KernelName } from './kernel-names.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
@@ -44,6 +45,8 @@ export type Kernel =
   | { readonly kind: 'list'; readonly body: ListBody }
   /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'staged'; readonly body: StagedBody }
+  /** A function of the user's per element (see user-kernels/). */
+  | { readonly kind: 'user'; readonly kernel: UserKernel }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
   | { readonly kind: 'onCpu'; readonly op: OpRecord }
   /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the other. */

@@ -22,6 +22,7 @@ import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts
 import { asTensor, isTensor, tensor } from '../../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isKernelCall } from '../../../runtime/user-kernels/kernel-op.ts';
 import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
@@ -123,7 +124,7 @@ const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
 );
 
 export function isTracedApi(fn: Callable): boolean {
-  return traced.has(fn);
+  return traced.has(fn) || isKernelCall(fn);
 }
 
 /** Functions of tensors that keep none of them: what they are given is the caller's alone afterwards. */

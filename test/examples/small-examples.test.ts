@@ -34,3 +34,11 @@ it('a kept loop is as long for any number of iterations, and finds the same', as
   expect(manyKept![2]).toBe(fewKept![2]);
   expect([fewKept![3], manyKept![3]]).toEqual([few![3], many![3]]);
 });
+
+it('a kernel of your own trains in one graph per kind of step', async () => {
+  const printed = await printedBy(() => import('../../examples/own-kernel.ts'));
+  const losses = [...printed.matchAll(/loss (.*)/g)].map(([, loss]) => Number(loss));
+  expect(losses).toHaveLength(5);
+  expect(losses.at(-1)).toBeLessThan(losses[0]!);
+  expect(printed).toContain('0 breaks, on cpu');
+});
