@@ -6,6 +6,7 @@ import { verifyProgram } from '../runtime/program/verify/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/cleanup/normalize.ts';
 import { compactedInputs, compactViews, savedViews } from './5-optimize/compact-views.ts';
+import type { PassName } from './5-optimize/passes.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
@@ -146,7 +147,7 @@ function* stagesOf(
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
-/** Phases 4 to 7. Masks are saved instead of values only if the planned program needs fewer bytes with them. */
+/** Phases 4 to 7. Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
 function* differentiated(
   compilation: Compilation,
   traced: Program,
@@ -154,12 +155,26 @@ function* differentiated(
   owned: Ownership,
 ): Steps<SubgraphStages> {
   const stages = yield* split(compilation, traced, wanted, owned);
-  if (!stages.passes.savedMasks?.applied) return stages;
   const { options, memory } = compilation;
-  const plain = new Compilation({ ...options, memory: { ...memory, savedMasks: false } });
-  const unmasked = yield* split(plain, traced, wanted, owned);
-  return isLeaner(stages, unmasked) ? stages : unmasked;
+  const applied = savingLess.filter((name) => stages.passes[name]?.applied);
+  if (applied.length === 0) return stages;
+  const without = (names: readonly (typeof savingLess)[number][]) => {
+    const off = Object.fromEntries(names.map((name) => [name, false]));
+    const own = new Compilation({ ...options, memory: { ...memory, ...off } });
+    return split(own, traced, wanted, owned);
+  };
+  let best = yield* without(savingLess);
+  if (isLeaner(stages, best)) return stages;
+  if (applied.length === 1) return best;
+  for (const name of applied) {
+    const alone = yield* without(savingLess.filter((other) => other !== name));
+    if (isLeaner(alone, best)) best = alone;
+  }
+  return best;
 }
+
+/** Passes that save smaller values in place of others, each with a memory switch of its name. */
+const savingLess = ['savedMasks', 'savedPlaces'] as const satisfies readonly PassName[];
 
 /** Without gradients the program is not split. */
 function* split(

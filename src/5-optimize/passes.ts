@@ -16,6 +16,7 @@ import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
 import { savedMasks } from './saved-masks.ts';
+import { savedPlaces } from './saved-places.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
@@ -114,6 +115,12 @@ export const passes = [
     // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
     enabled: ({ memory, isFirst }) => memory.savedMasks && memory.budget === null && !isFirst,
     run: savedMasks,
+  },
+  {
+    name: 'savedPlaces',
+    stages: ['joint', 'step'],
+    enabled: ({ memory, isFirst }) => memory.savedPlaces && memory.budget === null && !isFirst,
+    run: savedPlaces,
   },
   {
     name: 'checkpoints',

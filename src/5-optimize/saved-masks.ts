@@ -5,10 +5,7 @@ import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { type MaskRule, maskMeta, maskName, maskRuleOf, opsOf } from './mask-rules.ts';
-import { peaksOf } from './unless-larger.ts';
-
-/** Costs are estimated at most so often, as each estimate takes a walk over the program. */
-const mostEstimates = 12;
+import { whileNotLarger } from './while-not-larger.ts';
 
 /** A memory that backward reads only to compare its elements with constants. */
 interface Candidate {
@@ -27,36 +24,7 @@ interface Candidate {
 export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
   const candidates = candidatesIn(given, context);
   if (candidates.length === 0) return given;
-  const known = peaksOf(given, context);
-  yield;
-  let estimates = mostEstimates;
-  const queue: (readonly Candidate[])[] = [candidates];
-  let chosen: readonly Candidate[] = [];
-  let [best, bytes] = [given, known];
-  while (queue.length > 0 && estimates-- > 0) {
-    const more = queue.shift()!;
-    const attempt = withMasks(given, [...chosen, ...more]);
-    const needed = peaksOf(attempt, context);
-    if (isNotLarger(needed, known)) {
-      [chosen, best, bytes] = [[...chosen, ...more], attempt, needed];
-    } else if (more.length > 1) {
-      const middle = more.length >> 1;
-      queue.push(more.slice(0, middle), more.slice(middle));
-    }
-    yield;
-  }
-  // A program that runs as a whole keeps nothing beyond its end: only its peak counts. Slices may lower it further.
-  const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
-  const isWorthIt = isAsked || bytes.some((own, i) => own < known[i]!);
-  return isWorthIt ? best : given;
-}
-
-/** Not with ops one by one, or not with all pointwise ops fused: which it is to be is seen when it is planned. */
-function isNotLarger(needed: readonly number[], known: readonly number[]): boolean {
-  const half = known.length / 2;
-  const within = (from: number) =>
-    needed.slice(from, from + half).every((bytes, i) => bytes <= known[from + i]!);
-  return within(0) || within(half);
+  return yield* whileNotLarger(given, context, candidates, (chosen) => withMasks(given, chosen));
 }
 
 function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassContext) {

@@ -22,6 +22,7 @@ import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
+import { placesFromCodes } from '../5-optimize/saved-places.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
 import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
@@ -33,7 +34,7 @@ interface Making extends Differentiated {
   readonly kept: ReadonlySet<ValueId>;
   /** Those of them that stand for values which aren't kept. */
   readonly masks: KeptMasks;
-  /** Ops of which each makes an input that is not kept from a copy of it that is. */
+  /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
   readonly restoring: Pick<Program, 'values' | 'ops'>;
   /** What was done to the joint program so that less is kept, as far as its history stays. */
   readonly simplified: (program: Program) => Program;
@@ -75,7 +76,10 @@ export function withHigherOrderGradients(
     masks: keptMasks(stages, kept),
     restoring: {
       values,
-      ops: inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
+      ops: [
+        ...inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
+        ...placesFromCodes(stages.forward, kept, values),
+      ],
     },
     simplified: (program) => simplified(program, options),
     compile: (program, needs, asked) =>
@@ -248,14 +252,22 @@ function againOf(
 ): GradientPart | null {
   const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
   if (wanted.length === 0) return null;
-  const { values, ops } = restoring;
-  const forward = ops.length === 0 ? before : { ...before, values, ops: [...ops, ...before.ops] };
+  const forward = restoring.ops.length === 0 ? before : restored(before, restoring);
   const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
   const program = standingAlone({ ...making, outputs: wanted });
   const none = (ids: readonly ValueId[]) => ids.map(() => false);
   const planned = compile(program, none(program.inputs), none(wanted));
   return { planned, inputs: program.inputs, outputs: wanted };
+}
+
+/** The program with the ops of `restoring` instead of its own for the values that those make. */
+function restored(program: Program, restoring: Making['restoring']): Program {
+  const values = [...restoring.values];
+  const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));
+  const unread = (id: ValueId) => (made.has(id) ? ((values.push(values[id]!) - 1) as ValueId) : id);
+  const own = program.ops.map((op) => ({ ...op, outputs: op.outputs.map(unread) }));
+  return { ...program, values, ops: [...restoring.ops, ...own] };
 }
 
 function notKept(wanted: readonly ValueId[], values: ValueTable): AutogradError {

@@ -9,6 +9,8 @@ export interface KeptMasks {
   /** By the value that they compare, and how. */
   readonly byTest: ReadonlyMap<string, ValueId>;
   readonly ids: ReadonlySet<ValueId>;
+  /** Whether forward keeps values that its traced program doesn't compute, masks or others. */
+  readonly addsValues: boolean;
   /** Metas of all values of the planned program, masks among them. */
   readonly values: readonly TensorMeta[];
 }
@@ -28,19 +30,20 @@ export function keptMasks(
     names.set(id, computedName(op.name, inputs.map(nameOf), attrs));
     if (kept.has(id)) byTest.set(nameOf(id), id);
   }
-  return { byTest, ids: new Set(byTest.values()), values: planned.values };
+  const addsValues = [...kept].some((id) => id >= traced.values.length);
+  return { byTest, ids: new Set(byTest.values()), addsValues, values: planned.values };
 }
 
 /**
  * The joint program with the ids of its backward part moved behind those of the planned program, so that the ids of
- * masks are free: `forwardValues` is the number of values that keep theirs.
+ * masks and other added values are free: `forwardValues` is the number of values that keep theirs.
  */
 export function besideMasks(
   joint: RecordedJoint,
   forwardValues: number,
-  { values, ids }: KeptMasks,
+  { values, addsValues }: KeptMasks,
 ): RecordedJoint {
-  if (ids.size === 0) return joint;
+  if (!addsValues) return joint;
   const by = values.length - forwardValues;
   const moved = (id: ValueId): ValueId => (id < forwardValues ? id : ((id + by) as ValueId));
   const { program } = joint;

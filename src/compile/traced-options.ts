@@ -13,6 +13,7 @@ export function tracedOptions({ memory, verify }: CompileOptions): CompileOption
     slices: false,
     minimizeSaved: false,
     savedMasks: false,
+    savedPlaces: false,
     compactViews: false,
     donate: false,
     stridedInputs: true,

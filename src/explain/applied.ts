@@ -18,6 +18,8 @@ export interface AppliedCounts {
   readonly minimizeSaved: number;
   /** Passes that replaced saved values by masks. */
   readonly savedMasks: number;
+  /** Passes that replaced saved places of largest elements by places within their windows. */
+  readonly savedPlaces: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;
   /** Chains of ops that run part by part. */
@@ -52,6 +54,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     donate: record.donated.length,
     minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
     savedMasks: applied('savedMasks'),
+    savedPlaces: applied('savedPlaces'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),

@@ -23,6 +23,11 @@ export interface MemorySwitches {
    * instead. Off: the value is.
    */
   readonly savedMasks: boolean;
+  /**
+   * For the gradient of max-pooling the places of the largest elements are kept within their windows, as uint8. Off:
+   * within the plane, as int32.
+   */
+  readonly savedPlaces: boolean;
   /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
   /** Values that live and die within a run are placed in one block, at planned offsets. Needs freeAtLastUse. */
@@ -74,6 +79,7 @@ const allOn: MemoryOptions = {
   simplify: true,
   minimizeSaved: true,
   savedMasks: true,
+  savedPlaces: true,
   skipSet: true,
   unusedInputs: true,
   inputCopies: true,
@@ -97,6 +103,7 @@ const cleaned = {
   simplify: false,
   minimizeSaved: false,
   savedMasks: false,
+  savedPlaces: false,
   compactViews: false,
   stridedInputs: false,
 };

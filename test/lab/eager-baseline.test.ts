@@ -16,6 +16,7 @@ const plain = {
   reuse: false,
   minimizeSaved: false,
   savedMasks: false,
+  savedPlaces: false,
   arena: false,
 };
 

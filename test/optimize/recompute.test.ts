@@ -84,7 +84,9 @@ function run(make: () => nn.Module, budget: number | null, whole: boolean): Run 
     optimizer.zeroGrad();
     return loss;
   };
-  const f = toStatic(whole ? step : forward, { memory: { budget }, fallback: 'error' });
+  // With a budget values are recomputed instead of saved in other forms.
+  const plain = { savedMasks: false, savedPlaces: false };
+  const f = toStatic(whole ? step : forward, { memory: { ...plain, budget }, fallback: 'error' });
   const losses: number[] = [];
   let peak = 0;
   const turns = 3;

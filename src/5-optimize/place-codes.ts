@@ -1,0 +1,97 @@
+import type { Attrs } from '../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+
+/** Windows of a max-pooling over planes of `[height, width]`. */
+export interface PoolWindows {
+  /** Rows and columns of the result. */
+  readonly out: readonly [number, number];
+  readonly stride: readonly [number, number];
+  readonly padding: readonly [number, number];
+  /** Elements per row of the plane. */
+  readonly width: number;
+}
+
+/**
+ * The windows of an op `maxPool2d` whose operand is `x`; null where the place of an element behind the first one of its
+ * window doesn't fit into 8 bits.
+ */
+export function windowsOf({ op, attrs }: ProgramOp, x: TensorMeta): PoolWindows | null {
+  if (op.name !== 'maxPool2d') return null;
+  const pair = (name: keyof Attrs) => attrs[name] as readonly [number, number];
+  const [rows, columns] = pair('kernel');
+  const [rowStep, columnStep] = pair('dilation');
+  const width = x.shape[3]!;
+  const furthest = (rows - 1) * rowStep * width + (columns - 1) * columnStep;
+  if (furthest > 255) return null;
+  return { out: pair('size'), stride: pair('stride'), padding: pair('padding'), width };
+}
+
+interface Coding {
+  readonly windows: PoolWindows;
+  /** int32 `[n, c, rows, columns]`, places in the plane. */
+  readonly places: TensorMeta;
+  readonly newValue: (meta: TensorMeta) => ValueId;
+  readonly like: Pick<ProgramOp, 'at' | 'recordsGrad'>;
+}
+
+/** Places as uint8, counted from the first element of each window (which padding may put outside of the plane). */
+export function encodedPlaces(places: ValueId, code: ValueId, coding: Coding): ProgramOp[] {
+  const { newValue, like } = coding;
+  const starts = windowStarts(coding);
+  const [inRow, inWindow] = [newValue(coding.places), newValue(coding.places)];
+  return [
+    ...starts.ops,
+    { ...like, op: opNamed('sub'), inputs: [places, starts.rows], outputs: [inRow], attrs: {} },
+    {
+      ...like,
+      op: opNamed('sub'),
+      inputs: [inRow, starts.columns],
+      outputs: [inWindow],
+      attrs: {},
+    },
+    { ...like, op: opNamed('toUint8'), inputs: [inWindow], outputs: [code], attrs: {} },
+  ];
+}
+
+/** The places that `encodedPlaces` was given. */
+export function decodedPlaces(code: ValueId, places: ValueId, coding: Coding): ProgramOp[] {
+  const { newValue, like } = coding;
+  const starts = windowStarts(coding);
+  const [inWindow, inRow] = [newValue(coding.places), newValue(coding.places)];
+  return [
+    ...starts.ops,
+    { ...like, op: opNamed('toInt32'), inputs: [code], outputs: [inWindow], attrs: {} },
+    {
+      ...like,
+      op: opNamed('add'),
+      inputs: [inWindow, starts.columns],
+      outputs: [inRow],
+      attrs: {},
+    },
+    { ...like, op: opNamed('add'), inputs: [inRow, starts.rows], outputs: [places], attrs: {} },
+  ];
+}
+
+/** Where windows start: `rows` [rows, 1], the place of the first element of their line, and `columns` [columns]. */
+function windowStarts({ windows, places, newValue, like }: Coding) {
+  const { out, stride, padding, width } = windows;
+  const ints = (shape: readonly number[]) =>
+    newValue(contiguousMeta({ dtype: 'int32', shape }, places.device));
+  const [lines, rows, columns] = [ints([out[0]]), ints([out[0], 1]), ints([out[1]])];
+  const range = (id: ValueId, d: 0 | 1, size: number): ProgramOp => ({
+    ...like,
+    op: opNamed('arange'),
+    inputs: [],
+    outputs: [id],
+    attrs: { count: out[d], start: -padding[d] * size, step: stride[d] * size, dtype: 'int32' },
+  });
+  const shape = [out[0], 1];
+  const ops: ProgramOp[] = [
+    range(lines, 0, width),
+    { ...like, op: opNamed('reshape'), inputs: [lines], outputs: [rows], attrs: { shape } },
+    range(columns, 1, 1),
+  ];
+  return { ops, rows, columns };
+}
