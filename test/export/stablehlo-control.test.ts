@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportStableHLO } from '../../src/export/index.ts';
 import { noGrad, tensor, toStatic } from '../../src/index.ts';
-import { controlFunctions, controlInputs } from './control-functions.ts';
+import { ambiguousWrites, controlFunctions, controlInputs } from './control-functions.ts';
 import { runInXla, type XlaJob, type XlaResult, xlaPython } from './xla.ts';
 
 const python = xlaPython();
@@ -40,5 +40,12 @@ describe('control flow in StableHLO', () => {
         expected.get(`${name} ${i}`),
       );
     }
+  });
+
+  it.each(Object.entries(ambiguousWrites))('rejects by name: %s', async (_name, fn) => {
+    const compiled = toStatic(fn, { fullGraph: true });
+    noGrad(() => compiled(tensor(controlInputs[0]!)));
+    const message = /share the memory|starts from|carries on a view/;
+    await expect(exportStableHLO(compiled)).rejects.toThrow(message);
   });
 });

@@ -5,9 +5,18 @@ import type { Program, ProgramOp, Region } from '../../../runtime/program/progra
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { ControlGradients, type WriteOps } from './control-gradients.ts';
 import { Frame } from './frame.ts';
+import { Memory } from './memory.ts';
 import { Slot } from './slots.ts';
 import { type SavedLayout, type TapeLayout, tapeLayout } from './tape-layout.ts';
 import type { Engine, RowTables, TargetValue } from './target.ts';
+
+/** Results of a branch or loop, and what else it does. */
+export interface ControlResults<V> {
+  readonly values: readonly V[];
+  readonly written: readonly (readonly [Memory<V>, V])[];
+  /** Per result: memory that it may be. */
+  readonly shows: readonly ReadonlySet<Memory<V>>[];
+}
 
 /** Writes branches and loops, and the ops that undo them. */
 export class ControlLowering<V extends TargetValue, A> {
@@ -27,25 +36,9 @@ export class ControlLowering<V extends TargetValue, A> {
     this.#gradients = engine.gradients && new ControlGradients(engine, engine.gradients, write);
   }
 
-  /** Results of both branches, which see the values around them; what they write to comes out as further results. */
-  cond(
-    op: ProgramOp,
-    frame: Frame<V, A>,
-  ): {
-    readonly results: readonly V[];
-    readonly written: readonly (readonly [Slot<V, A>, V])[];
-  } {
+  /** Both branches see the values around them; what they write to comes out as further results. */
+  cond(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
     const [test, ...captured] = op.inputs;
-    const targets = writtenOperands(op).map((index) => index - 1);
-    for (const index of targets) {
-      const target = frame.slot(captured[index]!);
-      const isShared = captured.some(
-        (id, i) => i !== index && frame.slots.get(id)?.sharesWith(target),
-      );
-      if (!isShared) continue;
-      const given = 'a branch that writes to a tensor and reads it under another name';
-      throw refused(op.op.name, given, this.#engine);
-    }
     const layout = this.#layoutOf(op, frame);
     if (layout && !this.#gradients) {
       throw refused(
@@ -55,62 +48,140 @@ export class ControlLowering<V extends TargetValue, A> {
         'StableHLO, or branches that gradients do not flow through',
       );
     }
+    const outside = captured.map((id) => frame.slot(id));
+    const written = this.#writtenMemories(op, frame);
     const condition = frame.slot(test!).read();
-    const operands = captured.map((id) => frame.slot(id).read());
+    const operands = outside.map((slot) => slot.read());
+    const shows = op.outputs.map(() => new Set<Memory<V>>());
     const branches = op.regions!.map(({ program }, number) => () => {
-      const own = layout?.regions[number] ?? null;
-      const inside = this.#region(program, operands, own);
-      const values = [...program.outputs, ...targets.map((index) => program.inputs[index]!)];
+      const inside = new Map(written.map((memory) => [memory, new Memory(memory.current)]));
+      const inputs = this.#inputs(outside, operands, inside);
+      const frame = this.#region(program, inputs, layout?.regions[number] ?? null);
+      const results = program.outputs.map((id) => frame.slot(id));
+      this.#shown(results, inputs, outside).forEach((memories, i) => {
+        for (const memory of memories) shows[i]!.add(memory);
+      });
       const kept = layout?.regions.flatMap((each, i) => {
         if (!each) return [];
-        return i === number ? this.#gradients!.saved(each, inside) : this.#gradients!.unsaved(each);
+        return i === number ? this.#gradients!.saved(each, frame) : this.#gradients!.unsaved(each);
       });
-      return [...values.map((id) => inside.slot(id).read()), ...(kept ?? [])];
+      const values = results.map((slot) => slot.read());
+      return [...values, ...written.map((each) => inside.get(each)!.current), ...(kept ?? [])];
     });
     const all = this.#engine.branch(condition, branches);
     const count = op.regions![0]!.program.outputs.length;
-    const kept = all.slice(count + targets.length);
+    const kept = all.slice(count + written.length);
     this.#keep(op, layout, frame, [condition, ...kept], [condition, ...operands]);
     return {
-      results: all.slice(0, count),
-      written: targets.map((index, i) => [frame.slot(captured[index]!), all[count + i]!]),
+      values: all.slice(0, count),
+      written: written.map((memory, i) => [memory, all[count + i]!]),
+      shows,
     };
   }
 
-  /** What an iteration carries on becomes arguments of the regions; the rest they see. */
-  while(op: ProgramOp, frame: Frame<V, A>): readonly V[] {
-    if (writtenOperands(op).length > 0) {
-      throw refused(op.op.name, 'a loop that writes to a pre-existing tensor', this.#engine);
-    }
+  /** What an iteration carries on, and what it writes, becomes arguments of the regions; the rest they see. */
+  while(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
     const engine = this.#engine;
     const [test, body] = op.regions!.map(({ program }) => program) as [Program, Program];
+    const count = body.outputs.length;
     const layout = this.#layoutOf(op, frame);
     const saved = layout?.regions[0] ?? null;
-    const operands = op.inputs.map((id) => frame.slot(id).read());
-    const count = body.outputs.length;
-    const starts = operands.slice(0, count);
-    const captured = operands.slice(count);
+    const outside = op.inputs.map((id) => frame.slot(id));
+    const written = this.#writtenMemories(op, frame);
+    const isWritten = (memories: Iterable<Memory<V>>) =>
+      [...memories].some((memory) => written.includes(memory));
+    if (outside.slice(0, count).some(({ memory }) => isWritten(memory.maybe()))) {
+      throw refused(op.op.name, 'a loop that writes to what it starts from', engine);
+    }
+    const operands = outside.map((slot) => slot.read());
     const rows = layout && this.#rows();
     const empty = rows && saved ? this.#gradients!.emptyTables(saved, rows) : [];
     const kept = rows ? [engine.constant(0, 'i32'), ...empty] : [];
+    const first = count + written.length;
+    const enter = (program: Program, carried: readonly V[], saved: SavedLayout | null) => {
+      const inside = new Map(written.map((each, i) => [each, new Memory(carried[count + i]!)]));
+      const values = [...carried.slice(0, count), ...operands.slice(count)];
+      const inputs = this.#inputs(outside, values, inside);
+      return { inside, inputs, frame: this.#region(program, inputs, saved) };
+    };
+    let shows: Set<Memory<V>>[] = [];
     const ends = engine.loop(
-      [...starts, ...kept],
+      [...operands.slice(0, count), ...written.map(({ current }) => current), ...kept],
+      (carried) => enter(test, carried, null).frame.slot(test.outputs[0]!).read(),
       (carried) => {
-        const inside = this.#region(test, [...carried.slice(0, count), ...captured], null);
-        return inside.slot(test.outputs[0]!).read();
-      },
-      (carried) => {
-        const inside = this.#region(body, [...carried.slice(0, count), ...captured], saved);
-        const results = body.outputs.map((id) => inside.slot(id).read());
-        if (!rows) return results;
-        const [number, ...tables] = carried.slice(count) as [V, ...V[]];
-        const values = saved ? this.#gradients!.saved(saved, inside) : [];
-        const written = values.map((value, i) => rows.write(tables[i]!, value, number));
-        return [...results, engine.binary('add', number, engine.constant(1, 'i32')), ...written];
+        const { inside, inputs, frame } = enter(body, carried, saved);
+        const results = body.outputs.map((id) => frame.slot(id));
+        shows = this.#shown(results, inputs, outside);
+        if (shows.some(isWritten)) {
+          throw refused(op.op.name, 'a loop that carries on a view of what it writes', engine);
+        }
+        const values = [
+          ...results.map((slot) => slot.read()),
+          ...written.map((each) => inside.get(each)!.current),
+        ];
+        if (!rows) return values;
+        const [number, ...tables] = carried.slice(first) as [V, ...V[]];
+        const own = saved ? this.#gradients!.saved(saved, frame) : [];
+        const filled = own.map((value, i) => rows.write(tables[i]!, value, number));
+        return [...values, engine.binary('add', number, engine.constant(1, 'i32')), ...filled];
       },
     );
-    this.#keep(op, layout, frame, ends.slice(count), operands);
-    return ends.slice(0, count);
+    this.#keep(op, layout, frame, ends.slice(first), operands);
+    // Without an iteration the results are the starts; what an iteration returns, the next may have been given.
+    shows.forEach((memories, i) => {
+      memories.add(outside[i]!.memory);
+    });
+    const starts = outside.slice(0, count).map(({ memory }) => memory);
+    for (let pass = 0; pass < count; pass++) {
+      for (const memories of shows) {
+        starts.forEach((start, i) => {
+          if (memories.has(start)) for (const memory of shows[i]!) memories.add(memory);
+        });
+      }
+    }
+    return {
+      values: ends.slice(0, count),
+      written: written.map((memory, i) => [memory, ends[count + i]!]),
+      shows,
+    };
+  }
+
+  /** What the op writes. Throws where data decides whether one of its operands is that memory. */
+  #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
+    const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
+    const written = [...new Set(targets)];
+    for (const id of op.inputs) {
+      const { memory } = frame.slot(id);
+      if (written.includes(memory) || !written.some((each) => memory.maybe().has(each))) continue;
+      const given = 'a write to a tensor, and a read of one that may share its memory';
+      throw refused(op.op.name, given, this.#engine);
+    }
+    return written;
+  }
+
+  /** What a region is given: values, and views of memory that it writes. */
+  #inputs(
+    outside: readonly Slot<V, A>[],
+    values: readonly V[],
+    inside: ReadonlyMap<Memory<V>, Memory<V>>,
+  ): Slot<V, A>[] {
+    return outside.map((slot, i) => {
+      const memory = inside.get(slot.memory);
+      return memory ? slot.over(memory) : Slot.of(this.#engine, values[i]!);
+    });
+  }
+
+  /** Per result of a region: memory inside, and of its operands outside, that it may be. */
+  #shown(
+    results: readonly Slot<V, A>[],
+    inputs: readonly Slot<V, A>[],
+    outside: readonly Slot<V, A>[],
+  ): Set<Memory<V>>[] {
+    return results.map(({ memory }) => {
+      const inside = memory.maybe();
+      const operands = outside.filter((_, i) => inside.has(inputs[i]!.memory));
+      return new Set([...inside, ...operands.map((slot) => slot.memory)]);
+    });
   }
 
   /** Gradients of the operands of a branch or loop. */
@@ -154,10 +225,10 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** Writes the ops of a region; `saved`: what backward reads of it. */
-  #region(program: Program, operands: readonly V[], saved: SavedLayout | null): Frame<V, A> {
+  #region(program: Program, inputs: readonly Slot<V, A>[], saved: SavedLayout | null): Frame<V, A> {
     const frame = new Frame<V, A>(saved?.tapes.keys());
     program.inputs.forEach((id, i) => {
-      frame.slots.set(id, Slot.of(this.#engine, operands[i]!));
+      frame.slots.set(id, inputs[i]!);
     });
     this.#write(program, program.ops, frame);
     return frame;
@@ -168,7 +239,7 @@ export function refused(
   name: string,
   given: string,
   { form }: { readonly form: string },
-  expected = 'branches, and loops without writes to tensors around them',
+  expected = 'branches and loops that write to tensors which they do not start from or return',
 ): ArgumentError {
   return new ArgumentError({
     what: `export: ${name} has no form in ${form}`,

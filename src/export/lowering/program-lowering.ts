@@ -1,6 +1,12 @@
 import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import { condBackwardOp, drawnBy, whileBackwardOp } from '../../../runtime/program/control-ops.ts';
+import {
+  condBackwardOp,
+  condOp,
+  drawnBy,
+  whileBackwardOp,
+  whileOp,
+} from '../../../runtime/program/control-ops.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
@@ -72,6 +78,21 @@ export class ProgramLowering<V extends TargetValue, A> {
     const exists = this.#existence(op, frame);
     if (kernel.kind === 'control' && kernel.form === 'draw') {
       define(this.#engine.emit(this.#drawOf(program, op, frame)));
+      return;
+    }
+    if (op.op === condOp || op.op === whileOp) {
+      const control =
+        op.op === condOp ? this.#control.cond(op, frame) : this.#control.while(op, frame);
+      for (const [memory, value] of control.written) {
+        memory.write(exists ? this.#engine.select(exists, value, memory.current) : value);
+      }
+      define(
+        control.values.map((value) => this.#orZeros(value, exists)),
+        exists,
+      );
+      control.values.forEach((_, i) => {
+        slots.get(op.outputs[i]!)?.memory.linkWith(control.shows[i]!);
+      });
       return;
     }
     if (kernel.kind === 'control') {
@@ -162,13 +183,6 @@ export class ProgramLowering<V extends TargetValue, A> {
   #controlled(op: ProgramOp, frame: Frame<V, A>, exists: V | null): readonly V[] {
     const engine = this.#engine;
     switch (op.op.name) {
-      case 'cond': {
-        const { results, written } = this.#control.cond(op, frame);
-        for (const [target, value] of written) this.#writeIf(exists, target, value);
-        return results;
-      }
-      case 'while':
-        return this.#control.while(op, frame);
       case 'isThere':
       case 'fillMissing': {
         const operands = op.inputs.map((id) => frame.slot(id));

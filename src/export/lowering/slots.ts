@@ -1,15 +1,10 @@
+import { Memory } from './memory.ts';
 import type { Engine, OpCall, TargetValue } from './target.ts';
-
-/** Memory of a program: its elements as they are after the writes so far. */
-interface Storage<V> {
-  current: V;
-  version: number;
-}
 
 /** A value of a program: memory, seen through views. */
 export class Slot<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
-  readonly #storage: Storage<V>;
+  readonly memory: Memory<V>;
   readonly #views: readonly OpCall<V, A>[];
   #value: V;
   #version: number;
@@ -18,16 +13,16 @@ export class Slot<V extends TargetValue, A> {
 
   private constructor(
     engine: Engine<V, A>,
-    storage: Storage<V>,
+    memory: Memory<V>,
     views: readonly OpCall<V, A>[],
     value: V,
     exists: V | null,
   ) {
     this.#engine = engine;
-    this.#storage = storage;
+    this.memory = memory;
     this.#views = views;
     this.#value = value;
-    this.#version = storage.version;
+    this.#version = memory.version;
     this.exists = exists;
   }
 
@@ -36,29 +31,30 @@ export class Slot<V extends TargetValue, A> {
     value: V,
     exists: V | null = null,
   ): Slot<V, A> {
-    return new Slot(engine, { current: value, version: 0 }, [], value, exists);
+    return new Slot(engine, new Memory(value), [], value, exists);
   }
 
   get isWritten(): boolean {
-    return this.#storage.version > 0;
+    return this.memory.version > 0;
   }
 
-  /** Whether both are the same memory. */
-  sharesWith(other: Slot<V, A>): boolean {
-    return this.#storage === other.#storage;
+  /** The same view of other memory. */
+  over(memory: Memory<V>): Slot<V, A> {
+    const value = this.#levels(memory).at(-1)!;
+    return new Slot(this.#engine, memory, this.#views, value, this.exists);
   }
 
   /** The memory through one view more; its first operand is this value. */
   seenThrough(view: OpCall<V, A>): Slot<V, A> {
     const value = this.#engine.emit(view)[0]!;
-    return new Slot(this.#engine, this.#storage, [...this.#views, view], value, this.exists);
+    return new Slot(this.#engine, this.memory, [...this.#views, view], value, this.exists);
   }
 
   /** The elements now: after a write the views are taken again. */
   read(): V {
-    if (this.#version === this.#storage.version) return this.#value;
+    if (this.#version === this.memory.version) return this.#value;
     this.#value = this.#levels().at(-1)!;
-    this.#version = this.#storage.version;
+    this.#version = this.memory.version;
     return this.#value;
   }
 
@@ -69,16 +65,15 @@ export class Slot<V extends TargetValue, A> {
     for (let i = this.#views.length - 1; i >= 0; i--) {
       written = this.#engine.writeThrough(this.#views[i]!, levels[i]!, written);
     }
-    this.#storage.current = written;
-    this.#storage.version++;
+    this.memory.write(written);
     this.#value = value;
-    this.#version = this.#storage.version;
-    return new Slot(this.#engine, this.#storage, this.#views, value, this.exists);
+    this.#version = this.memory.version;
+    return new Slot(this.#engine, this.memory, this.#views, value, this.exists);
   }
 
   /** The memory, then what each view makes of it. */
-  #levels(): V[] {
-    const levels = [this.#storage.current];
+  #levels(memory = this.memory): V[] {
+    const levels = [memory.current];
     for (const view of this.#views) {
       const [, ...others] = view.inputs;
       levels.push(this.#engine.emit({ ...view, inputs: [levels.at(-1)!, ...others] })[0]!);
