@@ -8,7 +8,7 @@ import { findRegion, type SlicePlan } from './region.ts';
 import { roughTime } from './rough-time.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** Bytes that a program needs, roughly: what is compared when a choice is made. */
+/** Bytes that a program needs, or the time that it takes, roughly: what is compared when a choice is made. */
 export type Cost = (program: Program) => number;
 
 /** More parts are taken while each doubling saves at least this share: every part costs time. */
@@ -30,19 +30,28 @@ const largeShare = 1 / 20;
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
  * No op is computed twice. Programs that update nothing stay as they are. Unless the program `mayBeSlower`, only
- * those slices are taken with which the time model finds it, fused, no slower.
+ * those slices are taken with which the time model finds it no slower. Each candidate is a step of its own.
  */
-export function* chooseSlices(program: Program, costOf: Cost, mayBeSlower = true): Steps<Program> {
+export function* chooseSlices(
+  program: Program,
+  costOf: Cost,
+  mayBeSlower = true,
+  timeOf: Cost = fusedTime,
+): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const cost = costOf(program);
   if (cost < leastBytes) return program;
-  const choice = { costOf, isFastEnough: mayBeSlower ? () => true : noSlowerThan(program) };
+  const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
+  const choice = { costOf, isFastEnough };
   const batch = yield* sliceBatch(program, cost, choice);
   const [whole, needed] = yield* sliceReadApart(...batch, choice);
   return yield* sliceUpdates(whole, needed, choice);
 }
 
-/** What decides between a program and the same with slices. */
+/**
+ * What decides between a program and the same with slices. Bytes are compared first: estimating the time of a program
+ * fuses it, which takes many times as long as a count of its bytes.
+ */
 interface Choice {
   readonly costOf: Cost;
   readonly isFastEnough: (candidate: Program, best: Program) => boolean;
@@ -51,21 +60,25 @@ interface Choice {
 /** The model is a rough one: what it finds as fast may be slower by so much. */
 const roughness = 0.02;
 
-/**
- * Whether a candidate is no slower than the best one, nor than the program without slices. What runs is fused, so
- * that fused forms are compared: parts of a chain are one launch each where the whole chain is one, too.
- */
-function noSlowerThan(original: Program): Choice['isFastEnough'] {
+/** What runs is fused: parts of a chain are one launch each where the whole chain is one, too. */
+function fusedTime(program: Program): number {
+  return roughTime(fusedForm(program, new Set(program.outputs)));
+}
+
+/** Whether a candidate is no slower than the best one, nor than the program without slices. */
+function noSlowerThan(original: Program, modelled: Cost): Choice['isFastEnough'] {
   const times = new Map<Program, number>();
   const timeOf = (program: Program): number => {
     const known = times.get(program);
     if (known !== undefined) return known;
-    const time = roughTime(fusedForm(program, new Set(program.outputs)));
+    const time = modelled(program);
     times.set(program, time);
     return time;
   };
-  const ceiling = timeOf(original) * (1 - roughness);
-  return (candidate, best) => timeOf(candidate) <= Math.min(ceiling, timeOf(best));
+  return (candidate, best) => {
+    const ceiling = timeOf(original) * (1 - roughness);
+    return timeOf(candidate) <= Math.min(ceiling, timeOf(best));
+  };
 }
 
 function isTrainingStep({ ops, inputs }: Program): boolean {
@@ -96,10 +109,12 @@ function* sliceBatch(
     const plan = batchPlan(program, batch);
     for (let parts = 2; parts <= mostParts && batch % parts === 0; parts *= 2) {
       const candidate = sliced(program, { ...plan, parts });
-      if (!candidate || !isFastEnough(candidate, best[0])) continue;
+      if (!candidate) continue;
       yield;
       const bytes = costOf(candidate);
-      if (bytes <= best[1] * (1 - worthwhile)) best = [candidate, bytes];
+      if (bytes > best[1] * (1 - worthwhile)) continue;
+      yield;
+      if (isFastEnough(candidate, best[0])) best = [candidate, bytes];
     }
   }
   return best;
@@ -142,10 +157,11 @@ function* sliceReadApart(
     tried.add(program.ops[next.product]!.outputs[0]!);
     const candidate = slicedApart(program, next.plan);
     if (!candidate || candidate.ops.length > mostOps) continue;
-    if (!isFastEnough(candidate, program)) continue;
     yield;
     const needed = costOf(candidate);
-    if (needed <= cost * (1 - worthwhile / 8)) best = [candidate, needed];
+    if (needed > cost * (1 - worthwhile / 8)) continue;
+    yield;
+    if (isFastEnough(candidate, program)) best = [candidate, needed];
   }
 }
 
@@ -170,10 +186,12 @@ function* sliceUpdates(
     const region = findRegion(best[0], plan);
     if (!region || region.written.size === 0) continue;
     const candidate = writeSlices(best[0], region, parts);
-    if (!candidate || !isFastEnough(candidate, best[0])) continue;
+    if (!candidate) continue;
     yield;
     const needed = costOf(candidate);
-    if (needed < best[1]) best = [candidate, needed];
+    if (needed >= best[1]) continue;
+    yield;
+    if (isFastEnough(candidate, best[0])) best = [candidate, needed];
   }
   return best[0];
 }
