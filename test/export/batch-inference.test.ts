@@ -8,10 +8,10 @@ import { afterAll, expect, it } from 'vitest';
 import { saveNpy } from '../../runtime/weights/index.ts';
 import { exportOnnx } from '../../src/export/index.ts';
 import { nn, noGrad, randn, seed, type Tensor, tensorSpec, toStatic } from '../../src/index.ts';
-import { pythonWith } from './python.ts';
+import { pythonWith, withInterop } from './python.ts';
 
 const packages = ['ray[data]==2.58.0', 'onnxruntime==1.30.0', 'numpy'];
-const python = process.env.INTEROP ? pythonWith(packages) : null;
+const python = withInterop('a job of Ray Data', () => pythonWith(packages));
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-ray-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -33,3 +33,10 @@ export function pythonWith(packages: readonly string[]): string | null {
     rmSync(unfinished, { recursive: true, force: true });
   }
 }
+
+/** What takes minutes, for `npm run test:interop` alone; else null, and a line on the console. */
+export function withInterop<T>(what: string, install: () => T | null): T | null {
+  if (process.env.INTEROP) return install();
+  console.error(`NOT TESTED without INTEROP=1 (npm run test:interop): ${what}`);
+  return null;
+}

@@ -5,10 +5,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openWeights } from '../../runtime/weights/index.ts';
+import { withInterop } from './python.ts';
 import { StepToScale } from './scaled-step.ts';
 import { xlaPython } from './xla.ts';
 
-const python = process.env.INTEROP ? xlaPython() : null;
+const python = withInterop('tostatic scale, run by XLA', xlaPython);
 const steps = 20;
 
 let made: StepToScale;

@@ -9,6 +9,7 @@ import { randomState } from '../../runtime/random/seed.ts';
 import { openWeights } from '../../runtime/weights/index.ts';
 import type { exportStableHLO } from '../../src/export/index.ts';
 import { nn, optim, rand, randn, seed, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { withInterop } from './python.ts';
 
 export interface Step {
   readonly step: (...inputs: Tensor[]) => Tensor;
@@ -98,7 +99,7 @@ const large: Readonly<Record<string, TrainingCase>> = {
   'reduced CSWin': { build: () => cswin.build({ batch: 1 }), tolerance: 1e-4 },
 };
 
-export const trainingCases = process.env.INTEROP ? { ...small, ...large } : small;
+export const trainingCases = { ...small, ...withInterop('large training steps', () => large) };
 
 const smallInFloat64: Readonly<Record<string, TrainingCase>> = {
   mlp: { build: () => mlp.build({ batch: 16, dtype: 'float64' }), tolerance: 1e-9 },
@@ -115,9 +116,10 @@ const largeInFloat64: Readonly<Record<string, TrainingCase>> = {
 };
 
 /** The same in float64, for engines that have every op in it. */
-export const float64Cases = process.env.INTEROP
-  ? { ...smallInFloat64, ...largeInFloat64 }
-  : smallInFloat64;
+export const float64Cases = {
+  ...smallInFloat64,
+  ...withInterop('large training steps in float64', () => largeInFloat64),
+};
 
 export const steps = 20;
 const warmup = 3;
