@@ -1,6 +1,8 @@
 /** Tensors of the CPU and the GPU in one computation, eagerly and in programs. */
 
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openWeights } from '../../runtime/weights/index.ts';
 import {
   DeviceError,
   deviceGuard,
@@ -15,6 +17,7 @@ import {
   tidy,
   toStatic,
 } from '../../src/index.ts';
+import { logitsOf, ViT, vitName } from '../weights/models.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 
 describe.skipIf(skipGpu)('gpu/transfers', () => {
@@ -120,5 +123,21 @@ describe.skipIf(skipGpu)('gpu/transfers', () => {
     expect(memory.stats(gpu()).peakAllocated - before).toBeLessThan(2000);
     expect(table.grad!.device.name).toBe('cpu');
     tidy(() => expect(table.grad!.sum().itemSync()).toBe(16));
+  });
+
+  it('weights of a file go into a module on the GPU, with no other memory there or here', async () => {
+    const config = { width: 16, layers: 2, heads: 2, hidden: 24, image: 8, patch: 4, labels: 5 };
+    const fixtures = join(import.meta.dirname, '../weights/fixtures');
+    await using weights = await openWeights(join(fixtures, 'vit/model.safetensors'));
+    await using arrays = await openWeights(join(fixtures, 'vit-logits.npz'));
+    const [images, expected] = [await arrays.tensor('images'), await arrays.tensor('logits')];
+    const model = new ViT(config).eval();
+    model.to('gpu');
+    for (const device of ['cpu', 'gpu']) memory.reset(device);
+    const before = ['cpu', 'gpu'].map((device) => memory.stats(device).allocated);
+    await weights.loadInto(model, { names: vitName });
+    expect(['cpu', 'gpu'].map((device) => memory.stats(device).peakAllocated)).toEqual(before);
+    close(await logitsOf(model, images.to(gpu())), expected.dataSync());
+    model.dispose();
   });
 });
