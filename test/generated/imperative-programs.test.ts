@@ -62,6 +62,13 @@ function observed(fn: Fn, { data, gradients }: ImperativeProgram): unknown[] | n
   return calls;
 }
 
+const recomputes = ({ memory }: (typeof modes)[number]): boolean =>
+  typeof memory === 'object' && 'budget' in memory;
+
+/** Within a budget backward reads more: what it recomputes from must not be written after the graph has ended. */
+const isRefused = (call: unknown): boolean =>
+  typeof call === 'string' && call.includes('a value that it needs was changed in place');
+
 function check(program: ImperativeProgram): void {
   const make = () => new Function('ts', imperativeText(program))(lib) as Fn;
   const eager = JSON.stringify(observed(make(), program));
@@ -69,6 +76,7 @@ function check(program: ImperativeProgram): void {
     const found = observed(toStatic(make(), options), program);
     if (found === null && options.fullGraph) continue;
     if (JSON.stringify(found) === eager) continue;
+    if (recomputes(options) && found?.some(isRefused)) continue;
     throw new Error(
       `${JSON.stringify(options)}:\n${imperativeText(program)}\n${JSON.stringify(found)}\nnot\n${eager}`,
     );
