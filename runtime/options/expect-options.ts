@@ -18,7 +18,8 @@ export function expectOptions<O extends object>(
   options: O,
   kinds: OptionKinds<O>,
 ): void {
-  if (typeof options !== 'object' || options === null) throw notAnObject(owner, options, kinds);
+  if (typeof options !== 'object' || options === null)
+    throw notAnObject(owner, options, Object.keys(kinds));
   for (const name in options) {
     if (!Object.hasOwn(kinds, name)) {
       if (Object.hasOwn(options, name)) throw unknownOption(owner, name, Object.keys(kinds));
@@ -35,12 +36,24 @@ export function expectOptions<O extends object>(
   }
 }
 
-function notAnObject<O extends object>(
+/**
+ * Throws ArgumentError if the options are not an object, or have a name that is not in `names`: for ops, which look at
+ * the values themselves.
+ */
+export function expectNames<O extends object>(
   owner: string,
-  given: unknown,
-  kinds: OptionKinds<O>,
-): ArgumentError {
-  const names = Object.keys(kinds);
+  options: O,
+  names: readonly (keyof O & string)[],
+): void {
+  if (typeof options !== 'object' || options === null) throw notAnObject(owner, options, names);
+  for (const name in options) {
+    if (!names.includes(name) && Object.hasOwn(options, name)) {
+      throw unknownOption(owner, name, names);
+    }
+  }
+}
+
+function notAnObject(owner: string, given: unknown, names: readonly string[]): ArgumentError {
   return new ArgumentError({
     what: `${owner}: options that are not an object`,
     given: shown(given),

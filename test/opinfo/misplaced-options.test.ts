@@ -95,4 +95,25 @@ describe('arguments by position', () => {
     expect([...failures]).toEqual([]);
     expect(tried).toBeGreaterThan(1000);
   });
+
+  it('in an options object are known by name', () => {
+    const silent = new Set<string>();
+    let tried = 0;
+    for (const sample of samples) {
+      tidy(() => {
+        for (const call of callsOf(sample)) {
+          const at = call.args.findLastIndex(isOptions);
+          if (at < 0) continue;
+          tried++;
+          const args = call.args.with(at, { ...(call.args[at] as object), misspelt: 1 });
+          if (failureOf({ ...call, args })) silent.add(call.name);
+        }
+      });
+    }
+    expect([...silent].sort()).toEqual([]);
+    expect(tried).toBeGreaterThan(300);
+  });
 });
+
+const isOptions = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;

@@ -1,6 +1,7 @@
 /** Transposed convolutions: the adjoints of convolutions, as ops of their own. */
 
 import { ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -69,6 +70,8 @@ export interface ConvTransposeOptions<Size = number | Pair> {
   readonly dilation?: Size;
 }
 
+const convTransposeOptions = ['stride', 'padding', 'outputPadding', 'groups', 'dilation'] as const;
+
 /** The adjoint of conv2d: [n,c,h,w] with weight [c, o/groups, kh, kw]; bias [o]. */
 export function convTranspose2d(
   x: Tensor,
@@ -76,6 +79,7 @@ export function convTranspose2d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions = {},
 ): Tensor {
+  expectNames('convTranspose2d', options, convTransposeOptions);
   const sizes = {
     stride: pairOf(options.stride ?? 1),
     padding: pairOf(options.padding ?? 0),
@@ -129,6 +133,7 @@ export function convTranspose1d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions<number | readonly [number]> = {},
 ): Tensor {
+  expectNames('convTranspose1d', options, convTransposeOptions);
   expectRank('convTranspose1d', x, weight);
   return tidy(() => {
     const y = convTranspose2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {

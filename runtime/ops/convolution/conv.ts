@@ -1,4 +1,5 @@
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
@@ -207,6 +208,8 @@ export function withBias(y: Tensor, bias: Tensor | null): Tensor {
   return bias ? add(y, reshape(bias, [1, -1, 1, 1])) : y;
 }
 
+const convOptions = ['stride', 'padding', 'dilation', 'groups'] as const;
+
 /** Cross-correlation of [n,c,h,w] or [c,h,w] with weight [o, c/groups, kh, kw]; bias [o]. */
 export function conv2d(
   x: Tensor,
@@ -214,6 +217,7 @@ export function conv2d(
   bias: Tensor | null = null,
   options: ConvOptions = {},
 ): Tensor {
+  expectNames('conv2d', options, convOptions);
   const stride = pairOf(options.stride ?? 1);
   const dilation = pairOf(options.dilation ?? 1);
   const groups = options.groups ?? 1;
@@ -279,6 +283,7 @@ export function conv1d(
   bias: Tensor | null = null,
   options: ConvOptions<number | readonly [number]> = {},
 ): Tensor {
+  expectNames('conv1d', options, convOptions);
   expectRank('conv1d', x, weight);
   const { padding } = options;
   return tidy(() => {

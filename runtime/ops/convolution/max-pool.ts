@@ -1,6 +1,7 @@
 /** The largest value of each window. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -160,8 +161,11 @@ export interface MaxPoolOptions<Size = number | Pair> extends Found {
   readonly ceilMode?: boolean;
 }
 
+const maxPoolOptions = ['stride', 'padding', 'dilation', 'ceilMode', 'returnIndices'] as const;
+
 function maxPool<Size>(name: string, count: 1 | 2): Pooling<Size, MaxPoolOptions<Size>> {
   const pool = (x: Tensor, kernel: Size, options: MaxPoolOptions<Size> = {}) => {
+    expectNames(name, options, maxPoolOptions);
     const sizes = windowSizes(name, x, count, {
       kernel,
       stride: options.stride ?? kernel,
@@ -189,10 +193,11 @@ export const maxPool1d = maxPool<number>('maxPool1d', 1);
 export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
 
 function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {
-  const pool = (x: Tensor, size: Size, { returnIndices = false }: Found = {}) => {
+  const pool = (x: Tensor, size: Size, options: Found = {}) => {
+    expectNames(name, options, ['returnIndices']);
     const sizes = pooledSize(name, x, count, size);
     const attrs = { size: count === 1 ? [1, ...sizes] : sizes };
-    return pooled(adaptiveMaxPool2dOp, x, count, attrs, returnIndices);
+    return pooled(adaptiveMaxPool2dOp, x, count, attrs, options.returnIndices ?? false);
   };
   return pool as Pooling<Size, Found>;
 }

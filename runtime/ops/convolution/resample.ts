@@ -1,6 +1,7 @@
 /** Entries of a dimension as weighed sums of others: interpolation and average pooling, one dimension at a time. */
 
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { type Shape, sameShape } from '../../tensor/shape.ts';
@@ -140,8 +141,17 @@ function perDimension(value: number | readonly number[], count: number): readonl
   return typeof value === 'number' ? new Array<number>(count).fill(value) : value;
 }
 
+const interpolateOptions = [
+  'size',
+  'scaleFactor',
+  'mode',
+  'alignCorners',
+  'recomputeScaleFactor',
+] as const;
+
 /** [n, c, …] with other sizes of the spatial dimensions, by values in between. */
 export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
+  expectNames('interpolate', options, interpolateOptions);
   const { size, scaleFactor, mode = 'nearest', alignCorners = false } = options;
   const count = x.rank - 2;
   const fits = count >= 1 && count <= 3 && (ranks[mode] ?? x.rank) === x.rank;
@@ -231,9 +241,18 @@ function averaged(
   });
 }
 
+const avgPoolOptions = [
+  'stride',
+  'padding',
+  'ceilMode',
+  'countIncludePad',
+  'divisorOverride',
+] as const;
+
 /** `avgPool1d`, `avgPool2d`, `avgPool3d`. */
 function avgPool<Size>(name: string, count: number) {
   return (x: Tensor, kernel: Size, options: AvgPoolOptions<Size> = {}): Tensor => {
+    expectNames(name, options, avgPoolOptions);
     const sizes = windowSizes(name, x, count, {
       kernel,
       stride: options.stride ?? kernel,

@@ -1,6 +1,7 @@
 /** x[…] with numbers, slices, new dimensions, masks and index tensors, by NumPy's and PyTorch's rules. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
@@ -170,8 +171,10 @@ export function indexPut(
   x: Tensor,
   items: readonly IndexItem[],
   value: Tensor | number,
-  { accumulate = false }: IndexPutOptions = {},
+  options: IndexPutOptions = {},
 ): Tensor {
+  expectNames('indexPut', options, ['accumulate']);
+  const { accumulate = false } = options;
   return tidy(() => {
     const filled = accumulate ? null : filledWhere(x, items, value);
     if (filled) return filled;

@@ -3,6 +3,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
@@ -30,8 +31,11 @@ export interface EmbeddingOptions {
   readonly scaleGradByFreq?: boolean;
 }
 
+const embeddingOptions = ['paddingIdx', 'maxNorm', 'normType', 'scaleGradByFreq'] as const;
+
 /** Rows of `weight` [n, size] for every index: the gradient adds up what each row is used for. */
 export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOptions = {}): Tensor {
+  expectNames('embedding', options, embeddingOptions);
   const { paddingIdx = null, maxNorm = null, normType = 2, scaleGradByFreq = false } = options;
   expectIndices('embedding', indices);
   if (weight.rank !== 2) throw mismatch('embedding', [weight], 'a matrix [entries, size]');

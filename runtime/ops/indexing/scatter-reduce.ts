@@ -1,6 +1,7 @@
 /** Values combined where their indices say: sums, products, means and extremes. */
 
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -146,8 +147,10 @@ export function scatterReduce(
   index: Tensor,
   source: Tensor,
   reduce: ScatterReduction,
-  { includeSelf = true }: ScatterOptions = {},
+  options: ScatterOptions = {},
 ): Tensor {
+  expectNames('scatterReduce', options, ['includeSelf']);
+  const { includeSelf = true } = options;
   const at = normalizeDim(dim, x.rank, 'scatterReduce');
   const combine = combinings[reduce];
   if (combine === undefined) {

@@ -1,5 +1,6 @@
 /** Cholesky's factor of positive definite matrices. */
 
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
@@ -47,7 +48,9 @@ export interface CholeskyOptions {
  * The lower triangular L of L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n], of which the
  * lower triangle is read; computed in float64, integers make float32. ArgumentError for any other matrix.
  */
-export function cholesky(x: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
+export function cholesky(x: Tensor, options: CholeskyOptions = {}): Tensor {
+  expectNames('cholesky', options, ['upper']);
+  const { upper = false } = options;
   expectTensor(choleskyOp, x);
   return tidy(() => {
     const lower = bindFloat(choleskyOp, x);

@@ -1,6 +1,7 @@
 /** Inverses, and solutions of systems of linear equations. */
 
 import { ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -118,7 +119,9 @@ function refuseVector(a: Tensor, b: Tensor): never {
  * The x of a·x = b, for square matrices a [.., n, n] and b [.., n, k], [n] or [.., n]; leading dimensions
  * broadcast. Computed in float64. ArgumentError if a matrix is singular.
  */
-export function solve(a: Tensor, b: Tensor, { left = true }: SolveOptions = {}): Tensor {
+export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor {
+  expectNames('solve', options, ['left']);
+  const { left = true } = options;
   expectTensor(solveOp, a);
   expectTensor(solveOp, b);
   return tidy(() => {
@@ -144,6 +147,7 @@ export interface TriangularOptions extends SolveOptions {
  * Computed in float64. ArgumentError if there is a 0 on the diagonal that is read.
  */
 export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions): Tensor {
+  expectNames('solveTriangular', options, ['upper', 'left', 'unitriangular']);
   const { upper, left = true, unitriangular = false } = options;
   expectTensor(solveTriangularOp, a);
   expectTensor(solveTriangularOp, b);
@@ -165,8 +169,10 @@ export interface TriangularSolveOptions {
 export function triangularSolve(
   b: Tensor,
   a: Tensor,
-  { upper = true, transpose: flipped = false, unitriangular = false }: TriangularSolveOptions = {},
+  options: TriangularSolveOptions = {},
 ): Tensor {
+  expectNames('triangularSolve', options, ['upper', 'transpose', 'unitriangular']);
+  const { upper = true, transpose: flipped = false, unitriangular = false } = options;
   expectTensor(solveTriangularOp, a);
   return tidy(() =>
     flipped

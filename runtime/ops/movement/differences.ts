@@ -1,6 +1,7 @@
 /** Differences along a dimension, slopes and areas: calculus on samples. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
@@ -24,6 +25,7 @@ export interface DiffOptions {
 
 /** Each entry less the one before it, `n` times. Truth values: whether they differ. */
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
+  expectNames('diff', options, ['prepend', 'append']);
   const at = normalizeDim(dim, x.rank, 'diff');
   if (x.rank === 0 || !Number.isInteger(n) || n < 0) {
     throw new ArgumentError({
@@ -72,6 +74,7 @@ export interface GradientOptions {
 
 /** The slope in the direction of each dimension, by central differences of second order. */
 export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
+  expectNames('gradient', options, ['spacing', 'dim', 'edgeOrder']);
   const { spacing = 1, dim = x.shape.map((_, d) => d), edgeOrder = 1 } = options;
   const dims = [dim].flat().map((own) => normalizeDim(own as number, x.rank, 'gradient'));
   const steps = isNumber(spacing) ? dims.map(() => spacing) : spacing;
@@ -155,6 +158,7 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
 
 /** The area under samples along a dimension. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  expectNames('trapezoid', options, ['x', 'dx', 'dim']);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>
       trapezoid(values, { ...options, x: places }),
@@ -167,6 +171,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 
 /** The areas up to each sample but the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  expectNames('cumulativeTrapezoid', options, ['x', 'dx', 'dim']);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>
       cumulativeTrapezoid(values, { ...options, x: places }),

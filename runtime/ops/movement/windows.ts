@@ -1,6 +1,7 @@
 /** Windows that slide over a dimension. */
 
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim, sameShape } from '../../tensor/shape.ts';
@@ -122,6 +123,7 @@ function windowsOver(
   kernelSize: number | Pair,
   options: UnfoldOptions,
 ): Windows {
+  expectNames(name, options, ['dilation', 'padding', 'stride']);
   const kernel = pairOf(kernelSize);
   const dilation = pairOf(options.dilation ?? 1);
   const padding = pairOf(options.padding ?? 0);

@@ -2,6 +2,7 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
@@ -179,6 +180,8 @@ function byRunning(
   return add(scaled, x.rank === 1 ? bias : perChannel(bias));
 }
 
+const batchNormOptions = ['weight', 'bias', 'training', 'momentum', 'eps'] as const;
+
 /**
  * Mean 0 and variance 1 per channel of [n, channels, …], over batch and positions; then times `weight`,
  * plus `bias`. In training `runningMean` and `runningVar` follow in place.
@@ -189,6 +192,7 @@ export function batchNorm(
   runningVar: Tensor | null,
   options: BatchNormOptions = {},
 ): Tensor {
+  expectNames('batchNorm', options, batchNormOptions);
   const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
   if (!training) {
     if (runningMean && runningVar) {
@@ -237,6 +241,16 @@ export interface InstanceNormOptions extends Affine {
   readonly eps?: number;
 }
 
+const instanceNormOptions = [
+  'weight',
+  'bias',
+  'runningMean',
+  'runningVar',
+  'useInputStats',
+  'momentum',
+  'eps',
+] as const;
+
 /** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
 export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
 /** The same with the running values by position, as `batchNorm` takes them. */
@@ -259,6 +273,7 @@ export function instanceNorm(
 }
 
 function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
+  expectNames('instanceNorm', options, instanceNormOptions);
   const { runningMean = null, runningVar = null, useInputStats = true } = options;
   const { weight = null, bias = null, momentum = 0.1, eps = 1e-5 } = options;
   if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });

@@ -1,3 +1,4 @@
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes, promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -155,7 +156,9 @@ export interface DivOptions {
 }
 
 /** True division: integers are divided as float32. */
-export function div(a: Tensor, b: Operand, { roundingMode = null }: DivOptions = {}): Tensor {
+export function div(a: Tensor, b: Operand, options: DivOptions = {}): Tensor {
+  expectNames('div', options, ['roundingMode']);
+  const { roundingMode = null } = options;
   if (roundingMode) return (roundingMode === 'floor' ? floorDivide : truncDivide)(a, b);
   if (isNumber(b)) return bindFloat(divScalarOp, a, { value: b });
   expectTensor(divOp, b);

@@ -1,6 +1,7 @@
 /** Functions of two tensors that are more than arithmetic. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes, promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -227,6 +228,7 @@ export interface ClosenessOptions {
 
 /** Where |a − b| ≤ atol + rtol · |b|; infinities are close to themselves alone. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  expectNames('isclose', options, ['rtol', 'atol', 'equalNan']);
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
   if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);

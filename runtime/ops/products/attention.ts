@@ -2,6 +2,7 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes, promote } from '../../tensor/dtype.ts';
 import { isHalf } from '../../tensor/half.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -28,6 +29,8 @@ export interface AttentionOptions {
   readonly scale?: number | null;
 }
 
+const attentionOptions = ['attnMask', 'dropoutP', 'isCausal', 'scale', 'returnWeights'] as const;
+
 /**
  * softmax(query · keyᵀ · scale + mask) · value, for query [.., L, E], key [.., S, E], value [.., S, F].
  * With `returnWeights` `[output, weights]`.
@@ -50,6 +53,7 @@ export function scaledDotProductAttention(
   value: Tensor,
   options: AttentionOptions & { readonly returnWeights?: boolean } = {},
 ): Tensor | [Tensor, Tensor] {
+  expectNames('scaledDotProductAttention', options, attentionOptions);
   const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
   expectFitting(query, key, value);
   if (attnMask && isCausal) {

@@ -1,6 +1,7 @@
 /** Functions of PyTorch's that are made of a few other ops. */
 
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, type Shape } from '../../tensor/shape.ts';
@@ -59,6 +60,7 @@ export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => wh
 
 /** For each element, whether it is among those of `test`. */
 export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
+  expectNames('isin', options, ['invert']);
   return tidy(() => {
     const found = any(eq(unsqueeze(x, -1), flatten(test)), -1);
     return options.invert ? eq(found, 0) : found;
@@ -100,6 +102,7 @@ export function matrixPower(x: Tensor, n: number): Tensor {
 
 /** Covariances of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
 export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
+  expectNames('cov', options, ['correction']);
   const { correction = 1 } = options;
   if (x.rank > 2) {
     throw new ShapeError({

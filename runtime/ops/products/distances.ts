@@ -1,6 +1,7 @@
 /** How far apart, and how alike, vectors are. */
 
 import { ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -23,6 +24,7 @@ export interface NormalizeOptions {
 
 /** Divided by the p-norm along `dim`. */
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
+  expectNames('normalize', options, ['p', 'dim', 'eps']);
   if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps)));
@@ -48,8 +50,10 @@ export interface PairwiseDistanceOptions {
 export function pairwiseDistance(
   a: Tensor,
   b: Tensor,
-  { p = 2, eps = 1e-6, keepDim = false }: PairwiseDistanceOptions = {},
+  options: PairwiseDistanceOptions = {},
 ): Tensor {
+  expectNames('pairwiseDistance', options, ['p', 'eps', 'keepDim']);
+  const { p = 2, eps = 1e-6, keepDim = false } = options;
   if (anyHalf(a, b))
     return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
   return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));

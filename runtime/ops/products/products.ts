@@ -1,6 +1,7 @@
 /** Products of matrices and vectors by their names, and sums with them. */
 
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../tensor/shape.ts';
@@ -132,8 +133,10 @@ export interface AddProductOptions {
 }
 
 const plus =
-  (product: (a: Tensor, b: Tensor) => Tensor) =>
-  (x: Tensor, a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: AddProductOptions = {}): Tensor => {
+  (name: string, product: (a: Tensor, b: Tensor) => Tensor) =>
+  (x: Tensor, a: Tensor, b: Tensor, options: AddProductOptions = {}): Tensor => {
+    expectNames(name, options, ['beta', 'alpha']);
+    const { beta = 1, alpha = 1 } = options;
     const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
       const own = product(left, right);
       const scaled = alpha === 1 ? own : mul(own, alpha);
@@ -144,15 +147,15 @@ const plus =
   };
 
 /** beta · x + alpha · a·b for matrices. */
-export const addmm = plus(mm);
+export const addmm = plus('addmm', mm);
 /** beta · x + alpha · a·b for a matrix and a vector. */
-export const addmv = plus(mv);
+export const addmv = plus('addmv', mv);
 /** beta · x + alpha · the sum of the products of two batches of matrices. */
-export const addbmm = plus((a, b) => sum(bmm(a, b), 0));
+export const addbmm = plus('addbmm', (a, b) => sum(bmm(a, b), 0));
 /** beta · x + alpha · a·b for batches of matrices. */
-export const baddbmm = plus(bmm);
+export const baddbmm = plus('baddbmm', bmm);
 /** beta · x + alpha · the outer product of two vectors. */
-export const addr = plus(outer);
+export const addr = plus('addr', outer);
 
 /** out[…,o] = Σ a[…,i] · weight[o,i,j] · b[…,j], plus bias[o]. */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {

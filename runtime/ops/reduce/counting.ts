@@ -2,6 +2,7 @@
 
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { tensor } from '../../tensor/create.ts';
 import { newTypedArray } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -42,8 +43,10 @@ export interface SearchOptions {
 export function searchsorted(
   sorted: Tensor,
   values: Tensor | number,
-  { right = false }: SearchOptions = {},
+  options: SearchOptions = {},
 ): Tensor {
+  expectNames('searchsorted', options, ['right']);
+  const { right = false } = options;
   return tidy(() => {
     const own = isNumber(values)
       ? fullLike(sorted, values, { shape: [], dtype: 'float32' })
@@ -66,6 +69,7 @@ export function searchsorted(
 
 /** The number of the interval that each value falls into, between sorted boundaries. */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
+  expectNames('bucketize', options, ['right']);
   return searchsorted(boundaries, x, options);
 }
 
