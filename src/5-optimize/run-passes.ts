@@ -1,3 +1,4 @@
+import type { Program } from '../../runtime/program/program.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
@@ -6,13 +7,14 @@ import { passes } from './passes.ts';
 
 /**
  * Runs the passes of one stage in order. `settings` disables passes, gets a record of each
- * that ran, and may observe the program after it.
+ * that ran, and may observe the program after it. The bytes of a program are counted once for all passes.
  */
 export function* runPasses(
   given: Staged,
-  context: PassContext,
+  uncounted: PassContext,
   settings: PassSettings,
 ): Steps<Staged> {
+  const context = { ...uncounted, costOf: remembered(uncounted.costOf) };
   let current = given;
   for (const pass of passes) {
     const stages: readonly string[] = pass.stages;
@@ -27,6 +29,16 @@ export function* runPasses(
     yield;
   }
   return current;
+}
+
+/** Programs are not kept longer than the passes keep them. */
+function remembered(costOf: PassContext['costOf']): PassContext['costOf'] {
+  const known = new WeakMap<Program, number>();
+  return (program) => {
+    const cost = known.get(program) ?? costOf(program);
+    known.set(program, cost);
+    return cost;
+  };
 }
 
 /** The result of a pass, and the milliseconds that its steps took. */

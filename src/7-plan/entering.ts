@@ -27,8 +27,9 @@ export function enteringWith(
   { values, inputs }: Program,
   { donated, inputsEnterAlone: alone = false }: EnteringOptions,
 ): (id: ValueId) => Entering {
+  const numbers = new Map(inputs.map((id, i) => [id, i]));
   const entersAlone = (id: ValueId) =>
-    typeof alone === 'function' ? alone(inputs.indexOf(id)) : alone;
+    typeof alone === 'function' ? alone(numbers.get(id)!) : alone;
   return (id) => {
     if (donated?.has(id)) return { bytes: bytesOf(values, id), exclusive: true };
     return { bytes: entersAlone(id) ? bytesOf(values, id) : 0, exclusive: false };

@@ -60,14 +60,14 @@ export function planInOrder(
   const lastUse = lastUses(program);
   const count = new StorageCount();
   for (const [id, storage] of copied(carried)) count.carry(id, storage);
-  const entering = program.inputs.filter((id) => lastUse.has(id) || staying.has(id));
+  const isRead = (id: ValueId) => lastUse.has(id) || staying.has(id);
+  const entering = program.inputs.filter(isRead);
   const bringing = enteringWith(program, options);
   for (const id of entering) {
     const { bytes, exclusive } = bringing(id);
     count.enter(id, bytes, exclusive);
   }
 
-  const isRead = (id: ValueId) => lastUse.has(id) || staying.has(id);
   const steps = program.ops.map((op, index): Step => {
     const dying = freeAtLastUse ? dyingAt(op, index, lastUse, staying) : [];
     if (op.op.kernel.kind === 'control') {
@@ -105,7 +105,7 @@ export function planInOrder(
       steps: arena.steps,
       arenaBytes: arena.bytes,
       outputs: program.outputs,
-      unusedInputs: program.inputs.filter((id) => !entering.includes(id)),
+      unusedInputs: program.inputs.filter((id) => !isRead(id)),
       freesAtEnd,
       reordered: program.ops.some((op, i) => op !== given.ops[i]),
       predicted: {

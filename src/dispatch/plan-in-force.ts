@@ -11,8 +11,11 @@ export interface ReadySubgraph {
   readonly savedInputs: readonly SavedInput[];
 }
 
-/** So many runs of a first plan come before work on the final one begins: most short scripts end before. */
-const hotRuns = 16;
+/**
+ * So many runs of a first plan come before work on the final one begins. The search takes as long as some tens of
+ * runs: a script of fifty steps would only pay for it.
+ */
+const hotRuns = 64;
 
 /**
  * The plan by which a subgraph runs: the first one, which is soon there, until the final one is made. That begins

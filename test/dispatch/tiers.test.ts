@@ -96,14 +96,15 @@ describe('the plan of a large step', () => {
     const captured = capturedFor(own);
     const losses: number[] = [];
     const first: boolean[] = [];
-    while (losses.length < 20 || captured.parts[0]!.isFirst) {
+    while (losses.length < 70 || captured.parts[0]!.isFirst) {
       const { value, peak, predicted } = measured(captured, own.x);
       expect(peak).toBe(predicted);
       losses.push(value);
       first.push(captured.parts[0]!.isFirst);
     }
     expect(first[0]).toBe(true);
-    expect(first.indexOf(false)).toBeGreaterThan(16);
+    // A script of fifty steps doesn't pay for the search.
+    expect(first.indexOf(false)).toBeGreaterThan(64);
     expect({ losses, parameters: own.parameters() }).toEqual(eagerly(losses.length));
     expect(captured.stats().translations).toBe(1);
     own.dispose();

@@ -31,15 +31,18 @@ export function fuseGroups(
   const groups = groupsOf(false);
   if (groups.length === 0) return given;
   const limit = context.costOf(program);
-  const isLean = (each: readonly Group[]) =>
-    context.costOf(writer.write(each)) <= limit + worthOf(program, each);
 
   let trials = 0;
-  const accepted: Group[] = [];
+  let accepted: readonly Group[] = [];
+  let written = program;
   const accept = (candidates: readonly Group[]): void => {
     if (candidates.length === 0 || trials++ >= mostTrials) return;
-    if (isLean([...accepted, ...candidates])) accepted.push(...candidates);
-    else if (candidates.length > 1) {
+    const all = [...accepted, ...candidates];
+    const trial = writer.write(all);
+    if (context.costOf(trial) <= limit + worthOf(program, all)) {
+      accepted = all;
+      written = trial;
+    } else if (candidates.length > 1) {
       const middle = candidates.length >> 1;
       accept(candidates.slice(0, middle));
       accept(candidates.slice(middle));
@@ -51,7 +54,8 @@ export function fuseGroups(
     const done = new Set(accepted.flat());
     accept(groupsOf(true).filter((group) => !group.some((index) => done.has(index))));
   }
-  return accepted.length > 0 ? { ...given, program: writer.write(accepted) } : given;
+  // The very program that was costed: the next pass starts from its bytes.
+  return accepted.length > 0 ? { ...given, program: written } : given;
 }
 
 /** The program with each group as one op in the place of its last one. */

@@ -1,0 +1,71 @@
+/** What planning a step takes grows with its ops alone: bytes of a program are counted once, inputs are walked once. */
+
+import { expect, it } from 'vitest';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { runPasses } from '../../src/5-optimize/run-passes.ts';
+import { enteringWith } from '../../src/7-plan/entering.ts';
+import { crossEntropy, nn, optim, randn, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { memoryOptions } from '../../src/programs/memory-options.ts';
+import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
+import { finish } from '../../src/programs/steps.ts';
+
+/** The program of a small training step in the order of its plan, before anything in it is fused. */
+function orderedStep(): Program {
+  const model = new nn.Sequential(new nn.Linear(12, 16), new nn.LayerNorm(16), new nn.GELU());
+  const optimizer = new optim.AdamW(model.parameters(), { lr: 0.01 });
+  const labels = tensor(Int32Array.from({ length: 8 }, (_, i) => i));
+  const step = toStatic((x: Tensor) => {
+    const loss = crossEntropy(model.forward(x), labels);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  });
+  const records: PassRecord[] = [];
+  const unsubscribe = passObservers.subscribe((record) => {
+    if (record.stage === 'ordered') records.push(record);
+  });
+  step(randn([8, 12])).dispose();
+  unsubscribe();
+  return records[0]!.given;
+}
+
+it('the bytes of each program are counted once, however many passes fuse it', () => {
+  const program = orderedStep();
+  const counted: Program[] = [];
+  const costOf = (each: Program) => {
+    counted.push(each);
+    return 1;
+  };
+  const context = { stage: 'ordered', memory: memoryOptions(), gradOutputs: 0, costOf } as const;
+  const applied: string[] = [];
+  const record = (each: PassRecord) => void (each.applied && applied.push(each.pass));
+  const settings = { without: new Set<string>(), verify: true, record };
+  finish(runPasses({ program, firstLate: 0, alsoRead: [] }, context, settings));
+  expect(applied.length).toBeGreaterThan(1);
+  expect(counted[0]).toBe(program);
+  expect(counted.length).toBe(new Set(counted).size);
+  expect(counted.length).toBe(1 + applied.length);
+});
+
+it('what the inputs of a program bring is found in one walk over them', () => {
+  const count = 200;
+  let reads = 0;
+  const ids = Array.from({ length: count }, (_, i) => i as ValueId);
+  const inputs = new Proxy(ids, {
+    get(target, key, receiver) {
+      if (typeof key === 'string' && Number.isInteger(Number(key))) reads++;
+      return Reflect.get(target, key, receiver);
+    },
+  });
+  const { values } = orderedStep();
+  const asked: number[] = [];
+  const alone = (index: number) => asked.push(index) === 0;
+  const bringing = enteringWith(
+    { inputs, outputs: [], values, ops: [] },
+    { inputsEnterAlone: alone },
+  );
+  for (const id of ids) bringing(id);
+  expect(asked).toEqual(ids);
+  expect(reads).toBe(count);
+});
