@@ -13,6 +13,7 @@ import { Compilation, type CompileOptions, defaultCompileOptions } from './compi
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
 import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
+import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
@@ -158,8 +159,10 @@ function* differentiated(
   const { options, memory } = compilation;
   const applied = savingLess.filter((name) => stages.passes[name]?.applied);
   if (applied.length === 0) return stages;
-  const without = (names: readonly (typeof savingLess)[number][]) => {
-    const off = Object.fromEntries(names.map((name) => [name, false]));
+  const without = (names: typeof savingLess) => {
+    const off = Object.fromEntries(
+      names.map((name) => [name, name === 'savedDtype' ? null : false]),
+    );
     const own = new Compilation({ ...options, memory: { ...memory, ...off } });
     return split(own, traced, wanted, owned);
   };
@@ -173,8 +176,12 @@ function* differentiated(
   return best;
 }
 
-/** Passes that save smaller values in place of others, each with a memory switch of its name. */
-const savingLess = ['savedMasks', 'savedPlaces'] as const satisfies readonly PassName[];
+/** Passes that save smaller values in place of others, each with a memory option of its name. */
+const savingLess: readonly (PassName & keyof MemoryOptions)[] = [
+  'savedMasks',
+  'savedPlaces',
+  'savedDtype',
+];
 
 /** Without gradients the program is not split. */
 function* split(

@@ -15,6 +15,7 @@ import { pooledRelu } from './pooled-relu.ts';
 import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
+import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
 import { savedPlaces } from './saved-places.ts';
 import { shareCopies } from './share-copies.ts';
@@ -24,7 +25,7 @@ import { chooseSlices } from './slices/choose-slices.ts';
 
 /**
  * The optimizer: all passes in execution order. A program has bitwise identical results with
- * and without a pass. A new pass is one file and one line here.
+ * and without a pass, `savedDtype` excepted, which runs only on request. A new pass is one file and one line here.
  */
 export const passes = [
   {
@@ -121,6 +122,12 @@ export const passes = [
     stages: ['joint', 'step'],
     enabled: ({ memory, isFirst }) => memory.savedPlaces && memory.budget === null && !isFirst,
     run: savedPlaces,
+  },
+  {
+    name: 'savedDtype',
+    stages: ['joint', 'step'],
+    enabled: ({ memory }) => memory.savedDtype !== null,
+    run: savedDtype,
   },
   {
     name: 'checkpoints',

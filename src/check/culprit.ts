@@ -53,6 +53,7 @@ const allOff: MemoryOptions = {
   gradNodeInputs: false,
   prefer: 'time',
   budget: null,
+  savedDtype: null,
 };
 
 /** The traced program itself: the reference of check mode. */
@@ -107,6 +108,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
     slices: options.memory.slices,
     donate: isOn('donate'),
     prefer: options.memory.prefer,
+    savedDtype: null,
     budget: on.has('memory: { budget: null }') ? options.memory.budget : null,
   };
   const without = new Set(passNames.filter((name) => !on.has(`passes: { ${name}: false }`)));

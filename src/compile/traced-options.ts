@@ -18,6 +18,7 @@ export function tracedOptions({ memory, verify }: CompileOptions): CompileOption
     donate: false,
     stridedInputs: true,
     budget: null,
+    savedDtype: null,
   };
   const without = new Set(passNames);
   return { memory: { ...memory, ...asTraced }, without, verify, tier: 'final' };

@@ -247,12 +247,14 @@ const smallOps = 100;
 
 /** How a program is compiled before it has proved hot. */
 function firstOptions({ program }: TraceResult, options: CompileOptions): CompileOptions {
-  const { prefer, budget, order, simplify, slices } = options.memory;
+  const { prefer, budget, savedDtype, order, simplify, slices } = options.memory;
   const isFinal =
     options.backend !== undefined ||
     program.ops.length <= smallOps ||
     prefer === 'bytes' ||
     budget !== null ||
+    // What is rounded may depend on the plan.
+    savedDtype !== null ||
     !(order || simplify || slices);
   return isFinal ? options : { ...options, tier: 'first' };
 }

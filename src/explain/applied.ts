@@ -20,6 +20,8 @@ export interface AppliedCounts {
   readonly savedMasks: number;
   /** Passes that replaced saved places of largest elements by places within their windows. */
   readonly savedPlaces: number;
+  /** Passes that replaced saved values by such in half precision. */
+  readonly savedDtype: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;
   /** Chains of ops that run part by part. */
@@ -55,6 +57,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
     savedMasks: applied('savedMasks'),
     savedPlaces: applied('savedPlaces'),
+    savedDtype: applied('savedDtype'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),

@@ -151,6 +151,15 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
   const fullGraph = options.fullGraph ?? false;
   const strict = options.strict ?? false;
   const memory = memoryOptions(options.memory);
+  const isRounded = memory.savedDtype !== null;
+  if ((options.check ?? 0) > 0 && isRounded) {
+    throw new ArgumentError({
+      what: 'toStatic: check mode compares bits, and savedDtype changes them',
+      given: `check: ${options.check} and memory: { savedDtype: '${memory.savedDtype}' }`,
+      expected: 'one of the two',
+      remedy: 'check the function without savedDtype',
+    });
+  }
   return {
     // One program or an error: nothing else is asked for.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
@@ -163,7 +172,8 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict,
     memory,
-    check,
+    // What the environment asks for is checked where it can be.
+    check: isRounded ? 0 : check,
     compile: compileOptions(options, memory, strict || check > 0),
   };
 }

@@ -67,6 +67,11 @@ export interface MemoryOptions extends MemorySwitches {
    * budget, from the second step on. Null: nothing is recomputed.
    */
   readonly budget: number | null;
+  /**
+   * The dtype in which forward saves float32 values that it has computed for backward. Gradients are then
+   * those of rounded values: the only memory option that changes bits, so that check mode refuses it. Null: their own.
+   */
+  readonly savedDtype: 'float16' | 'bfloat16' | null;
 }
 
 const allOn: MemoryOptions = {
@@ -90,6 +95,7 @@ const allOn: MemoryOptions = {
   gradNodeInputs: true,
   prefer: 'time',
   budget: null,
+  savedDtype: null,
 };
 
 /** Every value is freed at its last use, in program order; no reuse, no arena, strided inputs are copied. */
@@ -130,7 +136,8 @@ export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
 /** Names of the single clean-ups. */
 export const memorySwitches = Object.keys(allOn).filter(
-  (name): name is keyof MemorySwitches => name !== 'budget' && name !== 'prefer',
+  (name): name is keyof MemorySwitches =>
+    name !== 'budget' && name !== 'prefer' && name !== 'savedDtype',
 );
 
 /** Throws ArgumentError for a name that is no preset or no switch, an unknown preference, a budget that is no size. */
@@ -143,9 +150,11 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
     if (!Object.hasOwn(allOn, name))
       throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
   }
-  const { budget = null, prefer = 'time' } = choice;
+  const { budget = null, prefer = 'time', savedDtype = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);
   if (budget !== null && !(budget >= 0)) throw noBudget(budget);
+  const isHalf = savedDtype === 'float16' || savedDtype === 'bfloat16';
+  if (savedDtype !== null && !isHalf) throw noSavedDtype(savedDtype);
   return { ...allOn, ...choice };
 }
 
@@ -173,5 +182,14 @@ function noBudget(budget: number): ArgumentError {
     given: String(budget),
     expected: 'a number from 0 on, or null for none',
     remedy: 'memory: { budget: 64 * 2 ** 20 } is one of 64 MiB',
+  });
+}
+
+function noSavedDtype(given: never): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic: memory.savedDtype is no dtype of half precision',
+    given: String(given),
+    expected: "'float16', 'bfloat16', or null",
+    remedy: "memory: { savedDtype: 'bfloat16' } halves the saved values, and rounds gradients",
   });
 }

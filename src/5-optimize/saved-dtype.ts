@@ -1,0 +1,144 @@
+import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
+import { whileNotLarger } from './while-not-larger.ts';
+
+/** A float32 memory that backward reads, and that would be saved for nothing else. */
+interface Candidate {
+  readonly root: ValueId;
+  readonly definition: number;
+  /** Of these some are the memory itself, others views of all of its elements in their order. */
+  readonly reads: ReadonlySet<ValueId>;
+  readonly firstRead: number;
+}
+
+const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;
+
+/**
+ * The float32 values that forward computes and saves for backward are saved in half precision (`memory.savedDtype`).
+ * Backward converts each back right before it first reads it. The only pass that changes bits: values of forward are
+ * exact, gradients are those of rounded values. Inputs, outputs, and values of which a strided view is saved stay.
+ */
+export function* savedDtype(given: Staged, context: PassContext): Steps<Staged> {
+  const dtype = context.memory.savedDtype;
+  const late = lateOps(given, context);
+  const candidates = candidatesIn(given, late);
+  if (dtype === null || candidates.length === 0) return given;
+  return yield* whileNotLarger(given, context, candidates, (chosen) =>
+    inHalf(given, late, chosen, dtype),
+  );
+}
+
+/** Which ops read what forward saves: in a whole step, those that were traced in `backward()` or `grad()`. */
+function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readonly boolean[] {
+  return program.ops.map((op, i) => (stage === 'joint' ? i >= firstLate : op.backward === true));
+}
+
+function candidatesIn({ program, alsoRead }: Staged, late: readonly boolean[]): Candidate[] {
+  const { ops, values, inputs, outputs } = program;
+  const facts = new ProgramFacts(program);
+  const held = new Set([...outputs, ...alsoRead, ...inputs].map((id) => facts.memoryOf(id)));
+  const found = new Map<ValueId, { readonly reads: Set<ValueId>; readonly firstRead: number }>();
+  const refused = new Set<ValueId>();
+  ops.forEach((op, i) => {
+    if (!late[i]) return;
+    op.inputs.forEach((id, operand) => {
+      if (operandUse(op.op, operand) === 'shape' || late[facts.definitionIndex(id)]) return;
+      const root = facts.rootOf(id);
+      if (isFree(root)) return;
+      const own = found.get(root) ?? { reads: new Set(), firstRead: i };
+      own.reads.add(id);
+      found.set(root, own);
+      const isAlike = sizeOf(values[id]!.shape) === sizeOf(values[root]!.shape);
+      const isHandedOn = op.op.kernel.kind === 'control';
+      if (isHandedOn || !isAlike || !isContiguousMeta(values[id]!)) refused.add(root);
+    });
+  });
+  return [...found].flatMap(([root, own]) => {
+    const definition = facts.definitionIndex(root);
+    const op = ops[definition]!;
+    if (refused.has(root) || op.op.kernel.kind === 'control' || op.checkpoint !== undefined)
+      return [];
+    return [{ root, definition, ...own }];
+  });
+
+  /** Saved without a byte of its own, not float32, or too small to become smaller. */
+  function isFree(root: ValueId): boolean {
+    const { dtype, shape, device } = values[root]!;
+    if (dtype !== 'float32' || !isContiguousMeta(values[root]!)) return true;
+    if (facts.definitionIndex(root) < 0 || held.has(facts.memoryOf(root))) return true;
+    if (facts.isWritten(root)) return true;
+    const half = [contiguousMeta({ dtype: 'bfloat16', shape }, device)];
+    return bytesOf(half, 0 as ValueId) >= bytesOf(values, root);
+  }
+}
+
+function inHalf(
+  given: Staged,
+  late: readonly boolean[],
+  candidates: readonly Candidate[],
+  dtype: 'float16' | 'bfloat16',
+): Staged {
+  const { program, firstLate } = given;
+  const values = [...program.values];
+  const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
+  const behind = new Map<number, ProgramOp[]>();
+  const before = new Map<number, ProgramOp[]>();
+  const renamed = new Map<ValueId, ValueId>();
+  for (const { root, definition, reads, firstRead } of candidates) {
+    const { shape, device } = values[root]!;
+    const code = newValue(contiguousMeta({ dtype, shape }, device));
+    const whole = newValue(values[root]!);
+    const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false, attrs: {} });
+    const cast = opNamed(castsTo[dtype]);
+    const casts = behind.get(definition) ?? [];
+    behind.set(definition, casts);
+    casts.push({ ...like(definition), op: cast, inputs: [root], outputs: [code] });
+    const own = before.get(firstRead) ?? [];
+    before.set(firstRead, own);
+    own.push({ ...like(firstRead), op: opNamed('toFloat32'), inputs: [code], outputs: [whole] });
+    renamed.set(root, whole);
+    for (const id of reads) {
+      if (id === root) continue;
+      const view = newValue(values[id]!);
+      const attrs = { shape: values[id]!.shape };
+      const reshaped = { op: opNamed('reshape'), inputs: [whole], outputs: [view], attrs };
+      own.push({ ...like(firstRead), ...reshaped });
+      renamed.set(id, view);
+    }
+  }
+  const ops = program.ops.flatMap((op, i): ProgramOp[] => {
+    if (late[i]) {
+      // What is read for its shape alone has no data to be converted.
+      const inputs = op.inputs.map((id, operand) =>
+        operandUse(op.op, operand) === 'shape' ? id : (renamed.get(id) ?? id),
+      );
+      return [...(before.get(i) ?? []), { ...op, inputs }];
+    }
+    return [op, ...(behind.get(i) ?? [])];
+  });
+  const added = [...behind, ...before].filter(([at]) => at < firstLate);
+  const growth = added.reduce((sum, [, own]) => sum + own.length, 0);
+  return { ...given, program: { ...program, values, ops }, firstLate: firstLate + growth };
+}
+
+/** Ops of which each makes a value that is not kept from its half, which is. `ops`: of the planned program. */
+export function valuesFromHalves(
+  { ops }: Pick<Program, 'ops'>,
+  kept: ReadonlySet<ValueId>,
+  values: readonly TensorMeta[],
+): ProgramOp[] {
+  return ops.flatMap((op): ProgramOp[] => {
+    const [code] = op.outputs;
+    const [id] = op.inputs;
+    const isHalf = op.op.name === 'toFloat16' || op.op.name === 'toBfloat16';
+    if (!isHalf || code === undefined || id === undefined) return [];
+    if (!kept.has(code) || kept.has(id) || values[id]!.dtype !== 'float32') return [];
+    return [{ ...op, op: opNamed('toFloat32'), inputs: [code], outputs: [id], recordsGrad: false }];
+  });
+}
