@@ -7,7 +7,7 @@ import { printProgram } from '../../runtime/program/print.ts';
 import { passNames } from '../../src/5-optimize/passes.ts';
 import { seed, Tensor, toStatic } from '../../src/index.ts';
 import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
-import type { PassCase, PassCases } from './fixtures/pass-case.ts';
+import type { PassCase, PassCases } from './pass-case.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (each) => `-${each.toLowerCase()}`);
