@@ -2,7 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
 import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise/pointwise.ts';
 import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectOptions, type OptionKinds, unknownOption } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, positive } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
@@ -20,15 +20,17 @@ interface RpropGroup {
   stepSizes: readonly [number, number];
 }
 
-export interface RpropOptions extends Partial<Rates> {
+export interface RpropOptions extends Partial<Omit<Rates, 'weightDecay'>> {
   /** What a step is multiplied by where the gradient turns round, and where it goes on; [0.5, 1.2]. */
   readonly etas?: readonly [number, number];
   /** Smallest and largest step; [1e-6, 50]. */
   readonly stepSizes?: readonly [number, number];
 }
 
+const { weightDecay: _, ...signRateKinds } = rateKinds;
+
 const rpropKinds: OptionKinds<RpropOptions> = {
-  ...rateKinds,
+  ...signRateKinds,
   etas: arrayOf(positive, 2),
   stepSizes: arrayOf(positive, 2),
 };
@@ -52,6 +54,13 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
     this.sizes = this.newState('sizes');
     const rates = this.groups.flatMap(({ parameters: own, lr }) => own.map(() => lr));
     noGrad(() => this.sizes.forEach((size, i) => void fill_(size, rates[i]!)));
+  }
+
+  protected override check(group: ParameterGroup<RpropGroup>): void {
+    super.check(group);
+    // A decayed gradient would only change its sign.
+    if (group.weightDecay !== 0)
+      throw unknownOption('Rprop', 'weightDecay', Object.keys(rpropKinds));
   }
 
   protected override factors(): undefined {}

@@ -128,7 +128,7 @@ const samples = readSamples(opinfo);
 const ops = [...new Set(samples.map(({ op }) => op))].filter((op) => adapters[op]);
 
 describe('a number among the arguments that changes with every call', () => {
-  it('is no trace of its own, and no plan where it decides no shape', () => {
+  it('is no trace of its own, and no plan where it decides no shape', { timeout: 240_000 }, () => {
     let places = 0;
     const failures: string[] = [];
     for (const op of ops) {

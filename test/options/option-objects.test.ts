@@ -129,7 +129,7 @@ const takers: Readonly<Record<string, Taker>> = {
     (o) => new optim.RMSprop(weights(), o),
   ),
   'optim.Rprop': taking<optim.RpropOptions>(
-    { ...rates, etas: [0.5, 1.2], stepSizes: [1e-6, 50] },
+    { lr: 0.1, maximize: true, etas: [0.5, 1.2], stepSizes: [1e-6, 50] },
     (o) => new optim.Rprop(weights(), o),
   ),
   'optim.ASGD': taking<optim.ASGDOptions>(
