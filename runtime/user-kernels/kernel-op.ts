@@ -45,7 +45,8 @@ export function kernelCall(
   shape: KernelShape,
   gradient: KernelGradient | null | undefined,
 ): KernelCall {
-  const { name, parameters, ranks } = kernel;
+  const { name, parameters } = kernel;
+  const { ranks } = kernel.code;
   // A parameter may be called as a result is.
   const operandNames = parameters.map((parameter) => (parameter === 'out' ? 'out_' : parameter));
   const op: OpRecord = {
@@ -60,8 +61,10 @@ export function kernelCall(
       return [{ dtype: 'float32', shape: resultShape(name, shape, operands) }];
     },
     kernel: { kind: 'user', kernel },
-    layout: 'contiguous',
+    layout: 'any',
     inPlace: false,
+    // Loops are not counted: it is taken for something dearer than a pointwise op.
+    work: (_inputs, [out]) => sizeOf(out!.shape) * 64,
     vjp: gradient ? gradientsOf(name, operandNames, gradient) : undefined,
   };
   const call = (...operands: Tensor[]): Tensor => {

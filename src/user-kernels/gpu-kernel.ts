@@ -1,3 +1,4 @@
+import { userKernel as onCpu } from '../../runtime/device/cpu/user-kernel.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { KernelThis } from '../../runtime/ops/user-kernel.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
@@ -9,8 +10,13 @@ import {
   type KernelShape,
   kernelCall,
 } from '../../runtime/user-kernels/kernel-op.ts';
-import { type AnyFunction, captureFunction, isRefusal } from '../1-capture/capture.ts';
-import { KernelSource } from './kernel-source.ts';
+import {
+  type AnyFunction,
+  type CapturedFunction,
+  captureFunction,
+  isRefusal,
+} from '../1-capture/capture.ts';
+import { readKernel } from './read-kernel.ts';
 
 /** An operand as the function of a kernel sees it: a number, or nested arrays that it indexes, row by row. */
 export type KernelOperand =
@@ -60,11 +66,11 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && Numbe
  *       { shape: (a, b) => [a[0], b[1]], constants: { n: 64 } },
  *     );
  *
- * On a GPU, gpu.js compiles the function and each element is a thread; on a CPU the function is called per element.
+ * On a GPU, gpu.js compiles the function and each element is a thread; on a CPU its code is computed per element.
  * Operands (float32, int32, uint8 or bool) are nested arrays inside: `a[this.thread.y][this.thread.x]`.
  * The function reads its operands, local variables, `this.thread`, `this.output`, `this.constants`, `Math` and constant
- * numbers around it, and nothing else. A GPU computes in float32 and a CPU in float64, rounded at the end, so the last
- * bits may differ.
+ * numbers around it, and nothing else. Every operation is rounded to float32, on every device; an element outside of
+ * an operand is NaN.
  *
  * Throws ArgumentError, with its line, for a function that is no kernel.
  */
@@ -90,16 +96,9 @@ export function gpuKernel<
   });
   if (options.shape === undefined) throw noShape();
   const constants: Readonly<Record<string, number>> = { ...options.constants };
-  const source = sourceOf(fn as unknown as AnyFunction, constants);
-  const name = options.name ?? (source.name || 'kernel');
-  const kernel = {
-    name,
-    constants,
-    element: fn as unknown as (this: KernelThis, ...operands: never[]) => number,
-    text: source.lines.bind(source),
-    parameters: source.parameters,
-    ranks: source.ranks,
-  };
+  const captured = capturedKernel(fn as unknown as AnyFunction);
+  const { parameters, code } = readKernel(captured, constants);
+  const kernel = { name: options.name ?? (captured.name || 'kernel'), parameters, code, onCpu };
   const call: (...operands: never[]) => Tensor = kernelCall(
     kernel,
     options.shape as KernelShape,
@@ -108,13 +107,13 @@ export function gpuKernel<
   return call as (...operands: Each<Operands, Tensor>) => Tensor;
 }
 
-function sourceOf(fn: AnyFunction, constants: Readonly<Record<string, number>>): KernelSource {
+function capturedKernel(fn: AnyFunction): CapturedFunction {
   if (typeof fn !== 'function') throw notAFunction(fn);
   const captured = captureFunction(fn);
-  if (!isRefusal(captured)) return new KernelSource(captured, constants);
+  if (!isRefusal(captured) && !captured.bound) return captured;
   throw new ArgumentError({
     what: `gpuKernel: the source of ${fn.name || 'the function'} can't be had`,
-    given: captured.detail,
+    given: isRefusal(captured) ? captured.detail : 'a bound function',
     expected: 'a function of plain JavaScript',
     remedy: 'pass a function expression or declaration that was not bound or wrapped',
   });

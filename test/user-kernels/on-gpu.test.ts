@@ -1,10 +1,11 @@
 /** Kernels of the user's own on the GPU, compiled by gpu.js: as on the CPU. */
 
 import { describe, expect, it } from 'vitest';
-import { type Tensor, tidy, toStatic } from '../../src/index.ts';
+import { seed, type Tensor, tidy, toStatic } from '../../src/index.ts';
 import { gpuForTests, skipGpu } from '../gpu/open-gpu.ts';
-import { expectClose } from '../gpu/parity.ts';
+import { expectClose, expectParity } from '../gpu/parity.ts';
 import { product, samples, smooth } from './kernels.ts';
+import { kernelCases } from './language-kernels.ts';
 
 describe.skipIf(skipGpu)('user-kernels/on the GPU', () => {
   const gpu = gpuForTests();
@@ -25,6 +26,16 @@ describe.skipIf(skipGpu)('user-kernels/on the GPU', () => {
       if (how === 'eagerly') expect(byGpuJs).toBe(data.length === 0 ? 0 : 1);
       for (const each of [...given, ...onGpu, result]) each.dispose();
     });
+  });
+
+  it.each(Object.entries(kernelCases))('%s computes what the CPU does', async (name, each) => {
+    const body = () => {
+      seed(1);
+      return each.call(...each.inputs());
+    };
+    const absolute = name === 'inverses' ? 5e-4 : 2e-5;
+    await expectParity(gpu(), body, { relative: 2e-5, absolute });
+    expect(gpu().computedOnCpu.size).toBe(0);
   });
 
   it('gradients and other sizes are those of the CPU', async () => {

@@ -25,7 +25,6 @@ import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
 import { reductionOrder } from './reduce.ts';
 import { broadcastDims } from './reduction.ts';
-import { userKernel } from './user-kernel.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
@@ -83,7 +82,7 @@ export class CpuDevice implements Device {
       case 'named':
         return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
       case 'user':
-        return userKernel(kernel.kernel, inputs, outputs);
+        return kernel.kernel.onCpu(kernel.kernel.code, inputs, outputs[0]!);
       case 'transfer':
         return transferLaunch(inputs[0]!, outputs[0]!);
       case 'onCpu':

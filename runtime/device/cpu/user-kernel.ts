@@ -1,64 +1,278 @@
-import { DataError } from '../../errors/errors.ts';
-import type { KernelThis, UserKernel } from '../../ops/user-kernel.ts';
+/** Users' kernels on the CPU: closures over their code, one element of the result after the other. */
+
+import { math } from '../../numerics/math.ts';
+import {
+  axisSizes,
+  isSurelyInside,
+  type KernelBinaryFn,
+  type KernelCode,
+  type KernelCompareFn,
+  type KernelNumber,
+  type KernelStatement,
+  type KernelTest,
+  type KernelUnaryFn,
+} from '../../ops/kernel-code.ts';
+import type { TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
-import type { Launch, Operand } from '../device.ts';
+import type { Launch } from '../device.ts';
 import { heap } from './heap.ts';
-import { expectContiguous, indexOf } from './kernel.ts';
+import { indexOf } from './kernel.ts';
 
-/** A number, or nested arrays of them: what the function indexes. */
-type Elements = number | ArrayLike<number> | readonly Elements[];
+/** What the closures of one launch share. */
+interface Frame {
+  /** x, y and z. */
+  readonly thread: [number, number, number];
+  readonly locals: number[];
+  /** Each input's elements, and where its first one is. */
+  readonly data: TypedArray[];
+  readonly first: number[];
+  result: number;
+}
 
-/** Calls the user's function for each element. It computes in float64; results are rounded to float32. */
+type NumberOf = (frame: Frame) => number;
+type TestOf = (frame: Frame) => boolean;
+
+/** How a statement ends. */
+const goesOn = 0;
+const breaks = 1;
+const continues = 2;
+const returns = 3;
+type Ending = typeof goesOn | typeof breaks | typeof continues | typeof returns;
+type Run = (frame: Frame) => Ending;
+
+const round = Math.fround;
+
+/** Binds a kernel to its operands' metas. Every operation is rounded to float32, as a GPU does. */
 export function userKernel(
-  kernel: UserKernel,
+  code: KernelCode,
   inputs: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
+  out: TensorMeta,
 ): Launch {
-  expectContiguous(...inputs, out!);
-  const [x = 1, y = 1, z = 1] = out!.shape.toReversed();
+  const sizes = axisSizes(out.shape);
+  const run = new Closures(inputs, sizes).block(code.body);
+  const frame: Frame = {
+    thread: [0, 0, 0],
+    locals: Array<number>(code.locals).fill(0),
+    data: [],
+    first: [],
+    result: 0,
+  };
+  const { thread, locals, data, first } = frame;
+  const count = out.shape.reduce((product, size) => product * size, 1);
   return (operands, [target]) => {
-    const given = inputs.map((meta, i) => elementsOf(meta, operands[i]!));
-    const thread = { x: 0, y: 0, z: 0 };
-    const self: KernelThis = { thread, constants: kernel.constants, output: { x, y, z } };
+    if (count === 0) return;
+    inputs.forEach(({ dtype }, i) => {
+      data[i] = heap.view(dtype);
+      first[i] = indexOf(operands[i]!, dtype);
+    });
     const results = heap.view('float32');
-    let at = indexOf(target!, 'float32');
-    const compute = kernel.element as (this: KernelThis, ...operands: Elements[]) => number;
-    try {
-      for (thread.z = 0; thread.z < z; thread.z++) {
-        for (thread.y = 0; thread.y < y; thread.y++) {
-          for (thread.x = 0; thread.x < x; thread.x++) {
-            results[at++] = Reflect.apply(compute, self, given);
-          }
+    let to = indexOf(target!, 'float32');
+    for (thread[2] = 0; thread[2] < sizes[2]; thread[2]++) {
+      for (thread[1] = 0; thread[1] < sizes[1]; thread[1]++) {
+        for (thread[0] = 0; thread[0] < sizes[0]; thread[0]++) {
+          locals.fill(0);
+          run(frame);
+          results[to++] = frame.result;
         }
       }
-    } catch (error) {
-      throw failed(kernel, thread, error);
     }
+    // Views of the memory are not kept: it may grow.
+    data.length = 0;
   };
 }
 
-function elementsOf({ dtype, shape }: TensorMeta, operand: Operand): Elements {
-  const from = indexOf(operand, dtype);
-  const view = heap.view(dtype);
-  if (shape.length === 0) return view[from]!;
-  const nested = (dim: number, first: number): Elements => {
-    const rest = sizeOf(shape.slice(dim + 1));
-    if (dim === shape.length - 1) return view.subarray(first, first + shape[dim]!);
-    return Array.from({ length: shape[dim]! }, (_, i) => nested(dim + 1, first + i * rest));
-  };
-  return nested(0, from);
-}
+const unary: { readonly [F in KernelUnaryFn]: (x: number) => number } = {
+  neg: (x) => -x,
+  abs: Math.abs,
+  acos: (x) => round(math.acos(x)),
+  acosh: (x) => round(math.acosh(x)),
+  asin: (x) => round(math.asin(x)),
+  asinh: (x) => round(math.asinh(x)),
+  atan: (x) => round(math.atan(x)),
+  atanh: (x) => round(math.atanh(x)),
+  ceil: Math.ceil,
+  cos: (x) => round(math.cos(x)),
+  cosh: (x) => round(math.cosh(x)),
+  exp: (x) => round(math.exp(x)),
+  expm1: (x) => round(math.expm1(x)),
+  floor: Math.floor,
+  log: (x) => round(math.log(x)),
+  log10: (x) => round(math.log10(x)),
+  log1p: (x) => round(math.log1p(x)),
+  log2: (x) => round(math.log2(x)),
+  round: (x) => (x - Math.floor(x) >= 0.5 ? Math.floor(x) + 1 : Math.floor(x)),
+  sign: Math.sign,
+  sin: (x) => round(math.sin(x)),
+  sinh: (x) => round(math.sinh(x)),
+  sqrt: (x) => round(Math.sqrt(x)),
+  tan: (x) => round(math.tan(x)),
+  tanh: (x) => round(math.tanh(x)),
+  trunc: Math.trunc,
+};
 
-function failed(
-  { name }: UserKernel,
-  { x, y, z }: KernelThis['thread'],
-  error: unknown,
-): DataError {
-  return new DataError({
-    what: `gpuKernel: ${name} throws`,
-    given: `${error instanceof Error ? error.message : String(error)}, at x = ${x}, y = ${y}, z = ${z}`,
-    expected: 'a number for every element: a GPU has no exceptions',
-    remedy: 'keep every index inside of its operand',
-  });
+const binary: { readonly [F in KernelBinaryFn]: (x: number, y: number) => number } = {
+  add: (x, y) => round(x + y),
+  sub: (x, y) => round(x - y),
+  mul: (x, y) => round(x * y),
+  div: (x, y) => round(x / y),
+  rem: (x, y) => round(x % y),
+  pow: (x, y) => round(math.pow(x, y)),
+  min: Math.min,
+  max: Math.max,
+  atan2: (x, y) => round(math.atan2(x, y)),
+};
+
+const compare: { readonly [F in KernelCompareFn]: (x: number, y: number) => boolean } = {
+  eq: (x, y) => x === y,
+  ne: (x, y) => x !== y,
+  lt: (x, y) => x < y,
+  le: (x, y) => x <= y,
+  gt: (x, y) => x > y,
+  ge: (x, y) => x >= y,
+};
+
+class Closures {
+  readonly #inputs: readonly TensorMeta[];
+  readonly #sizes: readonly [number, number, number];
+
+  constructor(inputs: readonly TensorMeta[], sizes: readonly [number, number, number]) {
+    this.#inputs = inputs;
+    this.#sizes = sizes;
+  }
+
+  block(statements: readonly KernelStatement[]): Run {
+    const runs = statements.map((statement) => this.#statement(statement));
+    const [only] = runs;
+    if (only && runs.length === 1) return only;
+    return (frame) => {
+      for (let i = 0; i < runs.length; i++) {
+        const ending = runs[i]!(frame);
+        if (ending !== goesOn) return ending;
+      }
+      return goesOn;
+    };
+  }
+
+  #statement(statement: KernelStatement): Run {
+    switch (statement.kind) {
+      case 'set': {
+        const { id } = statement;
+        const value = this.#number(statement.value);
+        return (frame) => {
+          frame.locals[id] = value(frame);
+          return goesOn;
+        };
+      }
+      case 'if': {
+        const test = this.#test(statement.test);
+        const [yes, no] = [this.block(statement.yes), this.block(statement.no)];
+        return (frame) => (test(frame) ? yes(frame) : no(frame));
+      }
+      case 'loop':
+        return this.#loop(statement);
+      case 'break':
+        return () => breaks;
+      case 'continue':
+        return () => continues;
+      case 'return': {
+        const value = this.#number(statement.value);
+        return (frame) => {
+          frame.result = value(frame);
+          return returns;
+        };
+      }
+    }
+  }
+
+  #loop(loop: Extract<KernelStatement, { kind: 'loop' }>): Run {
+    const { testFirst } = loop;
+    const test = this.#test(loop.test);
+    const [body, update] = [this.block(loop.body), this.block(loop.update)];
+    return (frame) => {
+      let goes = !testFirst || test(frame);
+      while (goes) {
+        const ending = body(frame);
+        if (ending === returns) return returns;
+        if (ending === breaks) break;
+        update(frame);
+        goes = test(frame);
+      }
+      return goesOn;
+    };
+  }
+
+  #number(number: KernelNumber): NumberOf {
+    switch (number.kind) {
+      case 'number': {
+        const value = round(number.value);
+        return () => value;
+      }
+      case 'thread': {
+        const { axis } = number;
+        return ({ thread }) => thread[axis];
+      }
+      case 'size': {
+        const size = this.#sizes[number.axis];
+        return () => size;
+      }
+      case 'local': {
+        const { id } = number;
+        return ({ locals }) => locals[id]!;
+      }
+      case 'element':
+        return this.#element(number.input, number.at);
+      case 'unary': {
+        const fn = unary[number.fn];
+        const x = this.#number(number.x);
+        return (frame) => fn(x(frame));
+      }
+      case 'binary': {
+        const fn = binary[number.fn];
+        const [x, y] = [this.#number(number.x), this.#number(number.y)];
+        return (frame) => fn(x(frame), y(frame));
+      }
+      case 'choose': {
+        const test = this.#test(number.test);
+        const [yes, no] = [this.#number(number.yes), this.#number(number.no)];
+        return (frame) => (test(frame) ? yes(frame) : no(frame));
+      }
+    }
+  }
+
+  #element(input: number, at: readonly KernelNumber[]): NumberOf {
+    const { shape, strides } = this.#inputs[input]!;
+    const indices = at.map((index) => this.#number(index));
+    const isInside = at.map((index, d) => isSurelyInside(index, shape[d]!, this.#sizes));
+    return (frame) => {
+      let place = frame.first[input]!;
+      for (let d = 0; d < indices.length; d++) {
+        const index = Math.floor(indices[d]!(frame));
+        if (!isInside[d] && !(index >= 0 && index < shape[d]!)) return NaN;
+        place += index * strides[d]!;
+      }
+      return round(frame.data[input]![place]!);
+    };
+  }
+
+  #test(test: KernelTest): TestOf {
+    switch (test.kind) {
+      case 'always':
+        return () => test.value;
+      case 'compare': {
+        const fn = compare[test.fn];
+        const [x, y] = [this.#number(test.x), this.#number(test.y)];
+        return (frame) => fn(x(frame), y(frame));
+      }
+      case 'both':
+      case 'either': {
+        const [x, y] = [this.#test(test.x), this.#test(test.y)];
+        if (test.kind === 'both') return (frame) => x(frame) && y(frame);
+        return (frame) => x(frame) || y(frame);
+      }
+      case 'not': {
+        const x = this.#test(test.x);
+        return (frame) => !x(frame);
+      }
+    }
+  }
 }

@@ -297,7 +297,7 @@ function planFor(
   attrs: Attrs,
 ): KernelPlan {
   const { kernel } = op;
-  if (kernel.kind === 'user') return userKernelPlan(kernel.kernel, inputs, outputs);
+  if (kernel.kind === 'user') return userKernelPlan(kernel.kernel.code, inputs, outputs[0]!);
   if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
   const plan =
     kernel.kind === 'named' && !isHostKernel(kernel.name) ? gpuKernels[kernel.name] : null;
