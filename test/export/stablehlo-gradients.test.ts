@@ -212,6 +212,23 @@ describe('the gradient of branches and loops that depend on data', () => {
     dispose();
   });
 
+  it('is rejected by name where the branch writes to a tensor from before it', async () => {
+    const written: Loss = (net, x) => {
+      const scale = x.mul(1);
+      let y = net.forward(x);
+      if (x.sum().itemSync() > 4) {
+        scale.mul_(3);
+        y = y.mul(scale);
+      }
+      return y.square().mean().add(scale.sum());
+    };
+    const { step, inputs, dispose } = stepOf(written, sgd, 'float64')();
+    const compiled = toStatic(step, { fullGraph: true });
+    compiled(...inputs(0));
+    await expect(exportStableHLO(compiled)).rejects.toThrow(/writes to a tensor from before it/);
+    dispose();
+  });
+
   it('needs a bound for loops', async () => {
     const { step, inputs, dispose } = cases.get('captured weights')![0]();
     const compiled = toStatic(step, { fullGraph: true });

@@ -150,6 +150,10 @@ export class ControlLowering<V extends TargetValue, A> {
   #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
     const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
     const written = [...new Set(targets)];
+    if (written.length > 0 && this.#layoutOf(op, frame)) {
+      const given = 'the gradient of a branch or loop that writes to a tensor from before it';
+      throw refused(op.op.name, given, this.#engine, 'branches and loops that compute new tensors');
+    }
     for (const id of op.inputs) {
       const { memory } = frame.slot(id);
       if (written.includes(memory) || !written.some((each) => memory.maybe().has(each))) continue;
