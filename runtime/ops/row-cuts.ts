@@ -26,6 +26,8 @@ export interface RowCut {
   readonly attrs: (rows: number) => Attrs;
   /** Fewer rows at a time cost more, as what every row reads is read again for each call. */
   readonly least: number;
+  /** Numbers that grow by so much from row to row, such as places in the stream of random ones. */
+  readonly advances?: Readonly<Record<string, number>>;
 }
 
 /** The cuts that an op allows, those into most rows first; `outputs` of a write in place are its target. */
@@ -103,6 +105,18 @@ export function perEntry(...whole: readonly number[]): RowRule {
     return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, options));
   };
 }
+
+/** float32 random numbers, each of which takes one place of the stream, from attr `offset` on. */
+export const drawnRows: RowRule = (_inputs, outputs, attrs) => {
+  const { dtype, shape } = outputs[0]!;
+  if (dtype !== 'float32') return [];
+  return cutsUpTo(shape.length, (lead) => {
+    const row = shape.slice(lead);
+    const own = (rows: number): Attrs => ({ ...attrs, shape: [rows, ...row] });
+    const cut = cutBehind(lead, [], outputs, { attrs: own });
+    return cut && { ...cut, advances: { offset: sizeOf(row) } };
+  });
+};
 
 /** Ops that go over the elements of one shape, to which operands broadcast. */
 export const pointwiseRows: RowRule = (inputs, outputs, attrs) => {

@@ -37,8 +37,8 @@ export interface StagedBody {
   readonly longestRow: number;
   /** Numbers of operands that are written in place. */
   readonly writes: readonly number[];
-  /** Numbers of operands whose memory a result may take over. */
-  readonly overwrites: ReadonlySet<number>;
+  /** Per result: numbers of operands whose memory it may take over. */
+  readonly overwrites: readonly ReadonlySet<number>[];
 }
 
 /** Name of a stage's attribute among those of the staged op. */

@@ -239,8 +239,10 @@ class GraphReader {
     }
   }
 
-  #mayReuse({ op, inputs }: ProgramOp, reuse: ValueId | null, output: ValueId): boolean {
-    if (reuse === null || !mayOverwrite(op, inputs.indexOf(reuse), this.#device)) return false;
+  #mayReuse({ op, inputs, outputs }: ProgramOp, reuse: ValueId | null, output: ValueId): boolean {
+    if (reuse === null) return false;
+    const [from, to] = [inputs.indexOf(reuse), outputs.indexOf(output)];
+    if (!mayOverwrite(op, from, this.#device, to)) return false;
     const bytes = (id: ValueId) => this.#device.elementBytes(this.#values[id]!.dtype);
     return bytes(reuse) === bytes(output);
   }

@@ -17,8 +17,8 @@ export function allocateOutputs(
     count.share(op.outputs[0]!, op.inputs[0]!);
     return [null];
   }
-  return op.outputs.map((output) => {
-    const reused = reusable(program, op, output, dying, count);
+  return op.outputs.map((output, result) => {
+    const reused = reusable(program, op, result, dying, count);
     if (reused === null) count.allocate(output, bytesOf(program.values, output));
     else count.share(output, reused);
     return reused;
@@ -31,15 +31,16 @@ export function allocateOutputs(
  */
 function reusable(
   program: Program,
-  { op, inputs }: ProgramOp,
-  output: ValueId,
+  { op, inputs, outputs }: ProgramOp,
+  result: number,
   dying: readonly ValueId[],
   count: StorageCount,
 ): ValueId | null {
+  const output = outputs[result]!;
   const { shape, dtype, device } = program.values[output]!;
   const bytes = bytesOf(program.values, output);
   const candidate = inputs.find((id, i) => {
-    if (!dying.includes(id) || !mayOverwrite(op, i, device)) return false;
+    if (!dying.includes(id) || !mayOverwrite(op, i, device, result)) return false;
     const meta = program.values[id]!;
     const storage = count.of(id);
     invariant(storage !== undefined, `%${id} is read but not in the scope`);

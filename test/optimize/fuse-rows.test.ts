@@ -17,6 +17,7 @@ import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,
   type DType,
+  dropout,
   exp,
   gelu,
   layerNorm,
@@ -25,6 +26,8 @@ import {
   matmul,
   memory,
   mul,
+  rand,
+  randn,
   relu,
   softmax,
   type Tensor,
@@ -105,6 +108,9 @@ function program({ seed, size, shape }: Given): Program {
         () => mul(single(), single().mean(-1, { keepDim: true })),
         () => matmul(single(), factor),
         () => matmul(single(), factor),
+        () => dropout(single(), 0.3),
+        () => add(single(), mul(randn([...shape]), 0.1)),
+        () => add(single(), rand([...shape], { dtype: below(4) === 0 ? 'float64' : 'float32' })),
         () =>
           single()
             .reshape([-1, width])

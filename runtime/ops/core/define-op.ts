@@ -279,15 +279,16 @@ export function operandUse(op: OpRecord, index: number): OperandUse {
   return op.operands[Math.min(index, op.operands.length - 1)]!.use;
 }
 
-/** Whether the result may take the memory of input number `index`, if that dies with the op. */
+/** Whether result number `result` may take the memory of input number `index`, if that dies with the op. */
 export function mayOverwrite(
   { kernel, operands, overwrites = [] }: OpRecord,
   index: number,
   device: { readonly overwritesOperands: boolean },
+  result: number,
 ): boolean {
   if (kernel.kind === 'pointwise') return true;
   if (kernel.kind === 'fused') return !writtenByFused(kernel.body).includes(index);
-  if (kernel.kind === 'staged') return kernel.body.overwrites.has(index);
+  if (kernel.kind === 'staged') return kernel.body.overwrites[result]?.has(index) ?? false;
   // Another op of the list may read the operand after the result is written.
   if (kernel.kind === 'list') return false;
   const name = operands[index]?.name;

@@ -12,6 +12,7 @@ import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp, type OpRecord } from '../core/define-op.ts';
 import { mul } from '../pointwise/arithmetic.ts';
 import { div, floor } from '../pointwise/division.ts';
+import { drawnRows } from '../row-cuts.ts';
 
 export const fullOp = defineOp({
   name: 'full',
@@ -35,6 +36,7 @@ function randomOp(name: 'uniform' | 'normal') {
       'an offset whose stream ends below 2 ** 53',
     infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
     kernel: { kind: 'named', name },
+    rows: drawnRows,
   });
 }
 

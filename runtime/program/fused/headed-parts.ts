@@ -93,7 +93,7 @@ export function headedBody(
     slots: [...slots].map(() => 0),
     longestRow: 0,
     writes: [...new Set(parts.flatMap(targets))].map((id) => operands.indexOf(id)),
-    overwrites: new Set(),
+    overwrites: [],
   };
 }
 

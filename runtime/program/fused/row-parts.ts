@@ -153,7 +153,8 @@ class BodyBuilder {
     const least = Math.max(
       ...this.#parts.map(({ cut }) => Math.ceil(cut.least / (cut.count / this.#rows))),
     );
-    const { device } = this.#values[this.#parts[0]!.part.inputs[0]!]!;
+    const { inputs, outputs } = this.#parts[0]!.part;
+    const { device } = this.#values[[...outputs, ...inputs][0]!]!;
     const bytes = slots.bytes.reduce((sum, each) => sum + each, 0);
     const room = device.innerBytes - slots.bytes.length * slotAlignment;
     if (Math.min(this.#rows, 2 * least) * bytes > room) return null;
@@ -176,7 +177,7 @@ class BodyBuilder {
       slots: slots.bytes,
       longestRow: Math.max(...touched.map((id) => this.#rowBytes(id))),
       writes: this.#written().map((id) => operandOf.get(id)!),
-      overwrites: this.#overwritable(results, operands, device),
+      overwrites: results.map((id) => this.#overwritable(id, operands, device)),
     };
   }
 
@@ -243,16 +244,16 @@ class BodyBuilder {
   }
 
   /**
-   * Operands that are read by rows, and before any result is written: where the part that writes the first one reads
-   * them, that part's own kernel must allow it.
+   * Operands that are read by rows, and before the result is written: where the part that writes it reads them, that
+   * part's own kernel must allow it.
    */
   #overwritable(
-    results: readonly ValueId[],
+    result: ValueId,
     operands: readonly ValueId[],
     device: Device,
   ): ReadonlySet<number> {
-    const isResult = new Set(results.map((id) => this.#bases.of(id)));
-    const first = this.#parts.findIndex(({ part }) => part.outputs.some((id) => isResult.has(id)));
+    const made = this.#bases.of(result);
+    const first = this.#parts.findIndex(({ part }) => part.outputs.includes(made));
     const written = new Set(this.#written());
     const found = operands.flatMap((operand, index) => {
       if (written.has(operand)) return [];
@@ -260,7 +261,7 @@ class BodyBuilder {
         part.inputs.every((id, i) => {
           if (this.#bases.of(id) !== operand) return true;
           if (at > first || !this.#isWhole(cut.inputs[i]!, cut, id)) return false;
-          return at < first || mayOverwrite(part.op, i, device);
+          return at < first || mayOverwrite(part.op, i, device, 0);
         }),
       );
       return fits ? [index] : [];

@@ -204,7 +204,7 @@ export class SimulatedPlan {
       const bytes = (taken?.after ?? 0) * from.device.elementBytes(from.dtype);
       const fits = op.inputs.includes(reuse) && frees.includes(reuse) && place === null;
       const { device } = this.#meta(id);
-      const overwrites = mayOverwrite(op.op, op.inputs.indexOf(reuse), device);
+      const overwrites = mayOverwrite(op.op, op.inputs.indexOf(reuse), device, i);
       if (!taken || !fits || !overwrites || this.#bytes(id) > bytes) {
         this.#fail(`%${id} in the memory of %${reuse}`, 'a dying operand of as many bytes');
       }

@@ -252,7 +252,7 @@ class GraphBuilder {
     const { shape, dtype, device } = values[output!]!;
     const bytes = this.#bytesOf(output!);
     const storages = inputs.filter((id, i) => {
-      if (!mayOverwrite(op, i, device)) return false;
+      if (!mayOverwrite(op, i, device, 0)) return false;
       const storage = this.#storageOf.get(id)!;
       const meta = values[id]!;
       return (

@@ -46,6 +46,16 @@ interface BoundStage {
   readonly own: Record<string, AttrValue>;
   /** The numbers that it is told at each launch: by its own names, and by those of the staged op. */
   readonly numbers: readonly (readonly [own: string, name: string])[];
+  /** Numbers that it is told for each block, as they grow from row to row. */
+  readonly advancing: readonly Advancing[];
+}
+
+interface Advancing {
+  readonly own: string;
+  /** Its name among those of the staged op. */
+  readonly name: string;
+  /** By how much it grows in a row of the staged op. */
+  readonly step: number;
 }
 
 interface BoundBlock {
@@ -73,9 +83,13 @@ export function staged(
       to.offset = operand.offset + row * step;
     }
     for (const stage of bound.stages) {
-      const { own, numbers } = stage;
+      const { own, numbers, advancing } = stage;
       if (now) for (const [name, from] of numbers) own[name] = now[from]!;
-      stage.launch(stage.inputs, stage.outputs, now && numbers.length > 0 ? own : undefined);
+      for (const { own: name, name: from, step } of advancing) {
+        own[name] = ((now ?? attrs)[from] as number) + row * step;
+      }
+      const isTold = advancing.length > 0 || (now !== undefined && numbers.length > 0);
+      stage.launch(stage.inputs, stage.outputs, isTold ? own : undefined);
     }
   };
   return (sources, targets, now) => {
@@ -175,6 +189,9 @@ class BlockBinder {
         const value = this.#attrs[from];
         if (value !== undefined) attrs[name] = value;
       }
+      const advancing = Object.entries(cut.advances ?? {}).map(([own, step]): Advancing => {
+        return { own, name: stageAttr(part, own), step: step * perRow };
+      });
       const metas = this.#metas(stage, rows * perRow);
       const count = stage.inputs.length;
       return {
@@ -188,6 +205,7 @@ class BlockBinder {
         outputs: stage.outputs.map((place, i) => operand(place, cut.outputs[i]!)),
         own: attrs,
         numbers,
+        advancing,
       };
     });
     return { stages, moving };
