@@ -1,3 +1,4 @@
+import type { Device } from '../../device/device.ts';
 import { invariant } from '../../errors/invariant.ts';
 import type { Attrs, AttrValue, OpRecord } from '../../ops/core/define-op.ts';
 import { E, type Expr } from '../../ops/expr/expr.ts';
@@ -82,11 +83,15 @@ export function fusedOp(
     writes,
   };
   const attrs = attrsOf(parts, fusedAttr, (value) => isNumber(value) || typeof value === 'boolean');
-  return compositeOp(parts, inputs, results, { kernel: { kind: 'fused', body }, writes, attrs });
+  const { device } = values[resultOf(parts[0]!)]!;
+  const kernel = { kind: 'fused', body } as const;
+  return compositeOp(parts, inputs, results, { kernel, device, writes, attrs });
 }
 
 interface Composite {
   readonly kernel: OpRecord['kernel'];
+  /** Of all its values: some parts read none, as those that draw random numbers. */
+  readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;
   /** By default any number of operands, all of which are read. */
@@ -98,14 +103,14 @@ export function compositeOp(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],
   results: readonly ValueId[],
-  { kernel, writes, attrs, operands }: Composite,
+  { kernel, device, writes, attrs, operands }: Composite,
 ): ProgramOp {
   return {
     op: {
       name: nameOf(parts),
       operands: operands ?? [{ name: 'operands', use: 'data' }],
       variadic: operands === undefined,
-      infer: (metas) => inferResults(parts, inputs, results, metas),
+      infer: (metas) => inferResults(parts, inputs, results, metas, device),
       kernel,
       layout: 'any',
       inPlace: false,
@@ -153,13 +158,14 @@ export function inferResults(
   inputs: readonly ValueId[],
   results: readonly ValueId[],
   metas: readonly TensorMeta[],
+  device: Device,
 ): TensorMeta[] {
   const known = new Map(inputs.map((id, i) => [id, metas[i]!]));
   for (const { op, inputs: operands, outputs, attrs } of parts) {
     const given = operands.map((id) => known.get(id)!);
     const specs = op.infer(given, attrs);
     outputs.forEach((id, i) => {
-      known.set(id, contiguousMeta(specs[i]!, given[0]!.device));
+      known.set(id, contiguousMeta(specs[i]!, given[0]?.device ?? device));
     });
   }
   return results.map((id) => known.get(id)!);

@@ -65,5 +65,7 @@ export function listOp(
   );
   const body = { items, areAlike: likeness.size === 1, writes };
   const attrs = attrsOf(parts, stageAttr);
-  return compositeOp(parts, inputs, results, { kernel: { kind: 'list', body }, writes, attrs });
+  const { device } = values[inputs[0]!]!;
+  const kernel = { kind: 'list', body } as const;
+  return compositeOp(parts, inputs, results, { kernel, device, writes, attrs });
 }

@@ -58,6 +58,7 @@ export function stagedOp(
   if (!body) return null;
   return compositeOp(parts, inputs, results, {
     kernel: { kind: 'staged', body },
+    device,
     writes: body.writes,
     attrs: attrsOf(parts, stageAttr),
     operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
