@@ -127,7 +127,7 @@ describe('optimize/recompute', () => {
       const plain = run(nets[name], null, whole);
       let ops = 0;
       let held = 0;
-      for (const share of [0.85, 0.65, 0.45, 0.3]) {
+      for (const share of [0.85, 0.67, 0.46, 0.3]) {
         const budget = Math.round(plain.predicted * share);
         const within = run(nets[name], budget, whole);
         expect(within.losses).toEqual(plain.losses);
