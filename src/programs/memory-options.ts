@@ -2,7 +2,7 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 
 /**
  * The memory optimizations of a program. Each can be disabled independently, to measure what it saves. Values and
- * gradients are the same with any combination.
+ * gradients are the same with any combination of them.
  */
 export interface MemorySwitches {
   /** Values are freed after their last use. Off: when the program ends. */
