@@ -18,10 +18,12 @@ const optimizers: Readonly<Record<string, { make: Make; others: object; with?: o
   Adam: {
     make: (parameters, options) => new optim.Adam(parameters, options),
     others: { ...moments, amsgrad: true },
+    with: { betas: [0.9, 0.7] },
   },
   AdamW: {
     make: (parameters, options) => new optim.AdamW(parameters, options),
     others: { ...moments, amsgrad: true },
+    with: { betas: [0.9, 0.7] },
   },
   Adamax: {
     make: (parameters, options) => new optim.Adamax(parameters, options),
