@@ -43,7 +43,14 @@ const repeated = (count: number, text: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => text(i)).join('\n');
 
 /** Functions that grow with a number; `power`: as which power of it their effort may grow. */
-const families: Record<string, { readonly power: number; readonly text: (n: number) => string }> = {
+const families: Record<
+  string,
+  {
+    readonly power: number;
+    readonly sizes?: readonly number[];
+    readonly text: (n: number) => string;
+  }
+> = {
   'branches in a row': {
     power: 1,
     text: (n) =>
@@ -88,6 +95,43 @@ const families: Record<string, { readonly power: number; readonly text: (n: numb
       ${'}'.repeat(n)}
       return y;`,
   },
+  'nested loops that count': {
+    power: 2,
+    sizes: [1, 2, 4],
+    text: (n) =>
+      `let y = x;
+      const end = x.sum().itemSync() + 3;
+      ${repeated(n, (i) => `for (let i${i} = 0; i${i} < end; i${i}++) { y = y.add(i${i});`)}
+      ${'}'.repeat(n)}
+      return y;`,
+  },
+  'nested loops with break and continue': {
+    power: 2,
+    sizes: [1, 2, 4],
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `while (y.sum().itemSync() < 9) { y = y.add(1); if (y.amax().itemSync() > ${i + 5}) break; if (y.amin().itemSync() < -3) continue;`)}
+      ${'}'.repeat(n)}
+      return y;`,
+  },
+  'nested loops that fill a list': {
+    power: 2,
+    sizes: [1, 2, 4],
+    text: (n) =>
+      `let y = x;
+      const out = [];
+      ${repeated(n, (i) => `while (y.sum().itemSync() < ${i}) { y = y.add(1); out.push(y);`)}
+      ${'}'.repeat(n)}
+      return out;`,
+  },
+  'a ladder of conditions': {
+    power: 1,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `if (x.sum().itemSync() > ${n - i}) y = y.mul(${i + 2}); else`)}
+      y = y.neg();
+      return y;`,
+  },
   'objects sorted by what is read': {
     power: 2,
     text: (n) =>
@@ -98,19 +142,22 @@ const families: Record<string, { readonly power: number; readonly text: (n: numb
 };
 
 describe('the effort of a trace grows as its code does', () => {
-  const sizes = [2, 4, 8] as const;
   const modes: readonly ToStaticOptions[] = [{ fullGraph: true }, { capture: 'auto' }];
   const cases = Object.entries(families).flatMap(([name, family]) =>
     modes.map((options) => ({ name, options, mode: JSON.stringify(options), ...family })),
   );
-  it.each(cases)('$name, $mode', { timeout: 60_000 }, ({ power, text, options }) => {
-    const [few, some, many] = sizes.map((n) => effortOf(functionOf(text(n)), options));
-    for (const kind of ['instructions', 'paths'] as const) {
-      const growth = (many![kind] - some![kind]) / (some![kind] - few![kind]);
-      // Twice the size: exactly the power of two where the effort is a polynomial of that degree.
-      expect(growth, kind).toBeLessThanOrEqual(2 ** power * 1.2);
-    }
-  });
+  it.each(cases)(
+    '$name, $mode',
+    { timeout: 60_000 },
+    ({ power, sizes = [2, 4, 8], text, options }) => {
+      const [few, some, many] = sizes.map((n) => effortOf(functionOf(text(n)), options));
+      for (const kind of ['instructions', 'paths'] as const) {
+        const growth = (many![kind] - some![kind]) / (some![kind] - few![kind]);
+        // Twice the size: exactly the power of two where the effort is a polynomial of that degree.
+        expect(growth, kind).toBeLessThanOrEqual(2 ** power * 1.2);
+      }
+    },
+  );
 });
 
 class Block extends nn.Module {
