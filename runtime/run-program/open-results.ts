@@ -5,13 +5,13 @@ import type { PartialBackward } from './partial-backward.ts';
 import type { Partial, Partials } from './partials.ts';
 
 /**
- * Which results of a run have been differentiated. Results that don't hang together are differentiated one by
- * one, as the graphs that they are eagerly: what the others need stays.
+ * Which results of a run have been differentiated. Results without a common op are differentiated one by
+ * one, as the separate graphs that they are eagerly: what the others need stays.
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
   readonly #partials: Partials;
-  /** What backwards that didn't retain the graph have undone, of results that hang on nothing else. */
+  /** The ops that backwards without `retainGraph` have undone, by the gradient of their result. */
   readonly #undone = new Set<ValueId>();
   /** The backwards that may still come. */
   #open: readonly PartialBackward[] = [];

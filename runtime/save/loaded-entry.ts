@@ -28,7 +28,7 @@ type Change = () => void;
 export class LoadedEntry {
   readonly saved: SavedEntry;
   readonly planned: PlannedSubgraph | null;
-  /** Bytes of a run, forward; null: they hang on what it decides, or nothing is computed. */
+  /** Bytes of a run, forward; null: they depend on what it decides, or nothing is computed. */
   readonly predicted: PredictedMemory | null;
   readonly #checks: readonly GuardCheck[];
   readonly #inputs: readonly PlaceReader[];

@@ -21,7 +21,7 @@ const openBelow = new Set(['values', 'attrs', 'constant', 'shape', 'number', 'ra
 /** References among them stay. */
 const closed = new Set(['scalar', 'input', 'args', 'place']);
 
-/** The leaves in an order that doesn't hang on the order of the steps. */
+/** The leaves in an order that doesn't depend on that of the steps. */
 export function leavesOf(document: unknown): readonly Leaf[] {
   const found: Leaf[] = [];
   visit(document as Json, false, found);

@@ -190,7 +190,7 @@ export function indexPut(
 }
 
 /**
- * `x[mask] = value` where all chosen entries get the same value: the size of nothing hangs on the mask then.
+ * `x[mask] = value` where all chosen entries get the same value: no size depends on the mask then.
  * Null where that isn't so.
  */
 function filledWhere(

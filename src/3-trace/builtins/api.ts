@@ -201,7 +201,7 @@ export function callApi(
       );
     }
     if (error instanceof ShapeDependsOnData) {
-      throw new GraphBreak('data-read', `the size of what ${error.op}() answers hangs on values`);
+      throw new GraphBreak('data-read', `the size of the result of ${error.op}() depends on data`);
     }
     const withNumbers = callWithNumbers(t, fn, receiver, args);
     if (withNumbers) return withNumbers;

@@ -45,7 +45,7 @@ interface OpenGroup<Kind> {
 }
 
 /**
- * Groups of at least two ops that hang together, each of which may run where its last op stands: no op outside of
+ * Groups of at least two connected ops, each of which may run where its last op stands: no op outside of
  * a group reads between its first and last op what the group makes or writes, nor writes what the group reads. One
  * walk over the program.
  */

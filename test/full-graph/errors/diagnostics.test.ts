@@ -55,9 +55,9 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'data-read': [
     { run: (x) => x.mul(x.dataSync()[0]!), says: /x\.dataSync\(\) reads values/ },
     {
-      name: 'a size that hangs on values',
+      name: 'a size that depends on data',
       run: (x) => x.nonzero(),
-      says: /the size of what nonzero\(\) answers hangs on values/,
+      says: /the size of the result of nonzero\(\) depends on data/,
     },
   ],
   'native-call': { run: (x) => x.mul(Date.now()), says: /Date\.now\(\) is native code/ },

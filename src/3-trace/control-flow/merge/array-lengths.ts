@@ -28,7 +28,7 @@ export interface ArrayOfLengths {
 
 /**
  * Of the arrays that the locations belong to, those whose lengths differ between the paths or in one of them.
- * Left out are arrays whose length hangs on more than one choice.
+ * Left out are arrays whose length depends on more than one choice.
  */
 export function arraysOfLengths(
   t: Tracer,
