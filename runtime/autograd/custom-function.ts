@@ -30,7 +30,7 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
   readonly name?: string;
   /** Runs without recording. */
   readonly forward: (ctx: FunctionContext, ...inputs: Inputs) => Result;
-  /** Gets a gradient per output (zeros where none arrived), answers one per input of `forward`. */
+  /** Gets a gradient per output (zeros where none arrived), returns one per input of `forward`. */
   readonly backward: (ctx: FunctionContext, ...gradOutputs: Tensor[]) => Gradients;
 }
 

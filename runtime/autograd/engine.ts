@@ -285,7 +285,7 @@ class BackwardPass {
     }
   }
 
-  /** Gradients that are complete when the node begins; answers how to see those that become so inside. */
+  /** Gradients that are complete when the node begins; returns how to see those that become so inside. */
   #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
     if (!node.hooks && !node.retained && !this.#wanted?.has(node)) return null;
     const wanted = this.#wanted?.get(node);

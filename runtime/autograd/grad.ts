@@ -17,7 +17,7 @@ export interface GradOptions {
   readonly createGraph?: boolean;
   /** Keeps the saved values for another backward; as `createGraph` by default. */
   readonly retainGraph?: boolean;
-  /** Answers null for an input that the outputs don't depend on, instead of an error. */
+  /** Returns null for an input that the outputs don't depend on, instead of an error. */
   readonly allowUnused?: boolean;
 }
 

@@ -66,7 +66,7 @@ function addToRetained(tensor: Tensor, gradient: Tensor): void {
   grad?.dispose();
 }
 
-/** The gradient after all hooks of its place; takes over one handle, answers another. */
+/** The gradient after all hooks of its place; takes over one handle, returns another. */
 export function throughHooks(
   hooks: readonly HookEntry[] | null | undefined,
   gradient: Tensor,

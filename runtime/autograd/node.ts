@@ -29,7 +29,7 @@ export interface RetainedResult {
 
 export type TakeSum = (target: number) => Tensor | null;
 
-/** Takes over a complete gradient of output `index`, and answers the one to go on with. */
+/** Takes over a complete gradient of output `index`, and returns the one to go on with. */
 export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
 let sequence = 0;

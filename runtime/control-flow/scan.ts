@@ -5,8 +5,8 @@ import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * Goes through the rows of `xs` with a carried value: `step(carried, x)` answers the next carried value and
- * a result. Answers the last carried value and the results, stacked along a new first dimension:
+ * Goes through the rows of `xs` with a carried value: `step(carried, x)` returns the next carried value and
+ * a result. Returns the last carried value and the results, stacked along a new first dimension:
  * [n, ...x] → [n, ...y]. Throws ArgumentError without rows, for then nothing is known of the results.
  */
 export function scan<Carried>(

@@ -1,7 +1,7 @@
 import { type Condition, holds } from './condition.ts';
 
 /**
- * Repeats `body` on carried values while `test` of them holds, and answers them at the end:
+ * Repeats `body` on carried values while `test` of them holds, and returns them at the end:
  * `torch.while_loop`. Inside a full graph it is one op, in which carried tensors keep dtype and shape from
  * iteration to iteration. Gradients flow back through every iteration.
  */

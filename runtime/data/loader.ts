@@ -55,7 +55,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   );
   constructor(
     dataset: Dataset<unknown> | IterableDataset<unknown>,
-    // biome-ignore lint/suspicious/noExplicitAny: samples are what the data set answers
+    // biome-ignore lint/suspicious/noExplicitAny: samples are what the data set returns
     options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
   );
   constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {

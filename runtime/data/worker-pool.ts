@@ -23,10 +23,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a stream answers when it is over. */
+/** What a stream returns when it is over. */
 export const ended: unique symbol = Symbol('ended');
 
-/** One thread. It answers in the order in which it was asked. */
+/** One thread. It replies in the order of the requests. */
 class DataWorker {
   readonly #id: number;
   readonly #worker: Worker;

@@ -24,7 +24,7 @@ export interface CapturedFrame extends UserPosition {
 type Provider = () => UserPosition | undefined;
 const providers: Provider[] = [];
 
-/** Inside `body`, `provider` answers where the user's code is. */
+/** Inside `body`, `provider` returns where the user's code is. */
 export function withPositionProvider<T>(provider: Provider, body: () => T): T {
   providers.push(provider);
   try {

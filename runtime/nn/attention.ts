@@ -46,7 +46,7 @@ const attentionKinds: OptionKinds<MultiheadAttentionOptions> = {
 export interface AttentionCall {
   /** bool [batch, keys]: true where a key is padding. Numbers are added to the scores. */
   readonly keyPaddingMask?: Tensor | null;
-  /** Answers the weights too; true by default. */
+  /** Returns the weights too; true by default. */
   readonly needWeights?: boolean;
   /** [queries, keys] or [batch · heads, queries, keys]: true where not to look; numbers are added. */
   readonly attnMask?: Tensor | null;

@@ -19,7 +19,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * Scales all gradients in place so that their common norm, as if they were one vector, is at most
- * `maxNorm`. Answers the norm before, a tensor: nothing is read from the device.
+ * `maxNorm`. Returns the norm before, a tensor: nothing is read from the device.
  */
 export function clipGradNorm_(
   parameters: Tensor | Iterable<Tensor>,

@@ -5,7 +5,7 @@ export function copying<T>(from: string, to: string, bytes: number, body: () => 
   return spans.active ? spans.around(copySpan(from, to, bytes, 'Sync'), body) : body();
 }
 
-/** A copy that answers later, as a span beside the others. */
+/** A copy that completes later, as a span beside the others. */
 export function copyingAsync<T>(
   from: string,
   to: string,

@@ -21,7 +21,7 @@ export interface SpanSink {
   /** Spans that begin before its `end` lie inside it. */
   begin(start: SpanStart): void;
   end(): void;
-  /** One that ends when others do not wait for it; nothing lies inside it. Answers what ends it. */
+  /** One that ends when others do not wait for it; nothing lies inside it. Returns what ends it. */
   open(start: SpanStart): () => void;
 }
 

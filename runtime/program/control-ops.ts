@@ -37,8 +37,8 @@ function controlOp(
 export const condOp = controlOp('cond');
 
 /**
- * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which answers one
- * truth value, and the body, which answers the carried values; both take all operands. The tape has one
+ * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which returns one
+ * truth value, and the body, which returns the carried values; both take all operands. The tape has one
  * entry per iteration.
  */
 export const whileOp = controlOp('while');

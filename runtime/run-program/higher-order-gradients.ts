@@ -98,7 +98,7 @@ class RecordedBackward {
   }
 
   /**
-   * `gradients` are those that are given, in the program's order. Answers one handle per target that the caller
+   * `gradients` are those that are given, in the program's order. Returns one handle per target that the caller
    * owns, null where no gradient flows.
    */
   run(run: Run, gradients: readonly Tensor[], passInner: PassOutput | null): (Tensor | null)[] {

@@ -19,7 +19,7 @@ interface Application {
 }
 
 /**
- * What `apply` of the node answers then: the gradients as results of programs of their own, which read what
+ * What `apply` of the node returns then: the gradients as results of programs of their own, which read what
  * forward has kept. Each such value has its place in the graph: that of an input or output, or one of the
  * node's own behind them.
  */

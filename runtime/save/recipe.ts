@@ -30,7 +30,7 @@ export type SavedRecipe =
   /** Text of such numbers. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<SavedScalar>[] }
   | { readonly kind: 'made'; readonly index: number }
-  /** The option whose number the program answers. */
+  /** The option whose number the program returns. */
   | {
       readonly kind: 'choice';
       readonly which: SavedRecipe;
@@ -43,7 +43,7 @@ export type SavedMake =
   | { readonly kind: 'object'; readonly entries: readonly (readonly [string, SavedRecipe])[] }
   | { readonly kind: 'map'; readonly entries: readonly (readonly [SavedRecipe, SavedRecipe])[] }
   | { readonly kind: 'set'; readonly items: readonly SavedRecipe[] }
-  /** The elements of a list that the program answers. */
+  /** The elements of a list that the program returns. */
   | { readonly kind: 'list'; readonly output: number; readonly of: ListElement };
 
 const listElements = ['tensor', 'number', 'boolean'] as const;

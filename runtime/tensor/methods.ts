@@ -120,7 +120,7 @@ const castMethods = {
   typeAs: (x: Tensor, other: Tensor): Tensor => cast(x, other.dtype),
 } as const;
 
-/** Each answers what `method-types.ts` says of its name. */
+/** Each returns what `method-types.ts` says of its name. */
 const methods = {
   ...unaryMethods,
   ...pointwiseMethods,

@@ -15,7 +15,7 @@ const kinds: { readonly [D in DType]: string | null } = {
   float64: '<f8',
 };
 
-/** Writes an array for NumPy. Answers the bytes where no path is given. DTypeError for bfloat16. */
+/** Writes an array for NumPy. Returns the bytes where no path is given. DTypeError for bfloat16. */
 export async function saveNpy(tensor: Tensor): Promise<Uint8Array>;
 export async function saveNpy(tensor: Tensor, path: string | URL): Promise<null>;
 export async function saveNpy(tensor: Tensor, path?: string | URL): Promise<Uint8Array | null> {

@@ -16,7 +16,7 @@ export interface SaveWeightsOptions {
 }
 
 /**
- * Writes tensors by name as safetensors, one after another: none but the one being written is in memory. Answers the
+ * Writes tensors by name as safetensors, one after another: none but the one being written is in memory. Returns the
  * bytes where no path is given. Throws ArgumentError for the name `__metadata__`.
  */
 export async function saveSafetensors(state: StateDict): Promise<Uint8Array>;

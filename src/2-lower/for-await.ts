@@ -51,7 +51,7 @@ export function lowerForAwait(
   l.code.release(mark);
 }
 
-/** Leaving early: what `return` answers is waited for, and must be an object. */
+/** Leaving early: what `return` returns is waited for, and must be an object. */
 function closeIterator(l: Lowering, iterator: Reg, span: Span): void {
   const mark = l.code.mark();
   const closed = l.code.label();
@@ -75,7 +75,7 @@ function closeQuietly(l: Lowering, iterator: Reg, span: Span): void {
   l.code.release(mark);
 }
 
-/** What the `return` method answers; without one, control goes to `none`. */
+/** What the `return` method returns; without one, control goes to `none`. */
 function returnResult(
   l: Lowering,
   iterator: Reg,

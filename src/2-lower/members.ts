@@ -90,7 +90,7 @@ export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.te
   return dst;
 }
 
-/** Reads `super.key`; answers the receiver, for a call. */
+/** Reads `super.key`; returns the receiver, for a call. */
 export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg): void {
   const span = spanOf(node);
   if (l.variables.thisBinding(node.object)) {

@@ -6,7 +6,7 @@ import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
 import type { StorageCount } from './order/storages.ts';
 
-/** Gives each output memory: that of a dying operand, or new one. Answers the operands, or null. */
+/** Gives each output memory: that of a dying operand, or new one. Returns the operands, or null. */
 export function allocateOutputs(
   program: Program,
   op: ProgramOp,

@@ -1,4 +1,4 @@
-/** Arrays whose length only the program knew, out of the lists that it answers. */
+/** Arrays whose length only the program knew, out of the lists that it returns. */
 
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import { takeItems } from '../../runtime/run-program/list-items.ts';

@@ -27,7 +27,7 @@ export interface RunValues {
 
 export type RecipeReader = (values: RunValues) => unknown;
 
-/** What a recipe answers for an element, property or entry that isn't there. */
+/** What a recipe returns for an element, property or entry that isn't there. */
 export const absentValue = Symbol('absent');
 
 /** Compiles a recipe once; reading it costs a closure call. */

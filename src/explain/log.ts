@@ -6,7 +6,7 @@ export type LogLevel = keyof typeof logLevels;
 
 let write = (text: string): void => console.error(text);
 
-/** Sends the log somewhere else; answers what puts it back. */
+/** Sends the log somewhere else; returns what puts it back. */
 export function captureLog(to: (text: string) => void): () => void {
   const before = write;
   write = to;

@@ -43,7 +43,7 @@ interface Place {
   readonly edited: MagicString;
 }
 
-/** Edits the text, or answers false and leaves it as it is. */
+/** Edits the text, or returns false and leaves it as it is. */
 type Rule = (place: Place) => boolean;
 
 const rules = new Map<BreakReason, readonly Rule[]>([

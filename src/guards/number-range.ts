@@ -16,7 +16,7 @@ interface Sum {
 }
 
 /**
- * What a comparison of sizes answers for every size that was promised; undefined where that depends on
+ * What a comparison of sizes returns for every size that was promised; undefined where that depends on
  * the size, or where something else than promised sizes is compared.
  */
 export function decidedByBounds(expr: NumberExpr, promised: ShapeBounds): boolean | undefined {

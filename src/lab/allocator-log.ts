@@ -76,7 +76,7 @@ class LogAnalysis {
     this.#place = window.from === undefined ? 'inside' : 'before';
   }
 
-  /** Answers where the line stands; what comes after the window needn't be read. */
+  /** Returns where the line stands; what comes after the window needn't be read. */
   add(line: string): 'before' | 'inside' | 'after' {
     const { from, to } = this.#window;
     this.#fold.line++;

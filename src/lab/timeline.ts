@@ -109,7 +109,7 @@ interface Recorded {
 }
 
 /**
- * Runs `body` and answers its result with what it did to the device's memory. `phases` are the labels of
+ * Runs `body` and returns its result with what it did to the device's memory. `phases` are the labels of
  * the marks that begin a phase; all by default.
  */
 export function recordTimeline<T>(

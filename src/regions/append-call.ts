@@ -19,7 +19,7 @@ import { SiteCall } from './site-call.ts';
 
 /**
  * Appends a call whose shapes only the run knows. Where gradients are recorded and flow into it, its programs
- * are differentiated as they are made, and one node is recorded. Answers all results; the tape is the last.
+ * are differentiated as they are made, and one node is recorded. Returns all results; the tape is the last.
  */
 export function appendCall(
   builder: ProgramBuilder,

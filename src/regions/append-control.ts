@@ -35,7 +35,7 @@ const goesOn: RegionOptions = { goesOn: true };
 
 /**
  * Appends `cond` or `while` to a program under construction. Where gradients are recorded and flow into
- * it, its regions are differentiated and one node is recorded. Answers all results; the tape is the last.
+ * it, its regions are differentiated and one node is recorded. Returns all results; the tape is the last.
  */
 export function appendControl(
   builder: ProgramBuilder,

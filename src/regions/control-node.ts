@@ -117,7 +117,7 @@ export class ControlNode extends GradNode {
     return sums;
   }
 
-  /** The op that walks the tape back has no gradient: what it answers would pass for a constant. */
+  /** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
   #refuseGraph(): never {
     throw new AutogradError({
       what: `backward of ${this.name}: a gradient of a gradient through a branch or loop of a program`,

@@ -25,11 +25,11 @@ export interface CallSite {
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
   /** Per result: only the run knows its shape. */
   readonly dynamic: readonly boolean[];
-  /** All tensors that it answers are one list; how many they are follows from the shapes. */
+  /** All tensors that it returns are one list; how many they are follows from the shapes. */
   readonly list: boolean;
   /**
-   * Makes the call in a program under construction; answers its results, which may be views. Throws
-   * FailedCheck where the function refuses the shapes, or answers others than the program around relies on.
+   * Makes the call in a program under construction; returns its results, which may be views. Throws
+   * FailedCheck where the function refuses the shapes, or returns others than the program around relies on.
    */
   readonly perform: (
     operands: readonly CallOperand[],
@@ -98,7 +98,7 @@ export function beginCall(
   return { builder, operands };
 }
 
-/** The program that answers these results, contiguous ones. */
+/** The program that returns these results, contiguous ones. */
 export function endCall(builder: ProgramBuilder, results: readonly Tensor[]): Program {
   const outputs = withInterceptor(builder, () =>
     enableGrad(() => results.map((result) => contiguous(result))),

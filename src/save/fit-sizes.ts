@@ -49,7 +49,7 @@ export class SizeTerms {
     return [...known.values()];
   }
 
-  /** Fractions of a count, which `back` answers for a value. */
+  /** Fractions of a count, which `back` returns for a value. */
   *#ofCount(
     values: readonly number[],
     back: (value: number) => number,

@@ -15,7 +15,7 @@ export function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
   return [...left, ...effects.flatMap(placedBy)];
 }
 
-/** Calls `found` for each output reached from the roots; `pick` answers which options of a choice count. */
+/** Calls `found` for each output reached from the roots; `pick` returns which options of a choice count. */
 export function eachOutput(
   recipes: Recipes,
   pick: (recipe: Recipe & { kind: 'choice' }) => readonly Recipe[],

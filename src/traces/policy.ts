@@ -16,7 +16,7 @@ const untouched = new WeakSet<object>();
 
 /**
  * The function runs as ordinary JavaScript wherever captured code calls it, and `toStatic` of it does
- * nothing. Also as a decorator of methods. Answers the function itself.
+ * nothing. Also as a decorator of methods. Returns the function itself.
  */
 export function notToStatic<F extends AnyFunction>(fn: F, _context?: unknown): F {
   untouched.add(fn);

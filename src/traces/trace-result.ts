@@ -35,7 +35,7 @@ export type Recipe =
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
   /** Object number `index` of those made after the run. */
   | { readonly kind: 'made'; readonly index: number }
-  /** The option whose number the program answers. */
+  /** The option whose number the program returns. */
   | { readonly kind: 'choice'; readonly which: Recipe; readonly options: readonly Recipe[] }
   /** An element, property or entry that isn't there. */
   | { readonly kind: 'absent' };
@@ -120,7 +120,7 @@ export type Make =
       readonly next: Recipe | null;
       readonly done: boolean;
     }
-  /** The object that `values()`, `keys()` or `entries()` answers, after some steps. */
+  /** The object that `values()`, `keys()` or `entries()` returns, after some steps. */
   | {
       readonly kind: 'iterator';
       readonly over: Recipe;

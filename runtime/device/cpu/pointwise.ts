@@ -109,7 +109,7 @@ const attrBits = new Int32Array(2);
 const attrFloat = new Float32Array(attrBits.buffer);
 const attrDouble = new Float64Array(attrBits.buffer);
 
-/** Puts a number's words into `attrBits`; answers how many. */
+/** Puts a number's words into `attrBits`; returns how many. */
 function bitsOf(value: number, form: NumberForm): number {
   if (form === 'i32') attrBits[0] = toInt32(value);
   else if (form === 'f32') attrFloat[0] = value;

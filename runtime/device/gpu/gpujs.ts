@@ -146,7 +146,7 @@ export class GpuJsBackend {
   }
 
   createBuffer(bytes: number): BufferHandle {
-    // WebGPU answers a buffer in any case, and says later that it is none.
+    // WebGPU returns a buffer in any case, and says later that it is none.
     this.device.pushErrorScope('validation');
     this.device.pushErrorScope('out-of-memory');
     let made: GPUBuffer | undefined;

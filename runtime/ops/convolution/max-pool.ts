@@ -112,7 +112,7 @@ const adaptiveMaxPool2dOp = defineOp({
   vjp: pooledVjp(() => ({})),
 });
 
-/** Answers `[values, int32 places in the plane]`. */
+/** Returns `[values, int32 places in the plane]`. */
 interface Pooling<Size, Options> {
   (x: Tensor, size: Size, options?: Options): Tensor;
   (x: Tensor, size: Size, options: Options & { readonly returnIndices: true }): [Tensor, Tensor];

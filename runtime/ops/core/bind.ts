@@ -14,7 +14,7 @@ import { type GuardedOp, guardedOp } from './guarded-op.ts';
 /** Performs an op in another way than running its kernel: a program builder appends it. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
-  /** The same for a write in place that gradients flow through: answers the target. */
+  /** The same for a write in place that gradients flow through: returns the target. */
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 

@@ -40,7 +40,7 @@ const choleskyOp = defineOp({
 });
 
 export interface CholeskyOptions {
-  /** Answers Lᵀ. */
+  /** Returns Lᵀ. */
   readonly upper?: boolean;
 }
 

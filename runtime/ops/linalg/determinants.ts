@@ -52,7 +52,7 @@ export function det(x: Tensor): Tensor {
   return bindFloat(detOp, x);
 }
 
-/** Answers the logarithm, which has a gradient, and the sign. */
+/** Returns the logarithm, which has a gradient, and the sign. */
 const logAbsDetOp = defineOp({
   name: 'logAbsDet',
   operands: { x: 'data' },

@@ -15,7 +15,7 @@ import { movedim } from '../movement/views.ts';
 import { mul } from '../pointwise/arithmetic.ts';
 import type { Dims, ReduceOptions } from '../reduce/reduce.ts';
 
-/** Answers the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
+/** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
 const nuclearNormOp = defineOp({
   name: 'nuclearNorm',
   operands: { x: 'data' },

@@ -10,7 +10,7 @@ import { copy_, fill_ } from '../pointwise/in-place.ts';
 import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
 import { diagonal } from './views.ts';
 
-/** Writes what the out-of-place form answers over `x`. */
+/** Writes what the out-of-place form returns over `x`. */
 function over(x: Tensor, result: () => Tensor): Tensor {
   tidy(() => {
     copy_(x, result());

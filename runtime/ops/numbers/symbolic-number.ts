@@ -99,7 +99,7 @@ export class ScalarTable {
     return values;
   }
 
-  /** Inside `body`, numbers have the values that they have for these inputs. Answers what it came to depend on. */
+  /** Inside `body`, numbers have the values that they have for these inputs. Returns what it came to depend on. */
   withInputs<T>(
     inputs: readonly number[],
     body: () => T,

@@ -136,9 +136,9 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
 }
 
 export interface UniqueOptions {
-  /** Also answers, per element, the number of its value. */
+  /** Also returns, per element, the number of its value. */
   readonly returnInverse?: boolean;
-  /** Also answers how often each value occurs. */
+  /** Also returns how often each value occurs. */
   readonly returnCounts?: boolean;
 }
 

@@ -20,7 +20,7 @@ function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   ];
 }
 
-/** Answers the `count` first values and their places along `dim`. */
+/** Returns the `count` first values and their places along `dim`. */
 function sorting(name: string): OpRecord {
   return defineOp({
     name,

@@ -20,7 +20,7 @@ import {
 } from './verify-scalars.ts';
 
 /**
- * Holds that the programs inside an operator take what it has and give what it answers, and that the
+ * Holds that the programs inside an operator take what it has and give what it returns, and that the
  * operator that undoes another one undoes the same programs.
  */
 export function verifyControl(step: Step, graph: PlannedSubgraph, fail: Fail): void {

@@ -23,7 +23,7 @@ export class Decisions {
     this.complete = !this.#overflowed;
   }
 
-  /** Answers the place of the decision, to fill it in later; −1: it is not kept. */
+  /** Returns the place of the decision, to fill it in later; −1: it is not kept. */
   note(decision: number): number {
     if (this.list.length < mostDecisions) return this.list.push(decision) - 1;
     this.#overflowed = true;

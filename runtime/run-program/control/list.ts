@@ -178,14 +178,14 @@ class ListStep {
     return holder;
   }
 
-  /** Answers the gradients, changed. */
+  /** Returns the gradients, changed. */
   gradients(slots: readonly Slot[], change: (list: TensorList) => void): void {
     const list = this.own(slots);
     change(list);
     this.answer(slots, list);
   }
 
-  /** Answers the gradient of one element, if there is one. */
+  /** Returns the gradient of one element, if there is one. */
   gradient(slots: readonly Slot[], index: number): void {
     const item = this.list(slots).items.at(index);
     if (item) this.answer(slots, item.holder.retain(), item.offset);

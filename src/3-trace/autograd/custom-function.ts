@@ -41,7 +41,7 @@ export function traceSaveForBackward(
 }
 
 /**
- * A call of what `customFunction` answers: the runtime's own, over a forward and a backward that the
+ * A call of what `customFunction` returns: the runtime's own, over a forward and a backward that the
  * tracer follows. A gradient that the trace hasn't computed can't be traced: then the call runs natively.
  */
 export function traceCustomFunction(

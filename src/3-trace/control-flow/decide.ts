@@ -41,7 +41,7 @@ export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variabl
   return found;
 }
 
-/** A jump that depends on a value of the program. Answers where the trace goes on. */
+/** A jump that depends on a value of the program. Returns where the trace goes on. */
 export function decide(
   t: Tracer,
   frame: TraceFrame,
@@ -111,7 +111,7 @@ function planLoops(
 }
 
 /**
- * An instruction needs to know which option of a choice it has: it is followed with each. Answers where
+ * An instruction needs to know which option of a choice it has: it is followed with each. Returns where
  * the trace goes on.
  */
 export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
@@ -151,7 +151,7 @@ function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }
 
-/** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */
+/** Brings the trace to the end of what was followed. Returns the pc; a return or a path's end is noted. */
 export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
   const [target] = end.targets;
   if (end.targets.length === 1 && target !== undefined) {

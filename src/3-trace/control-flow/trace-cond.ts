@@ -232,7 +232,7 @@ class Join {
     return () => this.#paths.map(({ end }) => givenAt(this.#frame, location, end));
   }
 
-  /** Puts the results into their locations; answers how to have the other parts. */
+  /** Puts the results into their locations; returns how to have the other parts. */
   finish(results: readonly Tensor[]): (part: Build) => Variable {
     const variables = this.leaves.map((leaf, i) => {
       const isNumber =

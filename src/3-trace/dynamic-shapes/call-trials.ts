@@ -1,4 +1,4 @@
-/** What a call answers to the sample runs, and what its answers have in common. */
+/** What a call returns in the sample runs, and what these results have in common. */
 
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { sameSpec } from '../../../runtime/tensor/meta.ts';
@@ -61,7 +61,7 @@ function isOneLength(trials: readonly Trial[]): boolean {
   return trials.every(({ tried }) => tried.results.length === length);
 }
 
-/** Of answers that are arrays of several lengths, all of tensors of one shape: one of these. */
+/** Of results that are arrays of several lengths, all of tensors of one shape: one of these. */
 export function elementOf(trials: readonly Trial[]): Tensor | null {
   if (isOneLength(trials)) return null;
   const [element, ...others] = trials.flatMap(({ tried }) => tried.results);

@@ -34,7 +34,7 @@ export function placed(value: unknown, operands: readonly unknown[]): unknown {
 
 /** One call of the tensor API as it stands in the code. */
 export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
-  /** Gets, per operand: a tensor, the tensors of a list, or a number; answers what the function answers. */
+  /** Gets, per operand: a tensor, the tensors of a list, or a number; returns what the function returns. */
   readonly call: (operands: readonly CallOperand[]) => unknown;
   readonly gradMode: boolean;
   /** Of one that draws random numbers: where the program stands before it, of which operands. */
@@ -43,7 +43,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   readonly at: UserPosition | undefined;
 }
 
-/** What a call answers for some shapes. */
+/** What a call returns for some shapes. */
 export interface TriedCall {
   /** As the function has answered: tensors, and arrays of tensors. */
   readonly answer: unknown;

@@ -92,7 +92,7 @@ function catches(frames: readonly TraceFrame[]): boolean {
   });
 }
 
-/** Executes one instruction of the top frame; answers what it returns, if it does. */
+/** Executes one instruction of the top frame; returns what it returns, if it does. */
 function step(tracer: Tracer): { readonly value: Variable } | undefined {
   tracer.tick();
   const frame = tracer.top;
@@ -126,7 +126,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   return { value: returning };
 }
 
-/** Answers the next pc. Where it matters which option of a choice a value is, each of them is followed. */
+/** Returns the next pc. Where it matters which option of a choice a value is, each of them is followed. */
 function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): Pc {
   const handler = handlers[instruction.op as Exclude<Opcode, 'return'>] as Handler<Opcode>;
   try {

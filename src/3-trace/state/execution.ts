@@ -30,9 +30,9 @@ export interface Execution {
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
   /** Follows a loop from its header to the first decision that may leave it. */
   runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
-  /** Appends an op with programs inside; answers its results. */
+  /** Appends an op with programs inside; returns its results. */
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
-  /** Appends a call whose shapes only the run knows; answers its results, which are like `results`. */
+  /** Appends a call whose shapes only the run knows; returns its results, which are like `results`. */
   appendCall(
     site: CallSite,
     sample: readonly GivenOperand[],

@@ -188,7 +188,7 @@ class Call {
     return variableOf(first.tried.answer);
   }
 
-  /** A call that answers as many tensors as the shapes say, all alike: an array whose length only the run knows. */
+  /** A call that returns as many tensors as the shapes say, all alike: an array whose length only the run knows. */
   #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
     const t = this.#t;
     const { dtype, shape, device } = element;

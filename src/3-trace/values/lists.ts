@@ -40,7 +40,7 @@ import {
   there,
 } from './list-questions.ts';
 
-/** `push`; answers the new length. */
+/** `push`; returns the new length. */
 export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Variable[]): Variable {
   expectUnlisted(array);
   const rows = items.map((item) => leavesFor(t, array, item));

@@ -44,7 +44,7 @@ export class LiveBytes {
     this.live = this.#graph.liveAtStart;
   }
 
-  /** Takes the next op; answers the bytes alive while it runs. */
+  /** Takes the next op; returns the bytes alive while it runs. */
   step(op: OpIndex): number {
     const { bytes, makes, pinned, scratch, touches } = this.#graph;
     const taken = this.#takenBy(op);

@@ -1,4 +1,4 @@
-/** One of the threads of `tostatic run`: takes a file, runs it in a realm of its own, answers. */
+/** One of the threads of `tostatic run`: takes a file, runs it in a realm of its own, replies. */
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -17,7 +17,7 @@ export interface BuiltWorkload {
   readonly optimizer: { step(): void; zeroGrad(): void };
   /** Forward pass and loss of a batch. */
   readonly loss: (...inputs: Tensor[]) => Tensor;
-  /** A whole step in one function: loss, backward, update. Answers the loss. */
+  /** A whole step in one function: loss, backward, update. Returns the loss. */
   readonly step: (...inputs: Tensor[]) => Tensor;
   /** The batch of step number `i`, the same in every run; the caller gives it back. */
   readonly inputs: (i: number) => Tensor[];

@@ -16,7 +16,7 @@ export type Completion = 'next' | 'throw' | 'return';
  */
 export type Arguments = unknown[] & { readonly length: Frame };
 
-/** Gives the frame to the parameter, and answers a key that every list has. */
+/** Gives the frame to the parameter, and returns a key that every list has. */
 export function taken(frame: Frame, give: (frame: Arguments['length']) => void): 'length' {
   give(frame as Arguments['length']);
   return 'length';

@@ -6,17 +6,17 @@ import { append, apply, argumentAt } from '../language/primordials.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
 import { asIterator } from './semantics.ts';
 
-/** An instruction that isn't packed: does it, and answers the pc to go on at. */
+/** An instruction that isn't packed: does it, and returns the pc to go on at. */
 export type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** What `runPacked` answers where an instruction ends or suspends the run by itself. */
+/** What `runPacked` returns where an instruction ends or suspends the run by itself. */
 export const pausing = -1;
 
 /**
  * Runs a frame from its pc: to its return, then the result is its value; or to an instruction for which
- * `rare` answers `pausing`, then it stands there, and the result is undefined. A throw leaves the pc on
+ * `rare` returns `pausing`, then it stands there, and the result is undefined. A throw leaves the pc on
  * the instruction.
  *
  * Two numbers are the fast path of each operator. Any other operands take the language's own, at its pc:

@@ -6,7 +6,7 @@ import { apply, isObject } from './primordials.ts';
 /** An iteration of `for await`: its `next` is looked up once. */
 interface AsyncIteration {
   next(): unknown;
-  /** What the `return` method answers, in an object; undefined: there is none. */
+  /** What the `return` method returns, in an object; undefined: there is none. */
   return(): { readonly result: unknown } | undefined;
 }
 

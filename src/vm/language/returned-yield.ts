@@ -48,7 +48,7 @@ export function yieldOnce(value: unknown): ReturnedYield {
 }
 
 /**
- * Of `yield* iterable`: the same calls and reads, of the same objects, but for one: where the iterator answers
+ * Of `yield* iterable`: the same calls and reads, of the same objects, but for one: where the iterator returns
  * to `return` that it isn't done, that is read twice.
  */
 export function yieldAll(iterable: unknown): ReturnedYield {

@@ -96,7 +96,7 @@ export class Patches {
   }
 
   /**
-   * Writes the block's tables (offsets in bytes) and answers how to get the address that they count
+   * Writes the block's tables (offsets in bytes) and returns how to get the address that they count
    * from, given the address of an image.
    */
   bindBlock(block: PatchBlock, rowTable: number, columnTable: number): (image: number) => number {

@@ -44,7 +44,7 @@ class RowWriter {
 
   /**
    * Goes along the row four elements at a time, then one at a time in lane 0 (the other lanes repeat
-   * it). `body` answers what to store, if anything; `masked` clears the repeated lanes.
+   * it). `body` returns what to store, if anything; `masked` clears the repeated lanes.
    */
   pass(
     reads: readonly Local[],

@@ -32,7 +32,7 @@ interface Turn {
   readonly once: (value: Code) => Code;
 }
 
-/** Goes along `reads`, then the elements that are left one by one; `body` answers what to store at `to`. */
+/** Goes along `reads`, then the elements that are left one by one; `body` returns what to store at `to`. */
 function along(
   f: FunctionBuilder,
   count: Local,

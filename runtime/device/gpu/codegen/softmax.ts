@@ -16,7 +16,7 @@ interface RowOp {
   readonly row: (w: StageWriter, read: Row, length: number) => readonly string[];
   /** One element, from its operands' elements and the row's numbers. */
   readonly element: (w: StageWriter, own: readonly string[], row: readonly string[]) => string;
-  /** How many numbers `row` answers. */
+  /** How many numbers `row` returns. */
   readonly numbers: number;
 }
 

@@ -399,7 +399,7 @@ export class LoopFixpoint {
     }
   }
 
-  /** Puts the results into their locations; answers what is returned. */
+  /** Puts the results into their locations; returns what is returned. */
   #putBack(results: readonly Tensor[]): Variable | null {
     const flags = this.#head ? 0 : 2;
     for (const [i, each] of [...this.#leaves()].entries()) {
@@ -409,7 +409,7 @@ export class LoopFixpoint {
     return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
   }
 
-  /** Puts what its leaves make into each location: keys first, then their order. Answers what is returned. */
+  /** Puts what its leaves make into each location: keys first, then their order. Returns what is returned. */
   #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
     const built = [...this.#carried.values()].map(({ location, unified }) => {
       return { location, value: unified.build(unified.leaves.map(variableOf)) };

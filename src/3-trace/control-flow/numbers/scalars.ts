@@ -162,7 +162,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   return truth(run(t, () => compare!(left, y)));
 }
 
-/** What the host's function of that name, or the operator, answers for numbers of the program. */
+/** What the host's function of that name, or the operator, returns for numbers of the program. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
     const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;

@@ -5,7 +5,7 @@ import { resolved } from '../../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 
 /**
- * Executes one instruction over variables. Answers the next pc, or nothing for the following one.
+ * Executes one instruction over variables. Returns the next pc, or nothing for the following one.
  * Throws GraphBreak before it has changed anything.
  */
 export type Handler<O extends Opcode> = (

@@ -19,7 +19,7 @@ interface Step {
   readonly dst: Reg;
 }
 
-/** Answers the result, or nothing when a frame was pushed whose return gives it. */
+/** Returns the result, or nothing when a frame was pushed whose return gives it. */
 type Rule = (step: Step, ...operands: Variable[]) => Variable | undefined;
 
 /** The steps of constructions; what else is rare happens natively. */
