@@ -96,7 +96,7 @@ function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tenso
 function checkReplacement(gradient: Tensor, result: Tensor): void {
   if (sameShape(gradient.shape, result.shape) && gradient.dtype === result.dtype) return;
   throw new ShapeError({
-    what: 'a gradient hook answers a gradient that does not fit',
+    what: 'a gradient hook returned a gradient that does not fit',
     given: `${formatSpec(result)} for ${formatSpec(gradient)}`,
     expected: formatSpec(gradient),
     remedy: 'return a gradient of the same shape and dtype, or nothing',

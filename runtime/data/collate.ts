@@ -92,7 +92,7 @@ function unfit(sample: unknown): DataError {
     what: "DataLoader: samples that don't fit into a batch",
     given: `a sample with a ${name} of another form than the first, or of no known form`,
     expected: 'numbers, booleans, strings, typed arrays or tensors, in arrays and objects alike',
-    remedy: 'let get() answer the same form each time, or pass a collate function',
+    remedy: 'let get() return the same form each time, or pass a collate function',
   });
 }
 

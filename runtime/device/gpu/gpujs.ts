@@ -348,7 +348,7 @@ function replaceAll(text: string, part: string, by: string): string {
 function noAdapter(): DeviceError {
   return new DeviceError({
     what: 'gpu: there is no adapter',
-    given: 'requestAdapter() answered null',
+    given: 'requestAdapter() returned null',
     expected: 'a GPU whose driver speaks Vulkan, Metal or Direct3D 12',
     remedy: 'install the driver (on Linux also libvulkan1), or stay on the CPU device',
   });

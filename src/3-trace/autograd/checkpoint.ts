@@ -34,7 +34,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
     try {
       const output = frame ? withSaveListener((value) => frame.defer(value), run) : run();
       if (output.kind !== 'tensor') {
-        throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
+        throw new GraphBreak('framework-call', 'checkpoint() of a function that returns no tensor');
       }
       // Eager execution runs the body a second time, and its effects with it.
       const ops = builder.opsFrom(firstOp);

@@ -103,7 +103,7 @@ function newContext(): NewObjectVariable {
 }
 
 function outputsOf(t: Tracer, result: Variable): Tensor | Tensor[] {
-  const why = 'a custom function that answers no tensor';
+  const why = 'a custom function that returns no tensor';
   const list = asArray(t, result);
   if (!list) return tensorOf(t, result, why);
   return arrayElements(t, list).map((each) => tensorOf(t, each, why));

@@ -139,7 +139,7 @@ function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
   if (answer.kind === 'tensor') return t.use(answer);
   const value = constantOf(t, answer);
   if (value === undefined || value === null) return null;
-  throw new GraphBreak('throw', 'a gradient hook answers no tensor');
+  throw new GraphBreak('throw', 'a gradient hook returns no tensor');
 }
 
 /** No gradient flows on from this outer tensor. */

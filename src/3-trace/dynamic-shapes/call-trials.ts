@@ -50,7 +50,7 @@ export function trialsOf(
   }
   if (!isOneLength(trials)) {
     if (!traced.stream && elementOf(trials)) return [first, ...others];
-    throw refused('answers another number of tensors for other sizes');
+    throw refused('returns another number of tensors for other sizes');
   }
   // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
   return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];

@@ -98,7 +98,7 @@ function answered(
 function tensorsIn(answer: unknown): Tensor[] {
   if (answer instanceof Tensor) return [answer];
   if (Array.isArray(answer)) return answer.flatMap(tensorsIn);
-  throw new NotDynamic('answers something else than tensors');
+  throw new NotDynamic('returns something other than tensors');
 }
 
 /** What is known of a result: null for sizes that depend on what a run brings. */

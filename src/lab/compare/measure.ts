@@ -197,7 +197,7 @@ function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: (
         given: `${reads?.length ?? 0} numbers in the workload's reads`,
         expected: 'one for every read of a step, in their order',
         remedy:
-          'add them to what build() answers: reads: [3, true]; or measure on a device that computes',
+          'add them to what build() returns: reads: [3, true]; or measure on a device that computes',
       });
     }
   };

@@ -377,7 +377,7 @@ export class LoopFixpoint {
     const value = this.#putBack(left);
     if (head) return { targets: [head.end.targets[1]!], which: null, value };
     const [, which] = results;
-    invariant(which, 'a loop answers where it ended');
+    invariant(which, 'a loop returns where it ended');
     const targets = end.targets.filter((target) => target !== header);
     return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
   }
