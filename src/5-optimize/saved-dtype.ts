@@ -50,7 +50,8 @@ function candidatesIn({ program, alsoRead }: Staged, late: readonly boolean[]): 
     op.inputs.forEach((id, operand) => {
       if (operandUse(op.op, operand) === 'shape' || late[facts.definitionIndex(id)]) return;
       const root = facts.rootOf(id);
-      if (isFree(root)) return;
+      // On a GPU every element is 4 bytes.
+      if (isFree(root) || values[root]!.device.kind === 'gpu') return;
       const own = found.get(root) ?? { reads: new Set(), firstRead: i };
       own.reads.add(id);
       found.set(root, own);

@@ -35,6 +35,8 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassC
     const id = op.outputs[1];
     // Backward recomputes what a checkpoint call computes, and saves none of it.
     if (!windows || id === undefined || op.checkpoint !== undefined) return [];
+    // On a GPU every element is 4 bytes.
+    if (values[id]!.device.kind === 'gpu') return [];
     if (held.has(facts.memoryOf(id)) || facts.isWritten(id)) return [];
     const all = facts.readersOfMemory(id);
     const readers = all.filter((index) => {
