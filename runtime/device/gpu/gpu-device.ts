@@ -121,7 +121,7 @@ export class GpuDevice implements Device {
     }
     if (kernel.kind === 'transfer') return transferLaunch(inputs[0]!, outputs[0]!);
     if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).bind(attrs);
-    if (!hasKernel(op)) {
+    if (!this.#hasKernel(op, inputs, outputs, attrs)) {
       const launch = this.#hostOp(op, inputs, outputs).bind(attrs);
       return this.#missing.counted(op, inputs, launch);
     }
@@ -142,8 +142,22 @@ export class GpuDevice implements Device {
     if (kernel.kind === 'transfer') return 0;
     if (kernel.kind === 'named' && isHostKernel(kernel.name)) return 0;
     if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).scratchBytes();
-    if (!hasKernel(op)) return this.#hostOp(op, inputs, outputs).scratchBytes();
+    if (!this.#hasKernel(op, inputs, outputs, attrs)) {
+      return this.#hostOp(op, inputs, outputs).scratchBytes();
+    }
     return this.#prepared(op, inputs, outputs, attrs).scratchBytes;
+  }
+
+  /** False: the CPU computes it. */
+  #hasKernel(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): boolean {
+    if (hasGpuJsKernel(op)) return true;
+    const { mostBuffers } = this.#core;
+    return this.#choice === 'all' && wgslPlan(op, inputs, outputs, attrs, { mostBuffers }) !== null;
   }
 
   #prepared(
@@ -285,8 +299,7 @@ function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
   return kernel.kind === 'named' && kernel.name === 'fill' ? [] : null;
 }
 
-/** False: the CPU computes it. */
-function hasKernel({ kernel }: OpRecord): boolean {
+function hasGpuJsKernel({ kernel }: OpRecord): boolean {
   return kernel.kind !== 'named' || isHostKernel(kernel.name) || !!gpuKernels[kernel.name];
 }
 

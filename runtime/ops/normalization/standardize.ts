@@ -219,8 +219,14 @@ const affineOp = defineOp({
     weight: saving(
       { x: 'value', out1: 'value', weight: 'shape' },
       ({ x, out1, weight }, dy, attrs) => {
-        if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
         const grouping = groupingOf(attrs);
+        if (!gradEnabled() && x.device.kind === 'gpu') {
+          return perWeight(
+            mul(reshape(dy, grouping.view), byStatistics(x, out1, grouping)),
+            grouping,
+          );
+        }
+        if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
         return roundedOnce(
           [dy, x],
           (g, own) => perWeight(mul(reshape(g, grouping.view), plain(own, grouping).out), grouping),
@@ -241,6 +247,13 @@ function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
   const lead = view.length - weightShape.length;
   const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);
   return reshape(sum(x, dims), [sizeOf(weightShape)]);
+}
+
+/** The standardized rows again, in the shape of `view`. */
+function byStatistics(x: Tensor, stats: Tensor, { view, over }: Grouping): Tensor {
+  const perGroup = view.map((size, d) => (over.includes(d) ? 1 : size));
+  const [center, scale] = ([0, 1] as const).map((i) => reshape(select(stats, 1, i), perGroup));
+  return mul(sub(reshape(x, view), center!), scale!);
 }
 
 const keep = { keepDim: true } as const;
@@ -296,17 +309,38 @@ export function standardize(
   const filled = (own: Tensor | null, value: number) =>
     own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
   const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
-  // There is no such kernel for GPUs.
-  if (x.device.kind === 'gpu') return ofOps(x, affine, grouping);
-  const inputs = [contiguous(x), ...affine];
-  const [out, stats] = bind(
-    affine.length > 0 ? affineOp : standardizeOp,
-    inputs,
+  // A GPU's kernels take rows, and no weights that change within one.
+  const isGpu = x.device.kind === 'gpu';
+  if (isGpu && !(x.device.fusesPointwise && isRows(grouping))) return ofOps(x, affine, grouping);
+  const isApart = isGpu && affine.length > 0 && !isWeighedByColumn(grouping);
+  const weights = isApart ? [] : affine;
+  const [own, stats] = bind(
+    weights.length > 0 ? affineOp : standardizeOp,
+    [contiguous(x), ...weights],
     attrsOf(grouping),
   );
+  const out = isApart ? weighed(own!, affine, grouping) : own;
   const scale = select(stats!, 1, 1);
   const variance = add(reciprocal(mul(scale, scale)), negated(grouping.eps));
   return { out: out!, mean: select(stats!, 1, 0), variance };
+}
+
+/** The elements of a group lie one after the other. */
+function isRows({ view, over }: Grouping): boolean {
+  return over.every((dim, i) => dim === view.length - over.length + i);
+}
+
+/** A weight belongs to a place in every group. */
+function isWeighedByColumn({ over, view, weightShape }: Grouping): boolean {
+  return weightShape.length <= over.length && sizeOf(weightShape) === groupSize({ view, over });
+}
+
+const groupSize = ({ view, over }: Pick<Grouping, 'view' | 'over'>): number =>
+  sizeOf(over.map((dim) => view[dim]!));
+
+function weighed(x: Tensor, affine: readonly Tensor[], { view, weightShape }: Grouping): Tensor {
+  const [weight, bias] = affine.map((own) => reshape(own, weightShape));
+  return reshape(add(mul(reshape(x, view), weight!), bias!), x.shape);
 }
 
 function ofOps(x: Tensor, affine: readonly Tensor[], grouping: Grouping): Standardized {

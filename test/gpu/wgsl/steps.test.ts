@@ -111,4 +111,32 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
     expect(gpu().computedOnCpu.size).toBe(0);
   });
+
+  it('transformer layer + Adam: at most 53 dispatches, 1 submit', async () => {
+    seed(1);
+    const options = { dimFeedforward: 64, dropout: 0, batchFirst: true };
+    const model = deviceGuard(gpu(), () => new nn.TransformerEncoderLayer(32, 4, options));
+    const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+    const step = toStatic((input: Tensor) => {
+      const loss = model.forward(input).pow(2).mean();
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss;
+    });
+    const x = deviceGuard(gpu(), () => randn([4, 16, 32]));
+    const run = async () => {
+      step(x).dispose();
+      await gpu().synchronize();
+    };
+    for (let i = 0; i < 4; i++) await run();
+    await step.ready();
+    for (let i = 0; i < 4; i++) await run();
+    const before = { ...gpu().commandCounts, ...gpu().kernelStats };
+    await run();
+    const after = { ...gpu().commandCounts, ...gpu().kernelStats };
+    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(53);
+    expect(after.submits - before.submits).toBe(1);
+    expect(after.compiled - before.compiled).toBe(0);
+  });
 });

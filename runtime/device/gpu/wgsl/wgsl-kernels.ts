@@ -16,6 +16,7 @@ import {
   nllLossSharePlan,
 } from './loss-kernels.ts';
 import { matmulPlan, productPlan } from './matmul-kernel.ts';
+import { standardizeGradPlan, standardizePlan } from './norm-kernels.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
 import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
@@ -28,7 +29,7 @@ export type NamedWgslPlan = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
-) => WgslPlan;
+) => WgslPlan | null;
 
 export interface AdapterFacts {
   /** Storage buffers that one kernel may bind. */
@@ -74,6 +75,8 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
   ['maxPool2d', { why: `two results, ${sizes}`, plan: maxPoolPlan }],
   ['maxPool2dGrad', { why: sizes, plan: maxPoolGradPlan }],
+  ['standardize', { why: `two results, ${shared}; groups that are rows`, plan: standardizePlan }],
+  ['standardizeGrad', { why: `${shared}; groups that are rows`, plan: standardizeGradPlan }],
   ['matmul', { why: shared, plan: matmulPlan }],
 ]);
 
@@ -87,7 +90,7 @@ export function wgslPlan(
 ): WgslPlan | null {
   if (kernel.kind === 'pointwise') {
     const fits = inputs.length + outputs.length <= mostBuffers;
-    return fits ? pointwisePlan(kernel.expr)(inputs, outputs, attrs) : null;
+    return fits ? pointwisePlan(kernel.expr)(inputs, outputs) : null;
   }
   if (kernel.kind === 'fused') {
     return { scratch: [], stages: [pointwiseStage([fusedBody(kernel.body, inputs, outputs)])] };
@@ -100,7 +103,7 @@ export function wgslPlan(
 
 /** Copies elements from one layout to another. */
 export function copyPlan(from: TensorMeta, to: TensorMeta): WgslPlan {
-  return pointwisePlan(E.input(0))([from], [to], {});
+  return pointwisePlan(E.input(0))([from], [to]);
 }
 
 function alongRows(name: RowOpName): NamedWgslPlan {
@@ -132,8 +135,8 @@ function isGather(name: KernelName | null): name is GatherOp {
   return name === 'conv2d' || name === 'conv2dInputGrad' || name === 'convTranspose2d';
 }
 
-function pointwisePlan(expr: Expr): NamedWgslPlan {
-  return (inputs, [out]) => ({
+function pointwisePlan(expr: Expr) {
+  return (inputs: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan => ({
     scratch: [],
     stages: [pointwiseStage([singleBody(expr, inputs, out!)])],
   });
