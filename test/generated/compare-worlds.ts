@@ -39,7 +39,7 @@ export function compareWorlds(
       const differs = difference(expected, actual, gradientsCount);
       if (!differs) continue;
       const text = `call ${call}: ${differs.text}\n${captured.explain()}`;
-      throw new WorldDifference(text, differs.lines);
+      throw new WorldDifference(text, differs.lines, expected.text);
     }
     disposeGradients([eager, world]);
   });
@@ -52,8 +52,12 @@ export class WorldDifference extends Error {
   readonly expected: string;
   readonly actual: string;
 
-  constructor(text: string, [expected, actual]: Difference['lines']) {
+  /** All that eager execution shows. */
+  readonly eagerly: string;
+
+  constructor(text: string, [expected, actual]: Difference['lines'], eagerly: string) {
     super(text);
+    this.eagerly = eagerly;
     this.expected = expected;
     this.actual = actual;
   }
