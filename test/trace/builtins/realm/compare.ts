@@ -16,11 +16,15 @@ export interface Outcome {
   readonly translations: number;
 }
 
-/** With the type, all content, and what is shared; errors without their frames. */
+/**
+ * With the type, all content, and what is shared; errors without their frames, and promises without the numbers that
+ * Node gives them where anything in the process follows asynchronous work.
+ */
 const shown = (value: unknown): string =>
   inspect(value, { depth: 8, showHidden: true, breakLength: Infinity, maxArrayLength: 300 })
     .replace(/\n?\s+at .*?(?=[\n\]]|$)/g, '')
-    .replace(/\[stack\]: .*?(?=[,}])/g, '');
+    .replace(/\[stack\]: .*?(?=[,}])/g, '')
+    .replace(/, \[Symbol\((async_id_symbol|trigger_async_id_symbol|kResourceStore)\)\]: \w+/g, '');
 
 const calls = 4;
 
