@@ -1,3 +1,4 @@
+import { numberLeaves } from '../entry/number-expr.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type Place, placeReader, printPlace } from './place.ts';
 import type { SavedMake, SavedNumber, SavedRecipe } from './recipe.ts';
@@ -26,8 +27,7 @@ export function entryNeeds(entry: SavedEntry): GuardCheck[] {
     needs.set(JSON.stringify([kind, place]), checkOf(kind, place));
   };
   const number = (of: SavedNumber): void => {
-    if (of.kind === 'place') need('number', of.place);
-    else if (of.kind === 'apply') of.args.forEach(number);
+    for (const { source } of numberLeaves(of)) need('number', source);
   };
   const recipe = (of: SavedRecipe | null): void => {
     if (of?.kind === 'number') number(of.number);

@@ -1,3 +1,9 @@
+import {
+  compileNumberOf,
+  type NumberExprOf,
+  type NumberReader,
+  type SourceNumber,
+} from '../entry/number-expr.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { mapText, type TextPart, textWith } from '../program/number-text.ts';
 import { takeItems } from '../run-program/list-items.ts';
@@ -14,11 +20,8 @@ import {
   scalarReader,
 } from './text.ts';
 
-/** A number of the host as a function of what a call finds. */
-export type SavedNumber =
-  | { readonly kind: 'constant'; readonly value: number }
-  | { readonly kind: 'place'; readonly place: Place }
-  | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly SavedNumber[] };
+/** A JavaScript number as a function of what a call finds. */
+export type SavedNumber = NumberExprOf<SourceNumber<Place>>;
 
 /** How to have a value after a run. */
 export type SavedRecipe =
@@ -66,13 +69,13 @@ export interface RunResults extends CallValues {
 
 export function encodeNumber(number: SavedNumber): unknown {
   if (number.kind === 'constant') return { constant: encodePrimitive(number.value) };
-  if (number.kind === 'place') return { place: encodePlace(number.place) };
+  if (number.kind === 'source') return { place: encodePlace(number.source) };
   return { fn: number.fn, args: number.args.map(encodeNumber) };
 }
 
 export function readSavedNumber(field: Field, states: number): SavedNumber {
   if (field.has('constant')) return { kind: 'constant', value: readNumber(field.get('constant')) };
-  if (field.has('place')) return { kind: 'place', place: readPlace(field.get('place'), states) };
+  if (field.has('place')) return { kind: 'source', source: readPlace(field.get('place'), states) };
   const fn = field.get('fn').string();
   if (!scalarFunctions.has(fn)) field.get('fn').fail('the name of a function of numbers');
   const args = field
@@ -82,14 +85,8 @@ export function readSavedNumber(field: Field, states: number): SavedNumber {
   return { kind: 'apply', fn, args };
 }
 
-export function numberReader(number: SavedNumber): (values: CallValues) => number | boolean {
-  if (number.kind === 'constant') return () => number.value;
-  if (number.kind === 'place') {
-    return placeReader(number.place) as (values: CallValues) => number;
-  }
-  const fn = scalarFunctions.get(number.fn) as (...args: unknown[]) => number | boolean;
-  const args = number.args.map(numberReader);
-  return (values) => fn(...args.map((read) => read(values)));
+export function numberReader(number: SavedNumber): NumberReader<CallValues> {
+  return compileNumberOf(number, ({ source }) => placeReader(source) as NumberReader<CallValues>);
 }
 
 export function encodeRecipe(recipe: SavedRecipe): unknown {

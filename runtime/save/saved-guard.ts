@@ -1,3 +1,4 @@
+import { printNumberOf } from '../entry/number-expr.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
@@ -192,8 +193,6 @@ export function describe(value: unknown): string {
     : `a ${typeof value}`;
 }
 
-function printNumber(number: SavedNumber, values: CallValues): string {
-  if (number.kind === 'constant') return String(number.value);
-  if (number.kind === 'place') return printPlace(number.place, values.state);
-  return `${number.fn}(${number.args.map((arg) => printNumber(arg, values)).join(', ')})`;
+function printNumber(number: SavedNumber, { state }: CallValues): string {
+  return printNumberOf(number, ({ source }) => printPlace(source, state));
 }

@@ -1,8 +1,9 @@
+import { compileNumberOf, type NumberReader } from '../../runtime/entry/number-expr.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { mapText, textWith } from '../../runtime/program/number-text.ts';
 import { itemSync } from '../../runtime/tensor/read.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { compileNumber } from '../guards/number-expr.ts';
+import type { TracedNumber } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { FrameRecipe, Recipe, ScalarRecipe } from '../traces/trace-result.ts';
 import type { Cell, Frame } from '../vm/bytecode/frame.ts';
@@ -42,10 +43,8 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       const read = compileReader(recipe.source);
       return ({ frames }) => read(frames);
     }
-    case 'number': {
-      const read = compileNumber(recipe.expr);
-      return ({ frames, sizes }) => read(frames, sizes);
-    }
+    case 'number':
+      return compileNumberOf(recipe.expr, compileLeaf);
     case 'output': {
       const { index } = recipe;
       return ({ outputs }) => outputs[index];
@@ -70,6 +69,12 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
     default:
       return assertNever(recipe, 'recipe');
   }
+}
+
+function compileLeaf(leaf: TracedNumber): NumberReader<RunValues> {
+  if (leaf.kind === 'size') return ({ sizes }) => sizes[leaf.index]!;
+  const read = compileReader(leaf.source);
+  return ({ frames }) => read(frames) as number;
 }
 
 function compileScalar({ index, type }: ScalarRecipe): (values: RunValues) => number | boolean {

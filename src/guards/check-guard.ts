@@ -24,9 +24,9 @@ export function compileCheck(guard: Guard, sizes: readonly number[], reads: Plai
     case 'opDevice':
       return () => guardingDevice() === guard.device;
     case 'number': {
-      const read = compileNumber(guard.expr, (source) => reads.reader(source));
+      const read = compileNumber(guard.expr, sizes, (source) => reads.reader(source));
       const { value } = guard;
-      return (frames) => Object.is(read(frames, sizes), value);
+      return (frames) => Object.is(read(frames), value);
     }
     case 'same': {
       const [read, readOther] = [reads.reader(guard.source), reads.reader(guard.other)];

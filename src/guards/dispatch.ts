@@ -73,10 +73,7 @@ function factsOf(guard: Guard): Fact[] {
     case 'number': {
       const { expr, value } = guard;
       if (hasResultSize(expr)) return [];
-      const read = () => {
-        const compiled = compileNumber(expr, compilePlainReader);
-        return (frames: readonly Frame[]) => compiled(frames, []);
-      };
+      const read = () => compileNumber(expr, [], compilePlainReader);
       return [{ key: `number ${numberKey(expr)}`, value, read }];
     }
     case 'tensor': {

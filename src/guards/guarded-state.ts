@@ -41,11 +41,9 @@ export function compileState(guard: Guard): ReadState {
 
 function readerOf(guard: Guard): (frames: readonly Frame[]) => unknown {
   switch (guard.kind) {
-    case 'number': {
+    case 'number':
       // A result has no size before the run, and tells no calls apart.
-      const read = compileNumber(guard.expr, compilePlainReader);
-      return (frames) => read(frames, []);
-    }
+      return compileNumber(guard.expr, [], compilePlainReader);
     case 'gradMode':
     case 'device':
     case 'opDevice':

@@ -1,59 +1,38 @@
-import { printScalarCall, scalarFunctions } from '../../runtime/ops/numbers/scalar-functions.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
 import {
-  compileReader,
-  printSource,
-  type Reader,
-  type Source,
-  type SourceNames,
-} from './source.ts';
+  compileNumberOf,
+  type NumberExprOf,
+  type NumberReader,
+  numberLeaves,
+  printNumberOf,
+  type SourceNumber,
+} from '../../runtime/entry/number-expr.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { printSource, type Reader, type Source, type SourceNames } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** A number of the host as a function of what a run finds: never its value at the time of the trace. */
-export type NumberExpr =
-  | { readonly kind: 'source'; readonly source: Source }
-  | { readonly kind: 'constant'; readonly value: number }
-  /** A size of a result of the graph, by its number among those that were asked for. */
-  | { readonly kind: 'size'; readonly index: number; readonly name: string }
-  /** Comparisons and tests answer a boolean. */
-  | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly NumberExpr[] };
+/** What a number of a trace is computed from. */
+export type TracedNumber =
+  | SourceNumber<Source>
+  /** A size of a result of the graph, by its index among those that were read. */
+  | { readonly kind: 'size'; readonly index: number; readonly name: string };
 
-/** `sizes` are those of results, for the sizes that the program is made for. */
-export type NumberReader = (frames: readonly Frame[], sizes: readonly number[]) => number | boolean;
+/** A JavaScript number as a function of what a run finds: never its value at the time of the trace. */
+export type NumberExpr = NumberExprOf<TracedNumber>;
 
-/** Compiles an expression once; reading it allocates nothing but for calls of more than two operands. */
+/** Compiles an expression once. `sizes`: those of results, for the sizes that the program is made for. */
 export function compileNumber(
   expr: NumberExpr,
-  readerOf: (source: Source) => Reader = compileReader,
-): NumberReader {
-  switch (expr.kind) {
-    case 'source':
-      return readerOf(expr.source) as NumberReader;
-    case 'constant': {
-      const { value } = expr;
-      return () => value;
-    }
-    case 'size': {
-      const { index } = expr;
-      return (_frames, sizes) => sizes[index]!;
-    }
-    case 'apply':
-      return compileCall(
-        expr.fn,
-        expr.args.map((arg) => compileNumber(arg, readerOf)),
-      );
-  }
+  sizes: readonly number[],
+  readerOf: (source: Source) => Reader,
+): NumberReader<readonly Frame[]> {
+  return compileNumberOf(expr, (leaf): NumberReader<readonly Frame[]> => {
+    if (leaf.kind === 'source') return readerOf(leaf.source) as NumberReader<readonly Frame[]>;
+    const size = sizes[leaf.index]!;
+    return () => size;
+  });
 }
 
-function compileCall(fn: string, args: readonly NumberReader[]): NumberReader {
-  const apply = scalarFunctions.get(fn) as (...args: (number | boolean)[]) => number | boolean;
-  const [x, y] = args as readonly [NumberReader, NumberReader];
-  if (args.length === 1) return (frames, sizes) => apply(x(frames, sizes));
-  if (args.length === 2) return (frames, sizes) => apply(x(frames, sizes), y(frames, sizes));
-  return (frames, sizes) => apply(...args.map((read) => read(frames, sizes)));
-}
-
-/** Equal for expressions that are computed in the same way from the same places. */
+/** Equal for expressions that are computed in the same way from the same sources. */
 export function numberKey(expr: NumberExpr): string {
   switch (expr.kind) {
     case 'source':
@@ -68,34 +47,18 @@ export function numberKey(expr: NumberExpr): string {
 }
 
 export function printNumber(expr: NumberExpr, names: SourceNames): string {
-  const text = print(expr, names);
-  return text.startsWith('(') && text.endsWith(')') ? text.slice(1, -1) : text;
+  return printNumberOf(expr, (leaf) =>
+    leaf.kind === 'source' ? printSource(leaf.source, names) : `${leaf.name} of a result`,
+  );
 }
 
-function print(expr: NumberExpr, names: SourceNames): string {
-  switch (expr.kind) {
-    case 'source':
-      return printSource(expr.source, names);
-    case 'constant':
-      return Object.is(expr.value, -0) ? '-0' : String(expr.value);
-    case 'size':
-      return `${expr.name} of a result`;
-    case 'apply':
-      return printScalarCall(
-        expr.fn,
-        expr.args.map((arg) => print(arg, names)),
-      );
-  }
-}
-
-/** The places that the number is computed from. */
+/** The sources that the number is computed from. */
 export function* numberSources(expr: NumberExpr): Generator<Source> {
-  if (expr.kind === 'source') yield expr.source;
-  else if (expr.kind === 'apply') for (const arg of expr.args) yield* numberSources(arg);
+  for (const leaf of numberLeaves(expr)) if (leaf.kind === 'source') yield leaf.source;
 }
 
-/** Whether the number can only be told once the sizes of results are known. */
+/** Whether the number depends on sizes of results. */
 export function hasResultSize(expr: NumberExpr): boolean {
-  if (expr.kind === 'apply') return expr.args.some(hasResultSize);
-  return expr.kind === 'size';
+  for (const { kind } of numberLeaves(expr)) if (kind === 'size') return true;
+  return false;
 }

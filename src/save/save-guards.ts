@@ -1,9 +1,11 @@
+import { mapNumber, type SourceNumber } from '../../runtime/entry/number-expr.ts';
+import type { Place } from '../../runtime/save/place.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { sourcesOf } from '../guards/guard-sources.ts';
-import type { NumberExpr } from '../guards/number-expr.ts';
+import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { Source, SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
@@ -16,16 +18,11 @@ export function savedNumber(
   places: Places,
   sizes: readonly number[],
 ): SavedNumber {
-  switch (expr.kind) {
-    case 'constant':
-      return expr;
-    case 'size':
-      return { kind: 'constant', value: sizes[expr.index]! };
-    case 'source':
-      return { kind: 'place', place: places.of(expr.source) };
-    case 'apply':
-      return { ...expr, args: expr.args.map((arg) => savedNumber(arg, places, sizes)) };
-  }
+  return mapNumber<TracedNumber, SourceNumber<Place>>(expr, (leaf) =>
+    leaf.kind === 'source'
+      ? { kind: 'source', source: places.of(leaf.source) }
+      : { kind: 'constant', value: sizes[leaf.index]! },
+  );
 }
 
 interface GuardedTrace {

@@ -114,7 +114,7 @@ export class ProgramNumbers {
 
   /** The number at present. */
   value(expr: NumberExpr): number | boolean {
-    return compileNumber(expr, this.#readerOf)(this.#frames, this.#sizes.reads.map(this.#sizeOf));
+    return compileNumber(expr, this.#sizes.reads.map(this.#sizeOf), this.#readerOf)(this.#frames);
   }
 
   /** Plain where the sizes decide it, else symbolic. */

@@ -1,3 +1,4 @@
+import { numberLeaves } from '../../../runtime/entry/number-expr.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Place } from '../../../runtime/save/place.ts';
 import type { SavedMake, SavedNumber, SavedRecipe } from '../../../runtime/save/recipe.ts';
@@ -102,14 +103,8 @@ class EntryLowering<V extends TargetValue, A> {
   }
 
   #prepare(recipe: SavedRecipe): void {
-    if (recipe.kind === 'number') this.#prepareNumber(recipe.number);
-  }
-
-  #prepareNumber(number: SavedNumber): void {
-    if (number.kind === 'place') this.#number(number.place);
-    else if (number.kind === 'apply') {
-      for (const arg of number.args) this.#prepareNumber(arg);
-    }
+    if (recipe.kind !== 'number') return;
+    for (const { source } of numberLeaves(recipe.number)) this.#number(source);
   }
 
   #result(name: string, value: V): void {
@@ -219,8 +214,8 @@ class EntryLowering<V extends TargetValue, A> {
     switch (number.kind) {
       case 'constant':
         return this.#engine.constant(number.value, 'f64');
-      case 'place':
-        return this.#number(number.place);
+      case 'source':
+        return this.#number(number.source);
       case 'apply':
         return scalarCall(
           this.#engine,
