@@ -18,8 +18,10 @@ export interface InitOptions {
   readonly allowSoftware?: boolean;
   /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
   readonly missingKernels?: 'cpu' | 'error';
-  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default) has those in WGSL beside them. */
+  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default over WebGPU) has those in WGSL beside them. */
   readonly kernels?: 'all' | 'gpu.js';
+  /** What the GPU is reached through: by default WebGPU, or WebGL2 in pages where that has no adapter. */
+  readonly api?: 'webgpu' | 'webgl2';
 }
 
 // Threads and numerics are checked where they are set; the environment sets them, too.
@@ -29,6 +31,7 @@ const initKinds: OptionKinds<InitOptions> = {
   allowSoftware: flag,
   missingKernels: oneOf('cpu', 'error'),
   kernels: oneOf('all', 'gpu.js'),
+  api: oneOf('webgpu', 'webgl2'),
 };
 
 type Loader = (options: InitOptions) => Promise<Device>;

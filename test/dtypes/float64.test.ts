@@ -136,6 +136,6 @@ describe('float64', () => {
   });
 
   it('is refused on a GPU by name', () => {
-    expect(() => elementBytes('float64')).toThrow('WebGPU has no float64');
+    expect(() => elementBytes('float64')).toThrow('there is no float64 on the GPU');
   });
 });

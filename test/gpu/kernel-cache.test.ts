@@ -17,7 +17,7 @@ describe('gpu/kernel-cache', () => {
     const made: CompiledKernel[] = [];
     const compile = () => made[made.push({} as CompiledKernel) - 1]!;
     const cache = new KernelCache(2, compile, (kernel) => destroyed.push(kernel));
-    const text = { source: '', threads: 1, arrays: 0, scalars: 0, store: null };
+    const text = { source: '', threads: 1, arrays: 0, scalars: 0, layout: null };
     const get = (key: string) => cache.get(key, { ...text, storeOffset: null, aliases: [] });
     const a = get('a');
     const b = get('b');

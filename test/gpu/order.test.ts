@@ -4,6 +4,7 @@ import { StageWriter } from '../../runtime/device/gpu/codegen/stage-writer.ts';
 import { GpuCore } from '../../runtime/device/gpu/gpu-core.ts';
 import { GpuJsBackend } from '../../runtime/device/gpu/gpujs.ts';
 import { input, output, singleStage } from '../../runtime/device/gpu/kernel-plan.ts';
+import type { StoreLayout } from '../../runtime/device/gpu/kernel-text.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
 import { DeviceError, DTypeError } from '../../runtime/errors/errors.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
@@ -75,13 +76,13 @@ describe.skipIf(skipGpu)('gpu/order', () => {
     };
     core.write(new Float32Array(16).fill(3), places.x, true);
     const meta = contiguousMeta({ dtype: 'float32', shape: [16] }, gpu());
-    const kernel = (name: string, store: string | null) => {
+    const kernel = (name: string, layout: StoreLayout | null) => {
       const w = new StageWriter();
       const stage = w.into(output(0), meta, w.array(input(0)).at('i'));
-      return new PreparedKernel(name, core, singleStage({ ...stage, store }), [meta]);
+      return new PreparedKernel(name, core, singleStage({ ...stage, layout }), [meta]);
     };
     const places2 = { input: places.x, output: places.y, scratch: places.x };
-    kernel('broken', 'nonsense').run((slot) => places2[slot.kind], {});
+    kernel('broken', { loops: [], base: Number.NaN }).run((slot) => places2[slot.kind], {});
     const chained = { input: places.y, output: places.y, scratch: places.x };
     kernel('after', null).run((slot) => chained[slot.kind], {});
     await expect(core.read(places.y, 16, 'data')).rejects.toThrow(
@@ -113,7 +114,7 @@ describe.skipIf(skipGpu)('gpu/order', () => {
     try {
       const text = { source: '', threads: 1, arrays: 0, scalars: 0 };
       expect(() =>
-        backend.compile({ ...text, store: null, storeOffset: null, aliases: [] }),
+        backend.compile({ ...text, layout: null, storeOffset: null, aliases: [] }),
       ).toThrow(/CpuKernel instead of a WebGPU kernel/);
     } finally {
       GPU.prototype.createKernel = original;

@@ -9,7 +9,7 @@ export function adapterName(info: GPUAdapterInfo): string {
   return facts.filter((fact) => fact !== '').join('/') || 'unnamed adapter';
 }
 
-const softwareNames =
+export const softwareNames =
   /swiftshader|llvmpipe|lavapipe|softpipe|mesa\/software|basic render|\bwarp\b/i;
 
 /** Adapters that compute on the CPU: correct, and far slower than our own CPU kernels. */

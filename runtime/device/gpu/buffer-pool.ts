@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../errors/errors.ts';
+import { DeviceError, OutOfMemoryError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import {
   type Allocator,
@@ -9,10 +9,21 @@ import {
 import { noteGrowth } from '../../memory/pressure.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
 import { noMemory } from './gpu-errors.ts';
-import type { BufferHandle } from './gpujs.ts';
+
+/** A device's own object for a buffer. */
+export interface CheckedHandle {
+  /** Resolves to why the buffer could not be made, or to null; left out where it is known to be there. */
+  readonly checked?: Promise<GPUError | null>;
+}
+
+export interface BufferHandle extends CheckedHandle {
+  readonly buffer: GPUBuffer;
+}
 
 /** One GPU buffer. Its address is ours alone: WebGPU shows none. */
-export interface PoolBuffer extends BufferHandle {
+export type PoolBuffer<H extends CheckedHandle = BufferHandle> = H & BufferState;
+
+interface BufferState {
   readonly ptr: number;
   readonly bytes: number;
   /** Why its contents are worthless: the kernel that should have written them failed. */
@@ -24,15 +35,15 @@ export interface PoolBuffer extends BufferHandle {
 }
 
 /** Where the pool gets buffers and gives them back. */
-export interface BufferSource {
+export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
-  createBuffer(bytes: number): BufferHandle;
+  createBuffer(bytes: number): H;
   /** Called when work that was issued earlier may still use the buffer. */
-  destroyBuffer(buffer: PoolBuffer): void;
+  destroyBuffer(buffer: PoolBuffer<H>): void;
   /** WebGPU has said that it could not make the buffer. */
-  noteMissing?(buffer: PoolBuffer): void;
+  noteMissing?(buffer: PoolBuffer<H>): void;
   /** The buffer begins another life, in the order of issue. */
-  reuseBuffer(buffer: PoolBuffer): void;
+  reuseBuffer(buffer: PoolBuffer<H>): void;
 }
 
 /** Idle buffers above this, and above what is in use, go back to the GPU when a new one is made. */
@@ -43,17 +54,17 @@ const keptIdleBytes = 64 * 2 ** 20;
  * its own. Freed buffers wait for an allocation of the same size; all work passes one queue in order,
  * so a buffer may have its next owner while its last one's kernels still run.
  */
-export class BufferPool implements Allocator {
+export class BufferPool<H extends CheckedHandle = BufferHandle> implements Allocator {
   readonly counter: MemoryCounter;
-  readonly #source: BufferSource;
-  readonly #used = new Map<number, PoolBuffer>();
+  readonly #source: BufferSource<H>;
+  readonly #used = new Map<number, PoolBuffer<H>>();
   /** By size, and within a size the oldest first; sizes in the order of their last use. */
-  readonly #idle = new Map<number, PoolBuffer[]>();
+  readonly #idle = new Map<number, PoolBuffer<H>[]>();
   #idleBytes = 0;
   /** Buffers get consecutive ranges of addresses; 0 is the empty tensor's. */
   #nextPtr = alignment;
 
-  constructor(device: string, source: BufferSource) {
+  constructor(device: string, source: BufferSource<H>) {
     this.counter = new MemoryCounter(device);
     this.#source = source;
   }
@@ -88,7 +99,7 @@ export class BufferPool implements Allocator {
   }
 
   /** For the next allocation of its size. */
-  #keep(buffer: PoolBuffer): void {
+  #keep(buffer: PoolBuffer<H>): void {
     const same = this.#idle.get(buffer.bytes) ?? [];
     same.push(buffer);
     // Last in the map: sizes that nobody frees any more become the first to go.
@@ -98,7 +109,7 @@ export class BufferPool implements Allocator {
   }
 
   reserve(sizes: readonly number[]): void {
-    const taken: PoolBuffer[] = [];
+    const taken: PoolBuffer<H>[] = [];
     try {
       for (const bytes of sizes) taken.push(this.#take(bytes) ?? this.#create(bytes));
     } finally {
@@ -111,7 +122,7 @@ export class BufferPool implements Allocator {
   }
 
   /** The buffer of an allocated address. */
-  at(ptr: number): PoolBuffer {
+  at(ptr: number): PoolBuffer<H> {
     const buffer = this.#used.get(ptr);
     invariant(buffer !== undefined, `GPU address ${ptr} is not allocated`);
     return buffer;
@@ -129,7 +140,7 @@ export class BufferPool implements Allocator {
     }
   }
 
-  #take(bytes: number): PoolBuffer | undefined {
+  #take(bytes: number): PoolBuffer<H> | undefined {
     const same = this.#idle.get(bytes);
     const buffer = same?.pop();
     if (!buffer) return undefined;
@@ -139,7 +150,7 @@ export class BufferPool implements Allocator {
     return buffer;
   }
 
-  #create(bytes: number): PoolBuffer {
+  #create(bytes: number): PoolBuffer<H> {
     const limit = this.#source.maxBufferBytes;
     if (bytes > limit) {
       throw new OutOfMemoryError({
@@ -157,7 +168,7 @@ export class BufferPool implements Allocator {
     this.#nextPtr += bytes;
     const unconfirmed = handle.checked !== undefined;
     const state = { failure: null, missing: null, unconfirmed };
-    const made: PoolBuffer = { ...handle, ptr, bytes, ...state };
+    const made: PoolBuffer<H> = { ...handle, ptr, bytes, ...state };
     void handle.checked?.then((error) => {
       made.unconfirmed = false;
       if (error) this.#noteMissing(made, error);
@@ -165,15 +176,17 @@ export class BufferPool implements Allocator {
     return made;
   }
 
-  #createHandle(bytes: number): BufferHandle {
+  #createHandle(bytes: number): H {
     try {
       return this.#source.createBuffer(bytes);
     } catch (cause) {
+      // Of a device that is gone.
+      if (cause instanceof DeviceError) throw cause;
       throw noMemory(bytes, cause);
     }
   }
 
-  #noteMissing(buffer: PoolBuffer, cause: GPUError): void {
+  #noteMissing(buffer: PoolBuffer<H>, cause: GPUError): void {
     buffer.missing = noMemory(buffer.bytes, cause);
     this.#source.noteMissing?.(buffer);
     const same = this.#idle.get(buffer.bytes) ?? [];
@@ -188,7 +201,7 @@ export class BufferPool implements Allocator {
     this.trim();
   }
 
-  #giveUp(buffer: PoolBuffer): void {
+  #giveUp(buffer: PoolBuffer<H>): void {
     this.#source.destroyBuffer(buffer);
     this.counter.reserve(-buffer.bytes);
   }

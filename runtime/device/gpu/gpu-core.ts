@@ -4,19 +4,15 @@ import { copying, copyingAsync } from '../../profiler/copying.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from './command-batch.ts';
+import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from './device-core.ts';
 import { buildError, closedError, lostError, runError } from './gpu-errors.ts';
-import type { BuildingKernel, CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
+import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
+import type { KernelText } from './kernel-text.ts';
 import { maxElements } from './limits.ts';
 import { WgslKernel } from './wgsl/wgsl-kernel.ts';
 import type { WgslText } from './wgsl/wgsl-text.ts';
-
-/** An operand's first element. */
-export interface Place {
-  readonly buffer: PoolBuffer;
-  readonly offset: number;
-}
 
 const elementBytes = 4;
 
@@ -35,22 +31,8 @@ export interface KernelRun {
   encode(batch: CommandBatch): void;
 }
 
-/** A place and how many elements of it are meant. */
-export interface Span extends Place {
-  readonly count: number;
-}
-
-/** One op whose elements the host computes. */
-export interface HostRun {
-  readonly op: string;
-  readonly reads: readonly Span[];
-  readonly writes: readonly Place[];
-  /** From what was read to what is written, in their orders; throws what the op throws. */
-  readonly compute: (values: readonly Float32Array[]) => readonly Float32Array<ArrayBuffer>[];
-}
-
 /** Buffers, kernels and the one queue that everything passes. */
-export class GpuCore {
+export class GpuCore implements DeviceCore {
   readonly name = 'gpu';
   readonly pool: BufferPool;
   readonly kernels: KernelCache<KernelText, CompiledKernel>;
@@ -127,7 +109,15 @@ export class GpuCore {
     return this.#batch.counts;
   }
 
-  /** The driver has taken the device away: nothing can be done with it any more. */
+  get kernelStats(): KernelStats {
+    const { kernels, wgslKernels } = this;
+    return {
+      compiled: kernels.compiled + wgslKernels.compiled,
+      wgsl: wgslKernels.compiled,
+      cached: kernels.size + wgslKernels.size,
+    };
+  }
+
   get isLost(): boolean {
     return this.#lost !== null;
   }
@@ -139,7 +129,6 @@ export class GpuCore {
     return { buffer: this.pool.at(holder.ptr), offset };
   }
 
-  /** Scratch for what `body` issues; counted like any other memory. */
   withScratch(elements: readonly number[], body: (buffers: readonly PoolBuffer[]) => void): void {
     const ptrs: number[] = [];
     try {
@@ -153,8 +142,26 @@ export class GpuCore {
     }
   }
 
-  /** Gets a kernel, starting its build. Throws DeviceError for what gpu.js can't translate. */
-  compile(op: string, key: string, text: KernelText): CompiledKernel {
+  startBuild(op: string, key: string, text: KernelText): void {
+    this.#compile(op, key, text);
+  }
+
+  runStage({ op, key, text, target, inputs, scalars }: StageRun): void {
+    const kernel = this.#compile(op, key, text);
+    const { buffer } = target;
+    const bound = inputs.map((input) => (input === buffer ? this.nothing : input));
+    const writes = [buffer];
+    this.launch({
+      op,
+      kernel,
+      reads: inputs,
+      writes,
+      replaced: text.threads * 4 === buffer.bytes ? writes : [],
+      encode: (batch) => kernel.encode(batch, { output: buffer.buffer, inputs: bound, scalars }),
+    });
+  }
+
+  #compile(op: string, key: string, text: KernelText): CompiledKernel {
     try {
       return this.kernels.get(key, text);
     } catch (cause) {
@@ -322,7 +329,6 @@ export class GpuCore {
     });
   }
 
-  /** `data` must not change afterwards, unless `kept` is false: then it is copied when it must wait. */
   write(data: Float32Array<ArrayBuffer>, to: Place, kept: boolean): void {
     this.#emitCopy('host', this.name, data.byteLength);
     const write = (values: Float32Array<ArrayBuffer>) => {
@@ -336,7 +342,6 @@ export class GpuCore {
     });
   }
 
-  /** Reads `count` elements, after everything issued before. */
   read({ buffer, offset }: Place, count: number, op: string): Promise<Float32Array> {
     this.#emitCopy(this.name, 'host', count * elementBytes);
     const read = () =>
@@ -398,7 +403,6 @@ export class GpuCore {
     events.copy(from, to, bytes);
   }
 
-  /** Everything issued was submitted, and the GPU has finished it. */
   async synchronize(): Promise<void> {
     await this.#queue.idle();
     this.#batch.flush();

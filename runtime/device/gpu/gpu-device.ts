@@ -12,43 +12,62 @@ import {
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { transferLaunch } from '../transfer.ts';
-import type { BufferPool } from './buffer-pool.ts';
+import type { BufferPool, CheckedHandle } from './buffer-pool.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { userKernelPlan } from './codegen/user-kernel.ts';
 import type { CommandCounts } from './command-batch.ts';
+import type { DeviceCore, KernelStats } from './device-core.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
-import { GpuCore } from './gpu-core.ts';
-import type { GpuJsBackend } from './gpujs.ts';
 import { HostOp } from './host-op.ts';
 import type { KernelPlan } from './kernel-plan.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
-import { PreparedWgsl } from './wgsl/prepared-wgsl.ts';
-import { copyPlan, wgslPlan } from './wgsl/wgsl-kernels.ts';
 
 /** Distinct layouts that are remembered per op. */
 const preparedPerOp = 256;
 
 /** What depends on an op alone. */
-interface OpKernels {
+interface OpKernels<H extends CheckedHandle> {
   /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
   readonly attrs: readonly string[] | null;
-  readonly byLayout: Map<string, Prepared>;
+  readonly byLayout: Map<string, Prepared<H>>;
 }
 
-/** Which kernels a device has: ours in WGSL with those of gpu.js beside them, or those of gpu.js alone. */
-export type KernelChoice = 'all' | 'gpu.js';
+/** What computes: WebGPU, or WebGL2 where that is missing. */
+export type GpuApi = 'webgpu' | 'webgl2';
 
-export interface GpuDeviceOptions {
-  readonly kernelCapacity: number;
+/** Kernels that a device has beside those of gpu.js, and uses instead of them. */
+export interface OwnKernels<H extends CheckedHandle> {
+  has(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): boolean;
+  /** Null where there is none. */
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Prepared<H> | null;
+  /** Copies elements from one layout to another. */
+  copy(from: TensorMeta, to: TensorMeta): Prepared<H>;
+}
+
+export interface GpuDeviceOptions<H extends CheckedHandle> {
+  readonly api: GpuApi;
+  /** The adapter's own name: `google/swiftshader/…`. */
+  readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
-  readonly kernels: KernelChoice;
+  /** Null: kernels of gpu.js alone. */
+  readonly ownKernels: OwnKernels<H> | null;
 }
 
-/** Tensors in WebGPU buffers, kernels in WGSL of our own and by gpu.js. Every element is a float32. */
-export class GpuDevice implements Device {
+/** Tensors in buffers of WebGPU or textures of WebGL2. Every element is a float32. */
+export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
@@ -56,20 +75,22 @@ export class GpuDevice implements Device {
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
   readonly innerBytes = 0;
+  readonly api: GpuApi;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
-  readonly #core: GpuCore;
-  readonly #kernels = new WeakMap<OpRecord, OpKernels>();
-  readonly #copyKernels = new Map<string, Prepared>();
+  readonly #core: DeviceCore<H>;
+  readonly #kernels = new WeakMap<OpRecord, OpKernels<H>>();
+  readonly #copyKernels = new Map<string, Prepared<H>>();
   readonly #missing: MissingKernels;
-  readonly #choice: KernelChoice;
+  readonly #ours: OwnKernels<H> | null;
 
-  constructor(backend: GpuJsBackend, options: GpuDeviceOptions) {
-    this.adapter = backend.adapter;
-    this.#core = new GpuCore(backend, options.kernelCapacity);
+  constructor(core: DeviceCore<H>, options: GpuDeviceOptions<H>) {
+    this.api = options.api;
+    this.adapter = options.adapter;
+    this.#core = core;
     this.#missing = new MissingKernels(options.missingKernels);
-    this.#choice = options.kernels;
-    this.fusesPointwise = options.kernels === 'all';
+    this.#ours = options.ownKernels;
+    this.fusesPointwise = options.ownKernels !== null;
     this.mostFusedBuffers = this.#core.mostBuffers;
   }
 
@@ -83,18 +104,13 @@ export class GpuDevice implements Device {
     return this.#core.isLost;
   }
 
-  get allocator(): BufferPool {
+  get allocator(): BufferPool<H> {
     return this.#core.pool;
   }
 
   /** Kernels compiled since the start, those of our own WGSL among them, and kept now. */
-  get kernelStats(): { readonly compiled: number; readonly wgsl: number; readonly cached: number } {
-    const { kernels, wgslKernels } = this.#core;
-    return {
-      compiled: kernels.compiled + wgslKernels.compiled,
-      wgsl: wgslKernels.compiled,
-      cached: kernels.size + wgslKernels.size,
-    };
+  get kernelStats(): KernelStats {
+    return this.#core.kernelStats;
   }
 
   /** What was sent to the GPU since the start. */
@@ -155,9 +171,7 @@ export class GpuDevice implements Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean {
-    if (hasGpuJsKernel(op)) return true;
-    const { mostBuffers } = this.#core;
-    return this.#choice === 'all' && wgslPlan(op, inputs, outputs, attrs, { mostBuffers }) !== null;
+    return hasGpuJsKernel(op) || (this.#ours?.has(op, inputs, outputs, attrs) ?? false);
   }
 
   #prepared(
@@ -165,7 +179,7 @@ export class GpuDevice implements Device {
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
-  ): Prepared {
+  ): Prepared<H> {
     const { attrs: names, byLayout } = this.#kernelsOf(op);
     const key = layoutKey(inputs, outputs, attrs, names ?? Object.keys(attrs));
     let prepared = byLayout.get(key);
@@ -183,12 +197,9 @@ export class GpuDevice implements Device {
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
-  ): Prepared {
-    const ours =
-      this.#choice === 'all'
-        ? wgslPlan(op, inputs, outputs, attrs, { mostBuffers: this.#core.mostBuffers })
-        : null;
-    if (ours) return new PreparedWgsl(op.name, this.#core, ours);
+  ): Prepared<H> {
+    const ours = this.#ours?.prepare(op, inputs, outputs, attrs);
+    if (ours) return ours;
     const plan = planFor(op, inputs, outputs, attrs);
     return new PreparedKernel(op.name, this.#core, plan, outputs);
   }
@@ -242,26 +253,25 @@ export class GpuDevice implements Device {
     return result!;
   }
 
-  #hostOp(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp {
+  #hostOp(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp<H> {
     return new HostOp(op, this.#core, inputs, outputs, (from, to) => this.#copyKernel(from, to));
   }
 
   /** Packs strided elements, or spreads packed ones. */
-  #copyKernel(from: TensorMeta, to: TensorMeta): Prepared {
+  #copyKernel(from: TensorMeta, to: TensorMeta): Prepared<H> {
     const key = layoutKey([from], [to], {}, []);
     let kernel = this.#copyKernels.get(key);
     if (!kernel) {
       kernel =
-        this.#choice === 'all'
-          ? new PreparedWgsl('data', this.#core, copyPlan(from, to))
-          : new PreparedKernel('data', this.#core, pointwisePlan(E.input(0), [from], to, {}), [to]);
+        this.#ours?.copy(from, to) ??
+        new PreparedKernel('data', this.#core, pointwisePlan(E.input(0), [from], to, {}), [to]);
       if (this.#copyKernels.size >= preparedPerOp) this.#copyKernels.clear();
       this.#copyKernels.set(key, kernel);
     }
     return kernel;
   }
 
-  #kernelsOf(op: OpRecord): OpKernels {
+  #kernelsOf(op: OpRecord): OpKernels<H> {
     let kernels = this.#kernels.get(op);
     if (!kernels) {
       kernels = { attrs: attrsOfKernel(op), byLayout: new Map() };

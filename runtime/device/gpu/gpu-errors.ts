@@ -14,7 +14,7 @@ export function buildError(op: string, cause: unknown, at?: UserPosition): Devic
   });
 }
 
-/** WebGPU failed: no memory, a lost device. */
+/** WebGPU or WebGL failed: no memory, a lost device. */
 export function runError(op: string, cause: unknown): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU failed`,
@@ -36,8 +36,11 @@ export function closedError(op: string): DeviceError {
   });
 }
 
+/** What WebGPU says of a lost device. */
+export type LostInfo = Pick<GPUDeviceLostInfo, 'reason' | 'message'>;
+
 /** The driver was reset, the GPU was taken away: nothing on the device is there any more. */
-export function lostError(op: string, { reason, message }: GPUDeviceLostInfo): DeviceError {
+export function lostError(op: string, { reason, message }: LostInfo): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU was lost`,
     given: message || reason || 'a device that is gone',
@@ -49,7 +52,7 @@ export function lostError(op: string, { reason, message }: GPUDeviceLostInfo): D
 export function noMemory(bytes: number, cause: unknown): OutOfMemoryError {
   return new OutOfMemoryError({
     what: 'gpu: out of memory',
-    given: `a buffer of ${bytes} bytes, which WebGPU could not make: ${messageOf(cause)}`,
+    given: `a buffer of ${bytes} bytes, which the GPU could not make: ${messageOf(cause)}`,
     expected: 'as much memory as is left on the GPU',
     remedy:
       'use a smaller batch, dispose of tensors or work inside tidy(), or move tensors to the CPU device',

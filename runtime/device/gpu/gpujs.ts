@@ -5,30 +5,10 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from './adapter.ts';
+import type { BufferHandle } from './buffer-pool.ts';
 import type { CommandBatch, Dispatched, Groups } from './command-batch.ts';
+import type { KernelText, StoreLayout } from './kernel-text.ts';
 import { messageOf, provideWebGpu } from './node-webgpu.ts';
-
-/** A kernel for gpu.js, as text. Equal keys are equal kernels. */
-export interface KernelText {
-  /** `function(a0,o0){…}`; arrays first, then numbers. */
-  readonly source: string;
-  /** Number of invocations. */
-  readonly threads: number;
-  readonly arrays: number;
-  readonly scalars: number;
-  /** WGSL statements that compute `index : i32` of the store from `i : i32`; null for `i` itself. */
-  readonly store: string | null;
-  /** The number that is added to every index of the store. */
-  readonly storeOffset: string | null;
-  /** Arrays that are the output buffer itself: WebGPU binds no buffer both to read and to write. */
-  readonly aliases: readonly number[];
-}
-
-export interface BufferHandle {
-  readonly buffer: GPUBuffer;
-  /** Resolves to why WebGPU could not make the buffer, or to null; left out where it is known to be there. */
-  readonly checked?: Promise<GPUError | null>;
-}
 
 export interface KernelOperands {
   readonly output: GPUBuffer;
@@ -327,17 +307,26 @@ class GpuJsKernel implements CompiledKernel {
  * gpu.js can only store at the thread's own index and can't read its output. Writes into views and
  * writes in place need both, so the WGSL is changed in two exact places.
  */
-function rewriteStores(wgsl: string, { store, storeOffset, aliases }: KernelText): string {
+function rewriteStores(wgsl: string, { layout, storeOffset, aliases }: KernelText): string {
   let text = wgsl;
-  const index = store === null ? 'data_index' : 'storeIndex(data_index)';
+  const index = layout === null ? 'data_index' : 'storeIndex(data_index)';
   const offset = storeOffset === null ? '' : ` + i32(params.user_${storeOffset})`;
   text = replaceAll(text, 'result[data_index]', `result[u32(${index}${offset})]`);
-  if (store !== null) {
-    const fn = `fn storeIndex(i : i32) -> i32 {\n${store}\nreturn index;\n}\n`;
+  if (layout !== null) {
+    const fn = `fn storeIndex(i : i32) -> i32 {\n${storeCode(layout)}\nreturn index;\n}\n`;
     text = replaceAll(text, '@compute', `${fn}@compute`);
   }
   for (const alias of aliases) text = replaceAll(text, `return user_a${alias}[`, 'return result[');
   return text;
+}
+
+/** WGSL that computes `index` from `i : i32`. Written by us, not by gpu.js, so it divides whole numbers. */
+function storeCode({ loops, base }: StoreLayout): string {
+  const lines = ['var rest = i;', `var index = ${base};`];
+  for (const { size, stride } of loops.toReversed()) {
+    lines.push(`index += (rest % ${size}) * (${stride});`, `rest = rest / ${size};`);
+  }
+  return lines.join('\n');
 }
 
 function replaceAll(text: string, part: string, by: string): string {

@@ -8,12 +8,16 @@ import { sameShape, sizeOf } from '../../tensor/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
+import type { BufferHandle, CheckedHandle } from './buffer-pool.ts';
+import type { DeviceCore, Place, Span } from './device-core.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
-import type { GpuCore, Place, Span } from './gpu-core.ts';
 import type { Prepared } from './prepared-kernel.ts';
 
 /** A kernel that copies elements from one layout to another. */
-export type CopyKernel = (from: TensorMeta, to: TensorMeta) => Prepared;
+export type CopyKernel<H extends CheckedHandle = BufferHandle> = (
+  from: TensorMeta,
+  to: TensorMeta,
+) => Prepared<H>;
 
 /** One copy to the CPU. */
 interface Transfer {
@@ -28,19 +32,19 @@ interface Transfer {
  * op in place the buffer that the kernel wrote is what goes back, to the elements of the target alone; the
  * copies on the CPU are freed before anything that was issued later runs.
  */
-export class HostOp {
+export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #op: OpRecord;
-  readonly #core: GpuCore;
+  readonly #core: DeviceCore<H>;
   readonly #inputs: readonly TensorMeta[];
   readonly #outputs: readonly TensorMeta[];
-  readonly #copyKernel: CopyKernel;
+  readonly #copyKernel: CopyKernel<H>;
 
   constructor(
     op: OpRecord,
-    core: GpuCore,
+    core: DeviceCore<H>,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
-    copyKernel: CopyKernel,
+    copyKernel: CopyKernel<H>,
   ) {
     this.#op = op;
     this.#core = core;
@@ -80,7 +84,7 @@ export class HostOp {
     const at = userPosition();
     this.#core.withScratch(sizes, (scratch) => {
       let next = 0;
-      const reads: Span[] = transfers.map(({ meta, operand }, i) => {
+      const reads: Span<H>[] = transfers.map(({ meta, operand }, i) => {
         const place = this.#core.place(operand, this.#op.name);
         const count = sizeOf(meta.shape);
         if (packed[i] === 0) return { ...place, count };
@@ -167,7 +171,11 @@ const nothing: Operand = { holder: null, offset: 0 };
 
 const onCpu = (meta: TensorMeta, cpu: Device): TensorMeta => contiguousMeta(meta, cpu);
 
-function copyBetween(kernel: Prepared, from: Place, to: Place): void {
+function copyBetween<H extends CheckedHandle>(
+  kernel: Prepared<H>,
+  from: Place<H>,
+  to: Place<H>,
+): void {
   kernel.run((slot) => (slot.kind === 'input' ? from : to), {});
 }
 

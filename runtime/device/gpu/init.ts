@@ -1,6 +1,6 @@
 import { registerDevice } from '../current.ts';
 import { softwareAsked } from './adapter.ts';
-import type { GpuDevice, KernelChoice } from './gpu-device.ts';
+import type { GpuApi, GpuDevice } from './gpu-device.ts';
 import type { MissingKernelPolicy } from './missing-kernels.ts';
 
 export interface GpuOptions {
@@ -11,10 +11,24 @@ export interface GpuOptions {
    * a warning per op; `error` throws DeviceError.
    */
   readonly missingKernels?: MissingKernelPolicy;
-  /** `gpu.js`: its kernels alone, one per op and thread; `all`, the default, has our own where they are better. */
-  readonly kernels?: KernelChoice;
+  /**
+   * `gpu.js`: its kernels alone, one per op and thread; `all`, the default over WebGPU, has our own where they are
+   * better. WebGL2 can't run those.
+   */
+  readonly kernels?: 'all' | 'gpu.js';
+  /** By default WebGPU; WebGL2 in pages where that has no adapter. */
+  readonly api?: GpuApi;
   /** Compiled kernels of either kind that are kept; the least recently used ones go first. */
   readonly kernelCapacity?: number;
+}
+
+/** `GpuOptions` with what is left out filled in. */
+export interface OpenDeviceOptions {
+  readonly allowSoftware: boolean;
+  readonly kernelCapacity: number;
+  readonly missingKernels: MissingKernelPolicy;
+  /** Null where the caller has not chosen. */
+  readonly kernels: 'all' | 'gpu.js' | null;
 }
 
 let opened: Promise<GpuDevice> | null = null;
@@ -42,19 +56,27 @@ export async function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
 
 async function open(options: GpuOptions): Promise<GpuDevice> {
   await closing;
+  const api = options.api ?? (await apiHere(options));
   // Here, so that nothing of gpu.js is loaded before somebody asks for a GPU.
-  const [{ GpuJsBackend }, { GpuDevice }] = await Promise.all([
-    import('./gpujs.ts'),
-    import('./gpu-device.ts'),
-  ]);
-  const allowSoftware = options.allowSoftware ?? softwareAsked();
-  const device = new GpuDevice(await GpuJsBackend.open({ allowSoftware }), {
+  const { openDevice } =
+    api === 'webgl2' ? await import('./webgl/open.ts') : await import('./open-webgpu.ts');
+  const device = await openDevice({
+    allowSoftware: options.allowSoftware ?? softwareAsked(),
     kernelCapacity: options.kernelCapacity ?? 512,
     missingKernels: options.missingKernels ?? 'cpu',
-    kernels: options.kernels ?? 'all',
+    kernels: options.kernels ?? null,
   });
   registerDevice(device);
   return device;
+}
+
+/** WebGPU, unless this is a page without an adapter for it where WebGL2 can do what is asked for. */
+async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
+  if (kernels === 'all') return 'webgpu';
+  const { hasWebGl } = await import('./webgl/context.ts');
+  if (!hasWebGl()) return 'webgpu';
+  const adapter = await navigator.gpu?.requestAdapter();
+  return adapter ? 'webgpu' : 'webgl2';
 }
 
 /** Gives the GPU back when reads under way have ended; its tensors are lost. */

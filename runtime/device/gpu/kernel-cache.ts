@@ -1,5 +1,3 @@
-import type { KernelText } from './gpujs.ts';
-
 /** Compiled kernels by their text, the least recently used one destroyed when there are too many. */
 export class KernelCache<Text, Kernel> {
   readonly #capacity: number;
@@ -52,8 +50,4 @@ export class KernelCache<Text, Kernel> {
     }
     return kernel;
   }
-}
-
-export function keyOf({ source, threads, store, aliases }: KernelText): string {
-  return `${threads}|${aliases.join(',')}|${store ?? ''}|${source}`;
 }

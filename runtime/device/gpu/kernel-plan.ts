@@ -1,4 +1,5 @@
 /** A kernel of ours as data: one or more gpu.js kernels, and what each one reads and writes. */
+import type { StoreLayout } from './kernel-text.ts';
 
 /** Where a stage finds a buffer. Scratch lives while the launch is issued. */
 export type Slot =
@@ -21,8 +22,8 @@ export interface Stage {
   readonly elementwise: readonly boolean[];
   readonly scalars: readonly Scalar[];
   readonly output: Slot;
-  /** WGSL that maps the thread's number to the element written, without the offset; null: itself. */
-  readonly store: string | null;
+  /** Where threads store, without the offset; null: at their own numbers. */
+  readonly layout: StoreLayout | null;
   /** The scalar that holds the output's offset; null for scratch, which has none. */
   readonly storeOffset: string | null;
 }

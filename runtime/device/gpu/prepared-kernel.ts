@@ -4,15 +4,14 @@ import { E } from '../../ops/expr/expr.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
-import type { PoolBuffer } from './buffer-pool.ts';
+import type { BufferHandle, CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 import { pointwisePlan } from './codegen/pointwise.ts';
-import type { GpuCore, Place } from './gpu-core.ts';
-import type { CompiledKernel, KernelText } from './gpujs.ts';
-import { keyOf } from './kernel-cache.ts';
+import type { DeviceCore, Place } from './device-core.ts';
 import type { KernelPlan, Scalar, Slot } from './kernel-plan.ts';
+import { type KernelText, keyOf, type StoreLayout } from './kernel-text.ts';
 
 /** Where the buffers of one launch are. */
-export type Places = (slot: Slot) => Place;
+export type Places<H extends CheckedHandle = BufferHandle> = (slot: Slot) => Place<H>;
 
 /** A stage's text for one way of running it. */
 interface Variant {
@@ -21,27 +20,27 @@ interface Variant {
 }
 
 /** An op's kernels for operands of one layout. */
-export interface Prepared {
+export interface Prepared<H extends CheckedHandle = BufferHandle> {
   /** Bytes that a launch allocates and gives back, where no operand overlaps another one. */
   readonly scratchBytes: number;
   /** Starts the builds, side by side: a static program's kernels are ready sooner. */
   build(inPlace: boolean, attrs: Attrs): void;
   bind(attrs: Attrs): Launch;
   /** One launch on buffers that are found already. */
-  run(operands: Places, attrs: Attrs): void;
+  run(operands: Places<H>, attrs: Attrs): void;
 }
 
 /** A plan on a device: sees to inputs that are the output's own buffer, and issues the stages. */
-export class PreparedKernel implements Prepared {
+export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements Prepared<H> {
   readonly #op: string;
-  readonly #core: GpuCore;
+  readonly #core: DeviceCore<H>;
   readonly #plan: KernelPlan;
   readonly #outputs: readonly TensorMeta[];
   readonly #variants = new Map<string, Variant>();
   /** Per output: copies a result there that could not be made in place. Made when first needed. */
-  readonly #copies = new Map<number, PreparedKernel>();
+  readonly #copies = new Map<number, PreparedKernel<H>>();
 
-  constructor(op: string, core: GpuCore, plan: KernelPlan, outputs: readonly TensorMeta[]) {
+  constructor(op: string, core: DeviceCore<H>, plan: KernelPlan, outputs: readonly TensorMeta[]) {
     this.#op = op;
     this.#core = core;
     this.#plan = plan;
@@ -56,7 +55,9 @@ export class PreparedKernel implements Prepared {
     this.#plan.stages.forEach((stage, s) => {
       if (stage.threads === 0) return;
       const target = stage.inputs.findIndex((slot) => slot.kind === 'input' && slot.index === 0);
-      this.#kernel(s, stage.store, inPlace && stage.elementwise[target] ? [target] : []);
+      const aliases = inPlace && stage.elementwise[target] ? [target] : [];
+      const { key, text } = this.#variant(s, stage.layout, aliases);
+      this.#core.startBuild(this.#op, key, text);
     });
   }
 
@@ -67,15 +68,15 @@ export class PreparedKernel implements Prepared {
     };
   }
 
-  run(operands: Places, attrs: Attrs): void {
+  run(operands: Places<H>, attrs: Attrs): void {
     this.#core.withScratch(this.#plan.scratch, (scratch) => {
-      const places: Places = (slot) =>
+      const places: Places<H> = (slot) =>
         slot.kind === 'scratch' ? { buffer: scratch[slot.index]!, offset: 0 } : operands(slot);
       const moved: number[] = [];
       this.#plan.stages.forEach((stage, s) => {
         if (stage.threads === 0) return;
         if (this.#mayWrite(s, places)) {
-          this.#issueStage(s, places, attrs, places(stage.output), stage.store);
+          this.#issueStage(s, places, attrs, places(stage.output), stage.layout);
         } else {
           moved.push(s);
         }
@@ -85,7 +86,7 @@ export class PreparedKernel implements Prepared {
   }
 
   /** False if the stage would overwrite elements that it, or a later stage, has yet to read. */
-  #mayWrite(s: number, places: Places): boolean {
+  #mayWrite(s: number, places: Places<H>): boolean {
     const { output } = this.#plan.stages[s]!;
     if (output.kind === 'scratch') return true;
     const target = places(output);
@@ -100,7 +101,7 @@ export class PreparedKernel implements Prepared {
   }
 
   /** Results go to scratch first and are copied when nobody reads the old contents any more. */
-  #issueMoved(moved: readonly number[], places: Places, attrs: Attrs): void {
+  #issueMoved(moved: readonly number[], places: Places<H>, attrs: Attrs): void {
     const stages = moved.map((s) => this.#plan.stages[s]!);
     const sizes = stages.map((stage) => stage.threads);
     this.#core.withScratch(sizes, (results) => {
@@ -113,7 +114,7 @@ export class PreparedKernel implements Prepared {
     });
   }
 
-  #copyResult(index: number, result: PoolBuffer, target: Place): void {
+  #copyResult(index: number, result: PoolBuffer<H>, target: Place<H>): void {
     const meta = this.#outputs[index]!;
     const from = { buffer: result, offset: 0 };
     if (isContiguousMeta(meta)) {
@@ -129,38 +130,33 @@ export class PreparedKernel implements Prepared {
     copy.run((slot) => (slot.kind === 'input' ? from : target), {});
   }
 
-  #issueStage(s: number, places: Places, attrs: Attrs, target: Place, store: string | null): void {
+  #issueStage(
+    s: number,
+    places: Places<H>,
+    attrs: Attrs,
+    target: Place<H>,
+    layout: StoreLayout | null,
+  ): void {
     const stage = this.#plan.stages[s]!;
     const inputs = stage.inputs.map((slot) => places(slot).buffer);
     const aliases = inputs.flatMap((buffer, i) => (buffer === target.buffer ? [i] : []));
     const offsetOf = (of: Slot) => (of === stage.output ? target : places(of)).offset;
-    const kernel = this.#kernel(s, store, aliases);
     const scalars = stage.scalars.map((scalar) => scalarValue(scalar, offsetOf, attrs));
-    const { nothing } = this.#core;
-    const bound = inputs.map((buffer) => (buffer === target.buffer ? nothing : buffer));
-    const writes = [target.buffer];
-    this.#core.launch({
-      op: this.#op,
-      kernel,
-      reads: inputs,
-      writes,
-      replaced: stage.threads * 4 === target.buffer.bytes ? writes : [],
-      encode: (batch) =>
-        kernel.encode(batch, { output: target.buffer.buffer, inputs: bound, scalars }),
-    });
+    const variant = this.#variant(s, layout, aliases);
+    this.#core.runStage({ op: this.#op, ...variant, target, inputs, scalars });
   }
 
-  #kernel(s: number, store: string | null, aliases: readonly number[]): CompiledKernel {
-    const name = `${s}|${store === null}|${aliases.join()}`;
+  #variant(s: number, layout: StoreLayout | null, aliases: readonly number[]): Variant {
+    const name = `${s}|${layout === null}|${aliases.join()}`;
     let variant = this.#variants.get(name);
     if (!variant) {
       const { source, threads, inputs, scalars, storeOffset } = this.#plan.stages[s]!;
       const counts = { arrays: inputs.length, scalars: scalars.length };
-      const text = { source, threads, ...counts, store, storeOffset, aliases };
+      const text = { source, threads, ...counts, layout, storeOffset, aliases };
       variant = { text, key: keyOf(text) };
       this.#variants.set(name, variant);
     }
-    return this.#core.compile(this.#op, variant.key, variant.text);
+    return variant;
   }
 }
 

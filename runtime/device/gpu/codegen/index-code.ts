@@ -3,6 +3,8 @@
  * exact below 2^24 but for divisions; those are corrected by one step.
  */
 
+import type { StoreLayout } from '../kernel-text.ts';
+
 /** Dimensions from the outermost, each with its size and one stride per operand. */
 interface Loop {
   readonly size: number;
@@ -81,23 +83,16 @@ function term(coordinate: string, stride: number): string[] {
   return [stride === 1 ? coordinate : `${coordinate}*${stride}`];
 }
 
-/**
- * WGSL that computes `index` from `i : i32` for a strided target, or one that starts at element `base`;
- * null when the target is contiguous.
- * Written by us, not by gpu.js, so it divides whole numbers.
- */
-export function storeCode(
+/** Where the threads of a strided target store, or of one that starts at element `base`; null: at their own numbers. */
+export function storeLayout(
   shape: readonly number[],
   strides: readonly number[],
   base = 0,
-): string | null {
-  const loops = joinedLoops(shape, [strides]);
-  if (base === 0 && loops.length === 0) return null;
-  if (base === 0 && loops.length === 1 && loops[0]!.strides[0] === 1) return null;
-  const lines = ['var rest = i;', `var index = ${base};`];
-  for (let d = loops.length - 1; d >= 0; d--) {
-    const { size, strides } = loops[d]!;
-    lines.push(`index += (rest % ${size}) * (${strides[0]!});`, `rest = rest / ${size};`);
-  }
-  return lines.join('\n');
+): StoreLayout | null {
+  const loops = joinedLoops(shape, [strides]).map(({ size, strides }) => ({
+    size,
+    stride: strides[0]!,
+  }));
+  const isContiguous = loops.length === 0 || (loops.length === 1 && loops[0]!.stride === 1);
+  return base === 0 && isContiguous ? null : { loops, base };
 }

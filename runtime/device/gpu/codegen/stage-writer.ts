@@ -1,7 +1,8 @@
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { type Scalar, type Slot, type Stage, sameSlot } from '../kernel-plan.ts';
-import { indexCode, storeCode } from './index-code.ts';
+import type { StoreLayout } from '../kernel-text.ts';
+import { indexCode, storeLayout } from './index-code.ts';
 
 /** A view of an operand's elements in a kernel's source. */
 export interface ArrayRef {
@@ -85,8 +86,8 @@ export class StageWriter {
    * the target, its first element.
    */
   into(target: Slot, meta: TensorMeta, result: string, base = 0): Stage {
-    const store = storeCode(meta.shape, meta.strides, base);
-    return this.#finish(target, sizeOf(meta.shape), store, result);
+    const layout = storeLayout(meta.shape, meta.strides, base);
+    return this.#finish(target, sizeOf(meta.shape), layout, result);
   }
 
   /** A stage that writes `result` to a contiguous scratch buffer. */
@@ -94,7 +95,7 @@ export class StageWriter {
     return this.#finish(target, threads, null, result);
   }
 
-  #finish(target: Slot, threads: number, store: string | null, result: string): Stage {
+  #finish(target: Slot, threads: number, layout: StoreLayout | null, result: string): Stage {
     const storeOffset = target.kind === 'output' ? 'storeOffset' : null;
     if (storeOffset) this.#scalar(storeOffset, { kind: 'offset', of: target });
     const names = [
@@ -109,7 +110,7 @@ export class StageWriter {
       elementwise: this.#elementwise,
       scalars: this.#scalars.map(({ scalar }) => scalar),
       output: target,
-      store,
+      layout,
       storeOffset,
     };
   }

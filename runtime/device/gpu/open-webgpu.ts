@@ -1,0 +1,16 @@
+import { GpuCore } from './gpu-core.ts';
+import { GpuDevice } from './gpu-device.ts';
+import { GpuJsBackend } from './gpujs.ts';
+import type { OpenDeviceOptions } from './init.ts';
+import { WgslKernels } from './wgsl/own-kernels.ts';
+
+export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice> {
+  const backend = await GpuJsBackend.open(options);
+  const core = new GpuCore(backend, options.kernelCapacity);
+  return new GpuDevice(core, {
+    api: 'webgpu',
+    adapter: backend.adapter,
+    missingKernels: options.missingKernels,
+    ownKernels: options.kernels === 'gpu.js' ? null : new WgslKernels(core),
+  });
+}

@@ -1,0 +1,99 @@
+import { invariant } from '../../../errors/invariant.ts';
+import type { KernelText, StoreLayout } from '../kernel-text.ts';
+import { rowElements, rowShift } from './texture.ts';
+
+/** The sampler of the target as it was before the run, in kernels that keep some of it. */
+export const oldTarget = 'oldTarget';
+
+/**
+ * A fragment computes the element of the target where it is drawn. True: every element of the target is drawn, to
+ * another texture, and those that no thread writes are copied. False: only those that are written are drawn.
+ */
+export function keepsOthers({ layout, aliases }: KernelText): boolean {
+  return layout !== null || aliases.length > 0;
+}
+
+/**
+ * A fragment shader of gpu.js with buffers in rows of one width, elements found by integers (gpu.js samples by float32
+ * coordinates, which miss the last texels of large textures), and stores to views.
+ */
+export function fragmentText(glsl: string, text: KernelText): string {
+  const read = 'vec4 result = getImage2D(tex, texSize, texDim, z, y, x);\n  return result[0];';
+  const main = glsl.indexOf('void main(void) {');
+  invariant(glsl.includes(read) && main >= 0, 'gpu.js made GLSL of another form');
+  const start = glsl.slice(0, main).replace(read, `return ${texel('tex', 'x')};`);
+  return start + (keepsOthers(text) ? keepingMain(text) : directMain(text));
+}
+
+function texel(sampler: string, index: string): string {
+  return `texelFetch(${sampler}, ivec2(${index} & ${rowElements - 1}, ${index} >> ${rowShift}), 0).r`;
+}
+
+const element = `int(gl_FragCoord.y) * ${rowElements} + int(gl_FragCoord.x)`;
+
+function numberOf({ storeOffset }: KernelText): string {
+  return storeOffset === null ? element : `${element} - int(user_${storeOffset})`;
+}
+
+const computed = `threadId = ivec3(i, 0, 0);
+  kernel();
+  data0 = vec4(float(kernelResult), 0.0, 0.0, 1.0);`;
+
+function directMain(text: KernelText): string {
+  return `void main(void) {
+  int i = ${numberOf(text)};
+  ${computed}
+}`;
+}
+
+/** Finds the thread that stores here by dividing by the strides, the largest first. */
+function keepingMain(text: KernelText): string {
+  const { loops, base } = text.layout ?? { loops: [{ size: text.threads, stride: 1 }], base: 0 };
+  const lines = [
+    `int rest = ${numberOf(text)} - ${base};`,
+    'bool stored = rest >= 0;',
+    'int i = 0;',
+    'int place;',
+  ];
+  for (const { size, stride, threads } of byStride(loops)) {
+    lines.push(
+      `place = rest / ${stride};`,
+      `stored = stored && place < ${size};`,
+      `rest -= place * ${stride};`,
+      `i += place * ${threads};`,
+    );
+  }
+  return `uniform highp sampler2D ${oldTarget};
+void main(void) {
+  ${lines.join('\n  ')}
+  if (stored && rest == 0) {
+  ${computed}
+  } else {
+  data0 = texelFetch(${oldTarget}, ivec2(gl_FragCoord.xy), 0);
+  }
+}`;
+}
+
+interface StoreLoop {
+  readonly size: number;
+  readonly stride: number;
+  /** Threads from one round to the next. */
+  readonly threads: number;
+}
+
+/** Largest strides first; one thread per element is what makes the division find it. */
+function byStride(loops: StoreLayout['loops']): StoreLoop[] {
+  let threads = 1;
+  const found: StoreLoop[] = [];
+  for (const loop of loops.toReversed()) {
+    found.push({ ...loop, threads });
+    threads *= loop.size;
+  }
+  found.sort((a, b) => b.stride - a.stride);
+  let span = 0;
+  for (const { size, stride } of found.toReversed()) {
+    invariant(stride > span, 'a store to a view whose elements interleave');
+    span += (size - 1) * stride;
+  }
+  return found;
+}

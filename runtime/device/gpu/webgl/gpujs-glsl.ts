@@ -1,0 +1,89 @@
+/**
+ * Everything we touch of gpu.js over WebGL2, 2.24.1 exactly. It only translates: its kernels copy their arguments, own
+ * their results, and draw into a canvas as large as the largest of them.
+ */
+import { invariant } from '../../../errors/invariant.ts';
+import type { KernelText } from '../kernel-text.ts';
+import type { GlContext } from './context.ts';
+import { fragmentText } from './fragment-text.ts';
+
+interface GlslKernel {
+  threadDim: readonly number[];
+  validateSettings(args: readonly unknown[]): void;
+  setupConstants(args: readonly unknown[]): void;
+  setupArguments(args: readonly unknown[]): void;
+  translateSource(): void;
+  pickRenderStrategy(args: readonly unknown[]): unknown;
+  getFragmentShader(args: readonly unknown[]): string;
+}
+
+interface GpuJs {
+  readonly GPU: new (settings: {
+    mode: 'webgl2';
+    canvas: unknown;
+    context: WebGL2RenderingContext;
+  }) => {
+    createKernel(source: string, settings: object): { readonly kernel: GlslKernel };
+    destroy(): Promise<void>;
+  };
+  readonly WebGL2Kernel: new (...args: never[]) => GlslKernel;
+}
+
+/** gpu.js chooses the types of arguments by looking at those of a first call. */
+const sampleArray = {
+  type: 'ArrayTexture(1)',
+  size: [1, 1],
+  dimensions: [1, 1, 1],
+  output: [1],
+  texture: null,
+};
+const sampleNumber = 0.5;
+
+export class GpuJsTranslator {
+  readonly #gpujs: GpuJs;
+  readonly #gpu: InstanceType<GpuJs['GPU']>;
+
+  private constructor(gpujs: GpuJs, { gl, canvas }: GlContext) {
+    this.#gpujs = gpujs;
+    this.#gpu = new gpujs.GPU({ mode: 'webgl2', canvas, context: gl });
+  }
+
+  static async open(context: GlContext): Promise<GpuJsTranslator> {
+    const loaded = (await import('gpu.js')) as unknown as { default?: GpuJs } & GpuJs;
+    return new GpuJsTranslator(loaded.default ?? loaded, context);
+  }
+
+  /** The fragment shader of a kernel. Throws for what gpu.js can't translate. */
+  translate(text: KernelText): string {
+    const { kernel } = this.#gpu.createKernel(text.source, {
+      output: [text.threads],
+      precision: 'single',
+      pipeline: true,
+      immutable: false,
+      validate: false,
+      // Its default ends every loop that isn't bounded by a literal after 1000 rounds, silently.
+      loopMaxIterations: 1 << 24,
+      tactic: 'precision',
+    });
+    invariant(
+      kernel instanceof this.#gpujs.WebGL2Kernel,
+      `gpu.js made a ${kernel.constructor.name} instead of a WebGL2 kernel`,
+    );
+    const args = [
+      ...Array(text.arrays).fill(sampleArray),
+      ...Array(text.scalars).fill(sampleNumber),
+    ];
+    // The first half of its `build`, whose second half makes GL objects.
+    kernel.validateSettings(args);
+    kernel.setupConstants(args);
+    kernel.setupArguments(args);
+    kernel.threadDim = [text.threads, 1, 1];
+    kernel.translateSource();
+    kernel.pickRenderStrategy(args);
+    return fragmentText(kernel.getFragmentShader(args), text);
+  }
+
+  async destroy(): Promise<void> {
+    await this.#gpu.destroy();
+  }
+}

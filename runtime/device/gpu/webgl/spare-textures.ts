@@ -1,0 +1,51 @@
+import type { MemoryCounter } from '../../../memory/stats.ts';
+import type { TextureHandle } from './texture.ts';
+import type { Textures } from './textures.ts';
+
+/** What a write in place needs a second texture for is over when it is drawn: one spare per size serves them all. */
+export class SpareTextures {
+  readonly #textures: Textures;
+  readonly #counter: MemoryCounter;
+  /** By size. */
+  readonly #kept = new Map<string, TextureHandle>();
+
+  constructor(textures: Textures, counter: MemoryCounter) {
+    this.#textures = textures;
+    this.#counter = counter;
+  }
+
+  /** A texture of the size of `like`, with any contents; counted as reserved. Throws Error when there is no memory. */
+  take(like: TextureHandle): WebGLTexture {
+    const key = keyOf(like);
+    const kept = this.#kept.get(key);
+    if (kept) {
+      this.#kept.delete(key);
+      return kept.texture;
+    }
+    const { texture } = this.#textures.make(like.width * like.height);
+    this.#counter.reserve(bytesOf(like));
+    return texture;
+  }
+
+  /** `texture` is of the size of `like`. */
+  keep(like: TextureHandle, texture: WebGLTexture): void {
+    const { width, height } = like;
+    this.#kept.set(keyOf(like), { texture, width, height });
+  }
+
+  trim(): void {
+    for (const spare of this.#kept.values()) {
+      this.#textures.delete(spare);
+      this.#counter.reserve(-bytesOf(spare));
+    }
+    this.#kept.clear();
+  }
+}
+
+function keyOf({ width, height }: TextureHandle): string {
+  return `${width}x${height}`;
+}
+
+function bytesOf({ width, height }: TextureHandle): number {
+  return width * height * 4;
+}

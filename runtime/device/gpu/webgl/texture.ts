@@ -1,0 +1,40 @@
+/** How elements of a buffer lie in a texture: in rows, the last one partly used. */
+import type { CheckedHandle } from '../buffer-pool.ts';
+
+/** Elements per row, on every device: WebGL2 guarantees textures of that many. A power of 2, so that shaders mask. */
+export const rowElements = 2048;
+export const rowShift = 11;
+
+/** One buffer. The texture changes when a kernel writes to elements of which it keeps others. */
+export interface TextureHandle extends CheckedHandle {
+  texture: WebGLTexture;
+  readonly width: number;
+  readonly height: number;
+}
+
+export function textureSize(elements: number): { readonly width: number; readonly height: number } {
+  return { width: Math.min(elements, rowElements), height: Math.ceil(elements / rowElements) };
+}
+
+export interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Elements `first` to `first + count` as rectangles, in their order: a part of a row, whole rows, a part of a row. */
+export function rectanglesOf(first: number, count: number): Rectangle[] {
+  const found: Rectangle[] = [];
+  let at = first;
+  const end = first + count;
+  while (at < end) {
+    const x = at % rowElements;
+    const y = Math.floor(at / rowElements);
+    const rows = x === 0 ? Math.floor((end - at) / rowElements) : 0;
+    const width = rows > 0 ? rowElements : Math.min(rowElements - x, end - at);
+    found.push({ x, y, width, height: Math.max(rows, 1) });
+    at += width * Math.max(rows, 1);
+  }
+  return found;
+}

@@ -1,0 +1,217 @@
+import { DeviceError } from '../../../errors/errors.ts';
+import { events } from '../../../memory/events.ts';
+import { copying, copyingAsync } from '../../../profiler/copying.ts';
+import type { Operand } from '../../device.ts';
+import { BufferPool, type PoolBuffer } from '../buffer-pool.ts';
+import type { CommandCounts } from '../command-batch.ts';
+import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../device-core.ts';
+import { buildError, closedError, type LostInfo, lostError, runError } from '../gpu-errors.ts';
+import { KernelCache } from '../kernel-cache.ts';
+import { type KernelText, keyOf } from '../kernel-text.ts';
+import { maxArrays, maxElements } from '../limits.ts';
+import { type GlContext, releaseContext } from './context.ts';
+import type { GpuJsTranslator } from './gpujs-glsl.ts';
+import { GlProgram } from './program.ts';
+import { SpareTextures } from './spare-textures.ts';
+import { rowElements, type TextureHandle } from './texture.ts';
+import { Textures } from './textures.ts';
+
+const name = 'gpu';
+
+const elementBytes = 4;
+
+/** Elements of one buffer to another's. */
+const copySource = 'function(a0,o0,storeOffset){let i=this.thread.x;return a0[o0+i];}';
+
+/**
+ * Textures and kernels of one WebGL2 context, which takes commands at once and in order: nothing is queued here, and
+ * what fails throws where it is issued.
+ */
+export class WebGlCore implements DeviceCore<TextureHandle> {
+  readonly pool: BufferPool<TextureHandle>;
+  readonly mostBuffers = maxArrays + 1;
+  readonly #gl: WebGL2RenderingContext;
+  readonly #translator: GpuJsTranslator;
+  readonly #textures: Textures;
+  readonly #spares: SpareTextures;
+  readonly #kernels: KernelCache<KernelText, GlProgram>;
+  /** Read by kernels of empty tensors. */
+  readonly #nothing: PoolBuffer<TextureHandle>;
+  /** Reads under way. */
+  readonly #reads = new Set<Promise<Float32Array>>();
+  #draws = 0;
+  #closed = false;
+
+  constructor({ gl }: GlContext, translator: GpuJsTranslator, kernelCapacity: number) {
+    this.#gl = gl;
+    this.#translator = translator;
+    this.#textures = new Textures(gl);
+    const rows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    this.pool = new BufferPool<TextureHandle>(name, {
+      maxBufferBytes: Math.min(maxElements, rowElements * rows) * elementBytes,
+      createBuffer: (bytes) => {
+        if (this.#closed) throw closedError('allocation');
+        if (this.isLost) throw lostError('allocation', lost);
+        return this.#textures.make(bytes / elementBytes);
+      },
+      destroyBuffer: (buffer) => {
+        this.#textures.delete(buffer);
+        // No other buffer may be of that size.
+        this.#spares.trim();
+      },
+      reuseBuffer: () => {},
+    });
+    this.#spares = new SpareTextures(this.#textures, this.pool.counter);
+    this.#kernels = new KernelCache(
+      kernelCapacity,
+      (text) => new GlProgram(gl, translator.translate(text), text),
+      (program) => program.destroy(),
+    );
+    const state = { ptr: 0, bytes: 64, failure: null, missing: null, unconfirmed: false };
+    this.#nothing = { ...this.#textures.make(16), ...state };
+  }
+
+  /** Draws are dispatches; browsers submit when a task ends. */
+  get commandCounts(): CommandCounts {
+    return { dispatches: this.#draws, submits: 0, bindGroups: 0 };
+  }
+
+  get kernelStats(): KernelStats {
+    return { compiled: this.#kernels.compiled, wgsl: 0, cached: this.#kernels.size };
+  }
+
+  get isLost(): boolean {
+    return !this.#closed && this.#gl.isContextLost();
+  }
+
+  place({ holder, offset }: Operand, op: string): Place<TextureHandle> {
+    if (this.#closed) throw closedError(op);
+    if (this.isLost) throw lostError(op, lost);
+    if (!holder || holder.ptr === 0) return { buffer: this.#nothing, offset: 0 };
+    return { buffer: this.pool.at(holder.ptr), offset };
+  }
+
+  withScratch(
+    elements: readonly number[],
+    body: (buffers: readonly PoolBuffer<TextureHandle>[]) => void,
+  ): void {
+    const ptrs: number[] = [];
+    try {
+      for (const count of elements) ptrs.push(this.pool.alloc(count * elementBytes));
+      body(ptrs.map((ptr) => this.pool.at(ptr)));
+    } finally {
+      ptrs.forEach((ptr, i) => {
+        this.pool.free(ptr, elements[i]! * elementBytes);
+      });
+    }
+  }
+
+  startBuild(op: string, key: string, text: KernelText): void {
+    this.#compile(op, key, text);
+  }
+
+  runStage({ op, key, text, target, inputs, scalars }: StageRun<TextureHandle>): void {
+    const program = this.#compile(op, key, text);
+    const { buffer, offset } = target;
+    try {
+      program.use(inputs, buffer, scalars);
+    } catch (cause) {
+      throw this.isLost ? lostError(op, lost) : buildError(op, cause);
+    }
+    this.#draws++;
+    if (!program.keepsOthers) {
+      this.#textures.draw(buffer, offset, text.threads);
+      return;
+    }
+    // GL can't draw to a texture that the same draw reads.
+    const texture = this.#spares.take(buffer);
+    this.#textures.drawAll({ ...buffer, texture });
+    this.#spares.keep(buffer, buffer.texture);
+    buffer.texture = texture;
+  }
+
+  #compile(op: string, key: string, text: KernelText): GlProgram {
+    try {
+      return this.#kernels.get(key, text);
+    } catch (cause) {
+      throw buildError(op, cause);
+    }
+  }
+
+  copy(from: Place<TextureHandle>, target: Place<TextureHandle>, count: number): void {
+    const aliases = from.buffer === target.buffer ? [0] : [];
+    const counts = { threads: count, arrays: 1, scalars: 2 };
+    const text = {
+      source: copySource,
+      ...counts,
+      layout: null,
+      storeOffset: 'storeOffset',
+      aliases,
+    };
+    const scalars = [from.offset, target.offset];
+    this.runStage({ op: 'copy', key: keyOf(text), text, target, inputs: [from.buffer], scalars });
+  }
+
+  computeOnHost({ op, reads, writes, compute }: HostRun<TextureHandle>): void {
+    const values = reads.map(({ buffer, offset, count }) => {
+      const bytes = count * elementBytes;
+      events.copy(name, 'host', bytes);
+      return copying(name, 'host', bytes, () => this.#textures.readSync(buffer, offset, count));
+    });
+    if (this.isLost) throw lostError(op, lost);
+    const results = compute(values);
+    writes.forEach((place, i) => {
+      if (results[i]!.length > 0) this.write(results[i]!, place);
+    });
+  }
+
+  write(data: Float32Array<ArrayBuffer>, { buffer, offset }: Place<TextureHandle>): void {
+    events.copy('host', name, data.byteLength);
+    copying('host', name, data.byteLength, () => {
+      this.#textures.write(buffer, offset, data);
+    });
+  }
+
+  read({ buffer, offset }: Place<TextureHandle>, count: number, op: string): Promise<Float32Array> {
+    const bytes = count * elementBytes;
+    events.copy(name, 'host', bytes);
+    const read = () => this.#read(buffer, offset, count, op);
+    const reading = copyingAsync(name, 'host', bytes, read);
+    this.#reads.add(reading);
+    const done = () => this.#reads.delete(reading);
+    reading.then(done, done);
+    return reading;
+  }
+
+  async #read(
+    buffer: TextureHandle,
+    offset: number,
+    count: number,
+    op: string,
+  ): Promise<Float32Array> {
+    try {
+      return await this.#textures.read(buffer, offset, count);
+    } catch (cause) {
+      if (this.isLost) throw lostError(op, lost);
+      throw cause instanceof DeviceError ? cause : runError(op, cause);
+    }
+  }
+
+  async synchronize(): Promise<void> {
+    await this.#textures.finished();
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#reads);
+    this.#closed = true;
+    this.#kernels.clear();
+    this.pool.trim();
+    this.#spares.trim();
+    this.#textures.delete(this.#nothing);
+    this.#textures.destroy();
+    await this.#translator.destroy();
+    releaseContext(this.#gl);
+  }
+}
+
+const lost: LostInfo = { reason: 'unknown', message: 'the WebGL context was lost' };

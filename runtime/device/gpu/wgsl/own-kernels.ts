@@ -1,0 +1,44 @@
+import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { BufferHandle } from '../buffer-pool.ts';
+import type { GpuCore } from '../gpu-core.ts';
+import type { OwnKernels } from '../gpu-device.ts';
+import { PreparedWgsl } from './prepared-wgsl.ts';
+import { copyPlan, wgslPlan } from './wgsl-kernels.ts';
+
+/** Kernels in WGSL of our own, for a device over WebGPU. */
+export class WgslKernels implements OwnKernels<BufferHandle> {
+  readonly #core: GpuCore;
+
+  constructor(core: GpuCore) {
+    this.#core = core;
+  }
+
+  has(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): boolean {
+    return this.#plan(op, inputs, outputs, attrs) !== null;
+  }
+
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): PreparedWgsl | null {
+    const plan = this.#plan(op, inputs, outputs, attrs);
+    return plan && new PreparedWgsl(op.name, this.#core, plan);
+  }
+
+  copy(from: TensorMeta, to: TensorMeta): PreparedWgsl {
+    return new PreparedWgsl('data', this.#core, copyPlan(from, to));
+  }
+
+  #plan(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs) {
+    const { mostBuffers } = this.#core;
+    return wgslPlan(op, inputs, outputs, attrs, { mostBuffers });
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  crossEntropy,
+  type Device,
+  deviceGuard,
+  keep,
+  maxPool2d,
+  nn,
+  optim,
+  randn,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+  tidy,
+} from '../../../../runtime/index.ts';
+import { toStatic } from '../../../../src/to-static.ts';
+
+class Mlp extends nn.Module {
+  first = new nn.Linear(6, 16);
+  second = new nn.Linear(16, 4);
+  override forward(x: Tensor): Tensor {
+    return this.second.forward(relu(this.first.forward(x)));
+  }
+}
+
+class ConvNet extends nn.Module {
+  conv = new nn.Conv2d(1, 3, 3, { padding: 1 });
+  head = new nn.Linear(3 * 4 * 4, 4);
+  override forward(x: Tensor): Tensor {
+    const features = maxPool2d(relu(this.conv.forward(x)), 2);
+    return this.head.forward(features.reshape([x.shape[0]!, 48]));
+  }
+}
+
+export const models = {
+  MLP: { make: () => new Mlp(), shape: [8, 6] },
+  ConvNet: { make: () => new ConvNet(), shape: [8, 1, 8, 8] },
+} as const;
+
+export interface Training {
+  readonly losses: number[];
+  /** Distinct sums of allocated bytes after steps, all but the first. */
+  readonly allocated: number[];
+  readonly reserved: number[];
+  /** `live()` after the second step and after the last one. */
+  readonly live: readonly number[];
+}
+
+/** Steps of Adam on one batch; the same seed draws the same start on every device. */
+export async function train(
+  device: Device,
+  name: keyof typeof models,
+  capture: boolean,
+  steps: number,
+  live: () => number = () => 0,
+): Promise<Training> {
+  const { make, shape } = models[name];
+  const { counter } = device.allocator;
+  seed(5);
+  const [x, labels, model] = deviceGuard(
+    device,
+    () => [randn(shape), tensor(new Int32Array([0, 3, 1, 2, 3, 0, 1, 2])), make()] as const,
+  );
+  const optimizer = new optim.Adam(model.parameters(), { lr: 0.02 });
+  const step = (input: Tensor, target: Tensor): Tensor => {
+    const loss = crossEntropy(model.forward(input), target);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+  const run = capture ? toStatic(step) : step;
+  const losses: number[] = [];
+  const [allocated, reserved, living] = [new Set<number>(), new Set<number>(), [] as number[]];
+  for (let i = 0; i < steps; i++) {
+    const loss = keep(tidy(() => run(x, labels)));
+    losses.push(await loss.item());
+    loss.dispose();
+    if (i > 0) {
+      allocated.add(counter.allocated);
+      reserved.add(counter.reserved);
+    }
+    if (i === 1 || i === steps - 1) living.push(live());
+  }
+  optimizer.dispose();
+  model.dispose();
+  x.dispose();
+  labels.dispose();
+  return { losses, allocated: [...allocated], reserved: [...reserved], live: living };
+}
