@@ -100,8 +100,8 @@ export const passes = [
     name: 'rematerialize',
     stages: ['joint', 'step', 'region'],
     enabled: minimizesSaved,
-    run: onProgram((program, { firstLate }, { stage }) =>
-      rematerialize(program, { firstLate, inputsStay: stage !== 'joint' }),
+    run: onProgram((program, { firstLate, alsoRead }, { stage }) =>
+      rematerialize(program, { firstLate, inputsStay: stage !== 'joint', returned: alsoRead }),
     ),
   },
   {

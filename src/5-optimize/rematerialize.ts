@@ -9,12 +9,15 @@ export interface Boundary {
   readonly firstLate: number;
   /** Whether an input's memory is there for late ops at no cost. */
   readonly inputsStay: boolean;
+  /** Forward outputs beside the program's own. */
+  readonly returned: readonly ValueId[];
 }
 
 /**
  * What backward reads is made again there instead of being kept from forward, where that computes
  * nothing from data: a copy in another layout of memory that is there anyway, and what depends on no
  * tensor at all (constants, random numbers by their counter, and masks of them).
+ * Results are kept: the caller holds them anyway, and backward has to find that they were written in between.
  * Adds values to the table; ops before the boundary stay as they are.
  */
 export function rematerialize(program: Program, boundary: Boundary): Program {
@@ -37,7 +40,8 @@ class Rewriter {
     this.#facts = new ProgramFacts(program);
     this.#boundary = boundary;
     this.#values = [...program.values];
-    this.#outputs = new Set(program.outputs.map((id) => this.#facts.rootOf(id)));
+    const returned = [...program.outputs, ...boundary.returned];
+    this.#outputs = new Set(returned.map((id) => this.#facts.rootOf(id)));
   }
 
   run(): Program {
