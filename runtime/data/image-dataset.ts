@@ -1,4 +1,6 @@
 import { DataError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, count } from '../options/option-kinds.ts';
 import { tensor } from '../tensor/create.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { BatchDataset } from './source.ts';
@@ -20,6 +22,13 @@ export interface ImageDatasetOptions {
   readonly std: number;
 }
 
+const imageKinds: OptionKinds<ImageDatasetOptions> = {
+  height: count(1),
+  width: count(1),
+  mean: anyNumber,
+  std: anyNumber,
+};
+
 /** MNIST's size and statistics. */
 const mnistOptions: ImageDatasetOptions = { height: 28, width: 28, mean: 0.1307, std: 0.3081 };
 
@@ -33,6 +42,7 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
   readonly #values: Float32Array;
 
   constructor(images: Uint8Array, labels: Uint8Array, options: ImageDatasetOptions = mnistOptions) {
+    expectOptions('ImageDataset', options, imageKinds);
     const { height, width, mean, std } = options;
     if (images.length !== labels.length * height * width) {
       throw new DataError({

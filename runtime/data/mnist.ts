@@ -1,5 +1,7 @@
 /** Node only: reads files. */
 
+import { expectOptions } from '../options/expect-options.ts';
+import { flag } from '../options/option-kinds.ts';
 import '../setup.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,8 +34,10 @@ export interface MnistOptions {
  */
 export function loadMnist(
   directory: string = packagedDirectory(),
-  { normalize = true }: MnistOptions = {},
+  options: MnistOptions = {},
 ): Mnist {
+  expectOptions('loadMnist', options, { normalize: flag });
+  const { normalize = true } = options;
   const load = (name: 'train' | 't10k') => loadSet(directory, name, normalize);
   return { train: load('train'), test: load('t10k') };
 }

@@ -94,6 +94,7 @@ export class SubsetRandomSampler implements Sampler {
   readonly #draws: Draws;
 
   constructor(indices: Iterable<number>, options: { readonly seed?: number } = {}) {
+    expectOptions('SubsetRandomSampler', options, { seed: anyInteger });
     this.indices = [...indices];
     this.#draws = new Draws(options.seed);
   }
@@ -120,6 +121,7 @@ export class WeightedRandomSampler implements Sampler {
     numSamples: number,
     options: { readonly replacement?: boolean; readonly seed?: number } = {},
   ) {
+    expectOptions('WeightedRandomSampler', options, { replacement: flag, seed: anyInteger });
     this.#weights = [...weights];
     this.length = numSamples;
     this.#replacement = options.replacement ?? true;

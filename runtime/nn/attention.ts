@@ -12,6 +12,7 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { expectCallOptions } from './call-options.ts';
 import { xavierNormal_, xavierUniform_ } from './init.ts';
 import { Linear } from './linear.ts';
 import { Module } from './module/module.ts';
@@ -114,6 +115,12 @@ export class MultiheadAttention extends Module {
     value: Tensor,
     call: AttentionCall = {},
   ): [output: Tensor, weights: Tensor | null] {
+    expectCallOptions('MultiheadAttention', call, [
+      'keyPaddingMask',
+      'needWeights',
+      'attnMask',
+      'averageAttnWeights',
+    ]);
     return tidy(() => {
       const batched = (x: Tensor) => (this.batchFirst ? x : transpose(x, 0, 1));
       const [q, k, v] = this.project(query, key, value);

@@ -3,6 +3,8 @@ import {
   type PairwiseDistanceOptions,
   pairwiseDistance,
 } from '../ops/products/distances.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
@@ -22,12 +24,19 @@ export class CosineSimilarity extends Module {
   }
 }
 
+const distanceKinds: OptionKinds<PairwiseDistanceOptions> = {
+  p: anyNumber,
+  eps: anyNumber,
+  keepDim: flag,
+};
+
 /** The p-norm of the difference, along the last dimension. */
 export class PairwiseDistance extends Module {
   readonly options: PairwiseDistanceOptions;
 
   constructor(options: PairwiseDistanceOptions = {}) {
     super();
+    expectOptions('PairwiseDistance', options, distanceKinds);
     this.options = options;
   }
 

@@ -8,6 +8,8 @@ import { rand, randn } from '../ops/movement/create.ts';
 import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
 import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
@@ -17,7 +19,16 @@ import { normalShare } from './normal-distribution.ts';
 export { dirac_, eye_, orthogonal_, sparse_ } from './init-structure.ts';
 
 export type FanMode = 'fanIn' | 'fanOut';
-export type Nonlinearity = 'linear' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu';
+const nonlinearities = [
+  'linear',
+  'conv2d',
+  'sigmoid',
+  'tanh',
+  'relu',
+  'leakyRelu',
+  'selu',
+] as const;
+export type Nonlinearity = (typeof nonlinearities)[number];
 
 function overwritten(target: Tensor, values: () => Tensor): Tensor {
   noGrad(() => tidy(() => void copy_(target, deviceGuard(target.device, values))));
@@ -79,7 +90,14 @@ export interface KaimingOptions {
   readonly nonlinearity?: Nonlinearity;
 }
 
+const kaimingKinds: OptionKinds<KaimingOptions> = {
+  slope: anyNumber,
+  mode: oneOf('fanIn', 'fanOut'),
+  nonlinearity: oneOf(...nonlinearities),
+};
+
 function kaimingStd(use: string, target: Tensor, options: KaimingOptions): number {
+  expectOptions(use, options, kaimingKinds);
   const { slope = 0, mode = 'fanIn', nonlinearity = 'leakyRelu' } = options;
   return calculateGain(nonlinearity, slope) / Math.sqrt(fans(use, target)[mode]);
 }

@@ -18,6 +18,8 @@ import {
 } from '../ops/convolution/resample.ts';
 import { unfold } from '../ops/movement/windows.ts';
 import { norm } from '../ops/reduce/statistics.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, count, flag, orNull, perDimension } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -26,16 +28,31 @@ type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];
 
 /** A window's size and the options, all of them optional. */
-abstract class Pool<Size, Options> extends Module {
+abstract class Pool<Size, Options extends object> extends Module {
   readonly kernel: Size;
   readonly options: Options;
 
   constructor(kernel: Size, options: Options = {} as Options) {
     super();
+    expectOptions(new.target.name, options, this.optionKinds());
     this.kernel = kernel;
     this.options = options;
   }
+
+  protected abstract optionKinds(): OptionKinds<Options>;
 }
+
+const windowKinds = {
+  stride: perDimension(count(1)),
+  padding: perDimension(count(0)),
+  ceilMode: flag,
+};
+const maxKinds = { ...windowKinds, dilation: perDimension(count(1)) };
+const averageKinds = {
+  ...windowKinds,
+  countIncludePad: flag,
+  divisorOverride: orNull(anyNumber),
+};
 
 type WithoutIndices<O> = Omit<O, 'returnIndices'>;
 
@@ -44,12 +61,20 @@ export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number
   override forward(input: Tensor): Tensor {
     return maxPool1d(input, this.kernel, this.options);
   }
+
+  protected override optionKinds(): OptionKinds<WithoutIndices<MaxPoolOptions<number>>> {
+    return maxKinds;
+  }
 }
 
 /** Largest value of each window: [n, c, h, w] → [n, c, h', w']. */
 export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
   override forward(input: Tensor): Tensor {
     return maxPool2d(input, this.kernel, this.options);
+  }
+
+  protected override optionKinds(): OptionKinds<WithoutIndices<MaxPoolOptions>> {
+    return maxKinds;
   }
 }
 
@@ -58,6 +83,10 @@ export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
   override forward(input: Tensor): Tensor {
     return avgPool1d(input, this.kernel, this.options);
   }
+
+  protected override optionKinds(): OptionKinds<AvgPoolOptions<number>> {
+    return averageKinds;
+  }
 }
 
 /** Mean of each window of [n, c, h, w]. */
@@ -65,12 +94,20 @@ export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>
   override forward(input: Tensor): Tensor {
     return avgPool2d(input, this.kernel, this.options);
   }
+
+  protected override optionKinds(): OptionKinds<AvgPoolOptions<number | Pair>> {
+    return averageKinds;
+  }
 }
 
 /** Mean of each window of [n, c, d, h, w]. */
 export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
   override forward(input: Tensor): Tensor {
     return avgPool3d(input, this.kernel, this.options);
+  }
+
+  protected override optionKinds(): OptionKinds<AvgPoolOptions<number | Triple>> {
+    return averageKinds;
   }
 }
 
@@ -86,6 +123,10 @@ export class LPPool1d extends Pool<number, { readonly stride?: number }> {
   override forward(input: Tensor): Tensor {
     const step = this.options.stride ?? this.kernel;
     return tidy(() => norm(unfold(input, -1, this.kernel, step), this.p, -1));
+  }
+
+  protected override optionKinds(): OptionKinds<{ readonly stride?: number }> {
+    return { stride: count(1) };
   }
 }
 

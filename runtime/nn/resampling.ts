@@ -1,11 +1,31 @@
 /** Other resolutions, and images as columns of windows. */
 
-import { type InterpolateOptions, interpolate } from '../ops/convolution/resample.ts';
+import {
+  type InterpolateOptions,
+  interpolate,
+  interpolationModes,
+} from '../ops/convolution/resample.ts';
 import { col2im, im2col, type UnfoldOptions } from '../ops/movement/windows.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, flag, oneOf, perDimension, positive } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
 type Pair = readonly [number, number];
+
+const upsampleKinds: OptionKinds<InterpolateOptions> = {
+  size: perDimension(count(1)),
+  scaleFactor: perDimension(positive),
+  mode: oneOf(...interpolationModes),
+  alignCorners: flag,
+  recomputeScaleFactor: flag,
+};
+
+const windowKinds: OptionKinds<UnfoldOptions> = {
+  dilation: perDimension(count(1)),
+  padding: perDimension(count(0)),
+  stride: perDimension(count(1)),
+};
 
 /** To a size or by a factor: [n, c, …]; `nearest` when no mode is given. */
 export class Upsample extends Module {
@@ -13,6 +33,7 @@ export class Upsample extends Module {
 
   constructor(options: InterpolateOptions) {
     super();
+    expectOptions(new.target.name, options, upsampleKinds);
     this.options = options;
   }
 
@@ -41,6 +62,7 @@ export class Unfold extends Module {
 
   constructor(kernel: number | Pair, options: UnfoldOptions = {}) {
     super();
+    expectOptions('Unfold', options, windowKinds);
     this.kernel = kernel;
     this.options = options;
   }
@@ -58,6 +80,7 @@ export class Fold extends Module {
 
   constructor(size: number | Pair, kernel: number | Pair, options: UnfoldOptions = {}) {
     super();
+    expectOptions('Fold', options, windowKinds);
     this.size = size;
     this.kernel = kernel;
     this.options = options;

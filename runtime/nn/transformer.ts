@@ -12,6 +12,7 @@ import {
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { MultiheadAttention } from './attention.ts';
+import { expectCallOptions } from './call-options.ts';
 import { Dropout } from './dropout.ts';
 import { Linear } from './linear.ts';
 import { Module } from './module/module.ts';
@@ -107,6 +108,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
   }
 
   override forward(source: Tensor, masks: SelfMasks = {}): Tensor {
+    expectCallOptions('TransformerEncoderLayer', masks, ['mask', 'keyPaddingMask']);
     return tidy(() => {
       const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
       const feed = (x: Tensor) => this.dropout2.forward(this.feedForward(x));
@@ -143,6 +145,12 @@ export class TransformerDecoderLayer extends TransformerLayer {
   }
 
   override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    expectCallOptions('TransformerDecoderLayer', masks, [
+      'mask',
+      'keyPaddingMask',
+      'memoryMask',
+      'memoryKeyPaddingMask',
+    ]);
     return tidy(() => {
       const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
       const look = (x: Tensor) => this.dropout2.forward(this.attendMemory(x, memory, masks));
@@ -275,9 +283,9 @@ export class Transformer extends Module {
     } = {},
   ): Tensor {
     return tidy(() => {
-      const { sourceMask = null, sourceKeyPaddingMask = null } = masks;
+      const { sourceMask = null, sourceKeyPaddingMask = null, ...others } = masks;
       const own = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };
-      return this.decoder.forward(target, this.encoder.forward(source, own), masks);
+      return this.decoder.forward(target, this.encoder.forward(source, own), others);
     });
   }
 }

@@ -55,6 +55,11 @@ export const text: OptionKind = {
   accepts: (value) => typeof value === 'string',
 };
 
+export const anObject: OptionKind = {
+  expected: 'an object',
+  accepts: (value) => typeof value === 'object' && value !== null,
+};
+
 export const callback: OptionKind = {
   expected: 'a function',
   accepts: (value) => typeof value === 'function',
@@ -83,6 +88,9 @@ export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
     (length === undefined || value.length === length) &&
     value.every(kind.accepts),
 });
+
+/** A number for every dimension, or an array with one for each. */
+export const perDimension = (kind: OptionKind): OptionKind => either(kind, arrayOf(kind));
 
 /** A value of any of the kinds. */
 export const either = (...kinds: readonly OptionKind[]): OptionKind => ({

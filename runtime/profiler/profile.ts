@@ -1,7 +1,9 @@
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, oneOf } from '../options/option-kinds.ts';
 import { chromeTrace, type TraceEvent } from './chrome-trace.ts';
 import type { Span } from './recorder.ts';
 import { printReport } from './report.ts';
-import { type ProfileRow, rowsOf, type SortKey } from './rows.ts';
+import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './rows.ts';
 
 export interface ReportOptions {
   /** What the rows are sorted by, the largest first; `total` by default. */
@@ -9,6 +11,8 @@ export interface ReportOptions {
   /** How many rows are printed; 30 by default. */
   readonly limit?: number;
 }
+
+const reportKinds: OptionKinds<ReportOptions> = { sort: oneOf(...sortKeys), limit: count(0) };
 
 /** Bytes between the host and devices. */
 export interface CopySummary {
@@ -68,6 +72,7 @@ export class Profile {
 
   /** Totals and table as text. */
   report(options: ReportOptions = {}): string {
+    expectOptions('report', options, reportKinds);
     return printReport(this, options);
   }
 

@@ -1,6 +1,8 @@
 import { formatPosition, type UserPosition } from '../errors/position.ts';
 import type { AttrValue } from '../ops/core/define-op.ts';
 import { printScalarCall } from '../ops/numbers/scalar-functions.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { oneOf } from '../options/option-kinds.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
@@ -19,6 +21,7 @@ import { scalarTableOf } from './scalars.ts';
  *   return  = "return" values
  */
 export function printProgram(program: Program, options: PrintOptions = {}): string {
+  expectOptions('printProgram', options, printKinds);
   const lines = [
     `(${program.inputs.map((id) => printDefinition(program, id)).join(', ')})`,
     ...printScalars(program),
@@ -32,6 +35,8 @@ export interface PrintOptions {
   /** How positions are shown: the file's last part (default), or nothing. */
   readonly positions?: 'short' | 'none';
 }
+
+const printKinds: OptionKinds<PrintOptions> = { positions: oneOf('short', 'none') };
 
 export const printValue = (id: ValueId): string => `%${id}`;
 

@@ -1,6 +1,8 @@
 /** Loss curves as text for a terminal, and as an HTML page. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, flag, text } from '../options/option-kinds.ts';
 
 /** One curve, or several by name; values are at steps 0, 1, 2 …. NaN and infinite values leave gaps. */
 export type Curves = readonly number[] | Readonly<Record<string, readonly number[]>>;
@@ -14,6 +16,13 @@ export interface PlotOptions {
   /** A logarithmic axis of values; values up to 0 leave gaps. */
   readonly log?: boolean;
 }
+
+const plotKinds: OptionKinds<PlotOptions> = {
+  title: text,
+  width: count(1),
+  height: count(1),
+  log: flag,
+};
 
 interface Curve {
   readonly name: string;
@@ -56,6 +65,7 @@ const marks = ['●', '○', '▲', '△', '■', '□'];
 
 /** The curves as lines of text, with the range of values and the number of steps. */
 export function plot(curves: Curves, options: PlotOptions = {}): string {
+  expectOptions('plot', options, plotKinds);
   const { width = 60, height = 12, log = false, title } = options;
   const all = curvesOf(curves, log);
   const { low, high } = rangeOf(all);
@@ -124,6 +134,7 @@ const colorOf = (curve: number): string =>
 
 /** The curves as an HTML page with a drawing (SVG), without scripts. */
 export function plotPage(curves: Curves, options: PlotOptions = {}): string {
+  expectOptions('plotPage', options, plotKinds);
   const { log = false, title = 'Training' } = options;
   const all = curvesOf(curves, log);
   const { low, high } = rangeOf(all);

@@ -1,5 +1,8 @@
 /** `progress(loader)`: a bar in the terminal while a loop takes batches. */
 
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, orNull, text, that } from '../options/option-kinds.ts';
+
 /** A terminal, or what stands for one. */
 export interface ProgressTarget {
   /** A terminal rewrites its line; anything else gets a line per tenth. */
@@ -15,6 +18,17 @@ export interface ProgressOptions {
   /** Where the bar is drawn; by default standard error, and nothing in pages. */
   readonly to?: ProgressTarget | null;
 }
+
+const progressKinds: OptionKinds<ProgressOptions> = {
+  label: text,
+  total: count(0),
+  to: orNull(
+    that(
+      'a stream with write()',
+      (value) => typeof (value as ProgressTarget | null)?.write === 'function',
+    ),
+  ),
+};
 
 type Source<T> = Iterable<T> | AsyncIterable<T>;
 
@@ -40,6 +54,7 @@ export class Progress<T> {
   #length = 0;
 
   constructor(source: Source<T>, options: ProgressOptions) {
+    expectOptions('progress', options, progressKinds);
     const { length } = source as { readonly length?: unknown };
     this.#source = source;
     this.#label = options.label ? `${options.label} ` : '';

@@ -1,4 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions } from '../options/expect-options.ts';
+import { oneOf } from '../options/option-kinds.ts';
 import { type ByteSource, openSource, type WeightSource } from './byte-source.ts';
 import { readNpy, readNpz } from './npy.ts';
 import { readSafetensors } from './safetensors.ts';
@@ -8,7 +10,8 @@ import type { StoredTensor } from './weight.ts';
 import { Weights } from './weights.ts';
 import { readZip } from './zip.ts';
 
-export type WeightFormat = 'safetensors' | 'index' | 'npy' | 'npz' | 'torch';
+const weightFormats = ['safetensors', 'index', 'npy', 'npz', 'torch'] as const;
+export type WeightFormat = (typeof weightFormats)[number];
 
 export interface OpenWeightsOptions {
   /** Found from what the file begins with by default. */
@@ -24,6 +27,7 @@ export async function openWeights(
   source: WeightSource,
   options: OpenWeightsOptions = {},
 ): Promise<Weights> {
+  expectOptions('openWeights', options, { format: oneOf(...weightFormats) });
   const bytes = await openSource(source);
   try {
     const format = options.format ?? (await formatOf(bytes));

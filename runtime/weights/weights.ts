@@ -2,7 +2,8 @@ import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Module } from '../nn/module/module.ts';
-import { type LoadResult, nameIn, type StateNames } from '../nn/module/module-state.ts';
+import { type LoadResult, loadKinds, nameIn, type StateNames } from '../nn/module/module-state.ts';
+import { expectOptions } from '../options/expect-options.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
@@ -80,6 +81,7 @@ export class Weights implements AsyncDisposable {
    * Throws ArgumentError for names, ShapeError for shapes.
    */
   async loadInto(module: Module, options: LoadWeightsOptions = {}): Promise<LoadResult> {
+    expectOptions('loadInto', options, loadKinds);
     const plan = this.#match(module.stateDict(), options);
     for (const { own, stored } of plan.pairs) await uploadInto(stored, own);
     return { missing: plan.missing, unexpected: plan.unexpected };

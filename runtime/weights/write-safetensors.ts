@@ -1,5 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { count, that } from '../options/option-kinds.ts';
 import { writeBytes } from '../save/files.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { elementTypeOf, elementTypes } from './element-type.ts';
@@ -14,6 +16,17 @@ export interface SaveWeightsOptions {
    */
   readonly maxShardBytes?: number;
 }
+
+const saveKinds: OptionKinds<SaveWeightsOptions> = {
+  metadata: that(
+    'an object of strings',
+    (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      Object.values(value).every((each) => typeof each === 'string'),
+  ),
+  maxShardBytes: count(1),
+};
 
 /**
  * Writes tensors by name as safetensors, one after another: none but the one being written is in memory. Returns the
@@ -35,6 +48,7 @@ export async function saveSafetensors(
   path?: string | URL,
   options: SaveWeightsOptions = {},
 ): Promise<Uint8Array | null> {
+  expectOptions('saveSafetensors', options, saveKinds);
   const { metadata = {}, maxShardBytes } = options;
   const tensors = Object.entries(state);
   if (maxShardBytes === undefined) return writePieces(path, fileOf(tensors, metadata));

@@ -1,3 +1,5 @@
+import { expectOptions } from '../../runtime/options/expect-options.ts';
+import { anObject } from '../../runtime/options/option-kinds.ts';
 import { captureFunction } from './capture.ts';
 import { captureRefusals, isRefusal, remedyOf } from './script/refusal.ts';
 import type { AnyFunction, CaptureOptions, CaptureRoute } from './script/route.ts';
@@ -36,6 +38,7 @@ export function scopeOf(
   fn: AnyFunction,
   options: CaptureOptions = {},
 ): FunctionScope | UnknownScope {
+  expectOptions('scopeOf', options, { scope: anObject });
   const captured = captureFunction(fn, options);
   if (isRefusal(captured)) {
     const { reason, detail, names = [] } = captured;

@@ -1,5 +1,7 @@
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { CallTraceCounts } from '../../runtime/ops/core/call-trace.ts';
+import { expectOptions } from '../../runtime/options/expect-options.ts';
+import { flag, oneOf } from '../../runtime/options/option-kinds.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';
@@ -27,6 +29,7 @@ export function explain(
   parts: readonly CompiledPart[],
   options: ExplainOptions = {},
 ): string {
+  expectOptions('explain', options, { guards: flag, as: oneOf('text', 'page') });
   if (options.as === 'page') return explainPage(name, stats, parts);
   return explainText(name, stats, parts, options.guards ?? false);
 }

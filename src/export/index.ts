@@ -1,6 +1,8 @@
 /** Programs for other engines. */
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
+import { anyNumber, count, oneOf, text } from '../../runtime/options/option-kinds.ts';
 import { readBytes } from '../../runtime/save/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
@@ -57,6 +59,7 @@ export async function exportStableHLO(
   source: Exportable | string | URL | Uint8Array,
   options: StableHLOOptions = {},
 ): Promise<StableHLOExport> {
+  expectOptions('exportStableHLO', options, { program: count(0), maxIterations: anyNumber });
   const maxIterations = iterationsOf(options.maxIterations);
   const portable = readPortable(
     await fileOf(source, 'exportStableHLO'),
@@ -97,6 +100,12 @@ export interface OnnxOptions extends ExportOptions {
   readonly externalData?: string;
 }
 
+const onnxKinds: OptionKinds<OnnxOptions> = {
+  program: count(0),
+  sizes: oneOf('symbolic', 'fixed'),
+  externalData: text,
+};
+
 export interface OnnxExport {
   /** The model's file. */
   readonly model: Uint8Array;
@@ -123,8 +132,10 @@ export interface OnnxExport {
  */
 export async function exportOnnx(
   source: Exportable | string | URL | Uint8Array,
-  { program, sizes = 'symbolic', externalData }: OnnxOptions = {},
+  options: OnnxOptions = {},
 ): Promise<OnnxExport> {
+  expectOptions('exportOnnx', options, onnxKinds);
+  const { program, sizes = 'symbolic', externalData } = options;
   const portable = readPortable(await fileOf(source, 'exportOnnx'), {
     ...(program !== undefined && { index: program }),
     everySize: sizes === 'symbolic',

@@ -1,4 +1,6 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { expectOptions } from '../../runtime/options/expect-options.ts';
+import { anObject, text } from '../../runtime/options/option-kinds.ts';
 import type { Backend, CompiledProgram, RunningSteps } from '../../runtime/program/backend.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
@@ -44,6 +46,7 @@ interface Counts {
  * digits. Compiling throws DeviceError where onnxruntime-node isn't installed.
  */
 export function onnxruntimeBackend(options: OnnxruntimeOptions = {}): OnnxruntimeBackend {
+  expectOptions('onnxruntimeBackend', options, { folder: text, session: anObject });
   return backendOver(() => loadPackage(options.folder ?? process.cwd()), options.session);
 }
 

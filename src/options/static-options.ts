@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
+import { unknownOption } from '../../runtime/options/expect-options.ts';
 import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
@@ -200,14 +201,7 @@ const choices: { readonly [Name in keyof Required<ToStaticOptions>]: readonly un
 /** Throws ArgumentError for an option that there isn't, and for a value that isn't one of its few. */
 function verifyChoices(options: ToStaticOptions): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(choices, name)) {
-      throw new ArgumentError({
-        what: 'toStatic: no such option',
-        given: `the option '${name}'`,
-        expected: Object.keys(choices).join(', '),
-        remedy: 'use one of these names, or leave it out',
-      });
-    }
+    if (!Object.hasOwn(choices, name)) throw unknownOption('toStatic', name, Object.keys(choices));
     const values = choices[name as keyof ToStaticOptions];
     if (value === undefined || values === null || values.includes(value)) continue;
     const shown = (each: unknown) => (typeof each === 'string' ? `'${each}'` : String(each));

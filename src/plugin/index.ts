@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { EncodedSourceMap } from '@jridgewell/remapping';
 import { createUnplugin, type UnpluginInstance } from 'unplugin';
 import { esbuildSetup } from './esbuild-setup.ts';
-import { isIncluded, type PluginOptions, pathOf } from './options.ts';
+import { expectPluginOptions, isIncluded, type PluginOptions, pathOf } from './options.ts';
 import { probeFile } from './probe-file.ts';
 import { chain, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
@@ -27,7 +27,8 @@ interface BundlerContext {
  */
 export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplugin(
   (given: PluginOptions | undefined, { framework }) => {
-    let options = given ?? {};
+    let options = given === undefined ? {} : given;
+    expectPluginOptions(options);
     const name = 'tostatic';
     if (framework === 'esbuild') return { name, esbuild: { setup: esbuildSetup(options) } };
     return {

@@ -1,5 +1,7 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
+import { arrayOf, either, flag, orNull, text, that } from '../../runtime/options/option-kinds.ts';
 
 /** A string matches paths that contain it; paths have forward slashes. */
 export type PathPattern = string | RegExp;
@@ -22,6 +24,23 @@ export interface PluginOptions {
   /** What instrumented modules import the probe from. */
   readonly probe?: string;
 }
+
+const pattern = either(
+  text,
+  that('a regular expression', (value) => value instanceof RegExp),
+);
+
+const pluginKinds: OptionKinds<PluginOptions> = {
+  include: either(pattern, arrayOf(pattern)),
+  exclude: either(pattern, arrayOf(pattern)),
+  root: orNull(text),
+  sourceText: flag,
+  probe: text,
+};
+
+/** Throws ArgumentError for an unknown option or a wrong value. */
+export const expectPluginOptions = (options: PluginOptions): void =>
+  expectOptions('tostatic/plugin', options, pluginKinds);
 
 const moduleFile = /\.[cm]?[jt]sx?$/;
 

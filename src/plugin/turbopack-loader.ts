@@ -4,7 +4,7 @@
  */
 
 import type { EncodedSourceMap } from '@jridgewell/remapping';
-import { isIncluded, type PluginOptions } from './options.ts';
+import { expectPluginOptions, isIncluded, type PluginOptions } from './options.ts';
 import { type CompiledModule, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
@@ -28,6 +28,7 @@ export default async function tostaticLoader(
   try {
     const { resourcePath: path } = this;
     const options = this.getOptions();
+    expectPluginOptions(options);
     if (!isIncluded(path, options)) return done(null, code, incoming);
     const plain = await compiled(code, path, incoming);
     const found = transform(plain.code, path, options, plain.map);

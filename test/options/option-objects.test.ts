@@ -1,6 +1,12 @@
 /** Every function and class that takes options rejects names and values that it doesn't know. */
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadMnist } from '../../runtime/data/mnist.ts';
+import { nearestName } from '../../runtime/options/nearest-name.ts';
+import { openWeights, saveSafetensors } from '../../runtime/weights/index.ts';
+import { exportOnnx, exportStableHLO } from '../../src/export/index.ts';
 import {
   ArgumentError,
   binaryCrossEntropy,
@@ -22,13 +28,23 @@ import {
   nn,
   ones,
   optim,
+  plot,
+  plotPage,
   poissonNllLoss,
+  printProgram,
+  profiler,
+  progress,
+  scopeOf,
   smoothL1Loss,
   softMarginLoss,
+  type Tensor,
   tensor,
+  toStatic,
+  traceLog,
   tripletMarginLoss,
-} from '../../runtime/index.ts';
-import { nearestName } from '../../runtime/options/nearest-name.ts';
+} from '../../src/index.ts';
+import { onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
+import { tostatic } from '../../src/plugin/index.ts';
 
 interface Taker {
   /** Valid values of all options that it has. */
@@ -56,6 +72,23 @@ const layer = {
   layerNormEps: 1e-5,
   batchFirst: true,
   normFirst: true,
+};
+
+const window = { stride: 2, padding: 0, dilation: 1, ceilMode: true };
+const average = {
+  stride: 2,
+  padding: 0,
+  ceilMode: true,
+  countIncludePad: true,
+  divisorOverride: null,
+};
+const columns = { dilation: 1, padding: [0, 0] as const, stride: 1 };
+const kaiming = { slope: 0.1, mode: 'fanOut' as const, nonlinearity: 'relu' as const };
+const curve = { title: 'loss', width: 20, height: 3, log: true };
+const captured = () => {
+  const double = toStatic((y: Tensor) => y.mul(2));
+  double(ones([2]));
+  return double;
 };
 
 const x = tensor([
@@ -234,6 +267,77 @@ const takers: Readonly<Record<string, Taker>> = {
     { paddingIdx: 0, maxNorm: 1, normType: 2, freeze: true },
     (o) => nn.Embedding.fromPretrained(ones([3, 2]), o),
   ),
+  'nn.MaxPool1d': taking(window, (o) => new nn.MaxPool1d(2, o)),
+  'nn.MaxPool2d': taking(window, (o) => new nn.MaxPool2d(2, o)),
+  'nn.AvgPool1d': taking(average, (o) => new nn.AvgPool1d(2, o)),
+  'nn.AvgPool2d': taking(average, (o) => new nn.AvgPool2d(2, o)),
+  'nn.AvgPool3d': taking(average, (o) => new nn.AvgPool3d(2, o)),
+  'nn.LPPool1d': taking({ stride: 2 }, (o) => new nn.LPPool1d(2, 2, o)),
+  'nn.Upsample': taking(
+    {
+      size: [4, 4],
+      scaleFactor: 2,
+      mode: 'bilinear' as const,
+      alignCorners: true,
+      recomputeScaleFactor: true,
+    },
+    (o) => new nn.Upsample(o),
+  ),
+  'nn.Unfold': taking(columns, (o) => new nn.Unfold(2, o)),
+  'nn.Fold': taking(columns, (o) => new nn.Fold(4, 2, o)),
+  'nn.PairwiseDistance': taking(
+    { p: 1, eps: 1e-6, keepDim: true },
+    (o) => new nn.PairwiseDistance(o),
+  ),
+  'nn.buffer': taking({ persistent: false }, (o) => nn.buffer(ones([1]), o)),
+  'nn.init.kaimingUniform_': taking(kaiming, (o) => nn.init.kaimingUniform_(ones([2, 2]), o)),
+  'nn.init.kaimingNormal_': taking(kaiming, (o) => nn.init.kaimingNormal_(ones([2, 2]), o)),
+  'Module.loadStateDict': taking({ strict: true, names: (name: string) => name }, (o) => {
+    const linear = new nn.Linear(2, 2);
+    return linear.loadStateDict(linear.stateDict(), o);
+  }),
+  'data.SubsetRandomSampler': taking({ seed: 1 }, (o) => new data.SubsetRandomSampler([1, 2], o)),
+  'data.WeightedRandomSampler': taking(
+    { replacement: true, seed: 1 },
+    (o) => new data.WeightedRandomSampler([1, 2], 2, o),
+  ),
+  'data.ImageDataset': taking(
+    { height: 2, width: 2, mean: 0.5, std: 0.25 },
+    (o) => new data.ImageDataset(new Uint8Array(4), new Uint8Array(1), o),
+  ),
+  loadMnist: taking({ normalize: false }, (o) => loadMnist(undefined, o)),
+  plot: taking(curve, (o) => plot([1, 2], o)),
+  plotPage: taking(curve, (o) => plotPage([1, 2], o)),
+  progress: taking({ label: 'epoch', total: 3, to: null }, (o) => progress([1], o)),
+  'Profile.report': taking({ sort: 'total' as const, limit: 3 }, (o) =>
+    profiler.profile(() => {}).profile.report(o),
+  ),
+  traceLog: taking({ modules: ['op'] as const }, (o) => traceLog(() => {}, o)()),
+  printProgram: taking({ positions: 'none' as const }, (o) =>
+    printProgram(captured().programs()[0]!.stages!.forward, o),
+  ),
+  'captured.explain': taking({ guards: true, as: 'text' as const }, (o) => captured().explain(o)),
+  scopeOf: taking({ scope: {} }, (o) => scopeOf(() => 1, o)),
+  openWeights: taking({ format: 'safetensors' as const }, async (o) =>
+    (await openWeights(await saveSafetensors({ a: ones([1]) }), o)).close(),
+  ),
+  saveSafetensors: taking({ metadata: { by: 'test' } }, (o) =>
+    saveSafetensors({ a: ones([1]) }, undefined, o),
+  ),
+  'Weights.loadInto': taking({ strict: true, names: (name: string) => name }, async (o) => {
+    const linear = new nn.Linear(2, 2);
+    const weights = await openWeights(await saveSafetensors(linear.stateDict()));
+    return weights.loadInto(linear, o);
+  }),
+  exportOnnx: taking({ program: 0, sizes: 'fixed' as const, externalData: 'weights.bin' }, (o) =>
+    exportOnnx(captured(), o),
+  ),
+  exportStableHLO: taking({ program: 0, maxIterations: 3 }, (o) => exportStableHLO(captured(), o)),
+  onnxruntimeBackend: taking({ folder: '.', session: {} }, (o) => onnxruntimeBackend(o)),
+  'tostatic.rollup': taking(
+    { include: 'a', exclude: [/b/], root: null, sourceText: true, probe: 'tostatic/probe' },
+    (o) => tostatic.rollup(o),
+  ),
   'data.RandomSampler': taking(
     { replacement: true, numSamples: 2, seed: 1 },
     (o) => new data.RandomSampler([1, 2, 3], o),
@@ -244,6 +348,18 @@ const takers: Readonly<Record<string, Taker>> = {
 
 /** None of them is a value of any option, except where an option takes such things. */
 const wrong: readonly unknown[] = [{}, 'sideways', Number.NaN, Symbol('option'), () => {}];
+
+/** Options that take any value of a type. */
+const taken: Readonly<Record<string, readonly string[]>> = {
+  activation: ['function'],
+  names: ['function', 'object'],
+  ...Object.fromEntries(
+    ['title', 'label', 'externalData', 'folder', 'include', 'exclude', 'root', 'probe'].map(
+      (name) => [name, ['string']],
+    ),
+  ),
+  ...Object.fromEntries(['scope', 'metadata', 'session'].map((name) => [name, ['object']])),
+};
 
 /** What rejects the call; null if nothing does. */
 async function rejectionOf(call: () => unknown): Promise<unknown> {
@@ -277,7 +393,7 @@ describe.each(Object.entries(takers))('%s', (_, { options, call }) => {
   it('rejects values of another type', async () => {
     for (const name of Object.keys(options)) {
       for (const value of wrong) {
-        if (name === 'activation' && typeof value === 'function') continue;
+        if (taken[name]?.includes(typeof value)) continue;
         const error = await rejectionOf(() => call({ ...options, [name]: value } as never));
         expect(error, `${name} = ${String(value)}`).toBeInstanceOf(ArgumentError);
       }
@@ -289,6 +405,49 @@ describe.each(Object.entries(takers))('%s', (_, { options, call }) => {
       expect(await rejectionOf(() => call(value as never))).toBeInstanceOf(ArgumentError);
     }
   });
+});
+
+/** Options of ops, read by functions that they share, and of the library's own functions. */
+const elsewhere = [
+  'DimOptions',
+  'LikeOptions',
+  'ReduceOptions',
+  'VarianceOptions',
+  'ExecutableOptions',
+  'TeamOptions',
+  'GpuDeviceOptions',
+  'GpuOptions',
+  'OpenOptions',
+  'TraceOptions',
+  'GraphOptions',
+  'PlanOptions',
+  'EnteringOptions',
+  'WorkloadOptions',
+  'MeasureOptions',
+  'CodeOptions',
+  'SweepOptions',
+  'CompareOptions',
+  'RegionOptions',
+  'BodyOptions',
+  'GroupOptions',
+];
+
+it('no public option object goes unchecked', () => {
+  const sources = ['src', 'runtime'].flatMap((folder) =>
+    (readdirSync(folder, { recursive: true }) as string[])
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(folder, name), 'utf8')),
+  );
+  const names = sources.flatMap((source) =>
+    [...source.matchAll(/^export interface (\w+Options)\b/gm)].map(([, name]) => name!),
+  );
+  expect(names.length).toBeGreaterThan(60);
+  const checking = sources.filter((source) =>
+    /\b(expectOptions|expectNames|unknownOption|unknownChoice)\b/.test(source),
+  );
+  const isNamed = (name: string) =>
+    checking.some((source) => new RegExp(`\\b${name}\\b`).test(source));
+  expect(names.filter((name) => !isNamed(name)).sort()).toEqual([...elsewhere].sort());
 });
 
 describe('options', () => {

@@ -1,5 +1,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { flag, that } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { sameShape } from '../../tensor/shape.ts';
@@ -14,6 +16,14 @@ export interface LoadOptions {
   /** What the given state calls the module's tensors, where its names differ: a function, or those that differ. */
   readonly names?: StateNames;
 }
+
+export const loadKinds: OptionKinds<LoadOptions> = {
+  strict: flag,
+  names: that(
+    'a function of a name, or an object of names',
+    (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
+  ),
+};
 
 /** The module's own names → those of a state that was made elsewhere. */
 export type StateNames = ((name: string) => string) | Readonly<Record<string, string>>;
@@ -33,6 +43,7 @@ export interface LoadResult {
 
 /** Copies values by name; nothing is changed when anything doesn't fit. */
 export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
+  expectOptions('loadStateDict', options, loadKinds);
   const there = new Map(Object.keys(own).map((name) => [name, nameIn(name, options.names)]));
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(state, there.get(name)!));
   const expected = new Set(there.values());

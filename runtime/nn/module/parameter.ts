@@ -1,6 +1,8 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { rand } from '../../ops/movement/create.ts';
 import { add_, mul_ } from '../../ops/pointwise/in-place.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { keep } from '../../tensor/lifetime.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -26,6 +28,7 @@ export interface BufferOptions {
 
 /** Makes a tensor part of the module's state that no gradient changes, such as a running mean. */
 export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
+  expectOptions('buffer', options, { persistent: flag });
   roles.set(tensor, (options.persistent ?? true) ? 'buffer' : 'temporary buffer');
   return keep(tensor);
 }

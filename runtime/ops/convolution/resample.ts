@@ -131,6 +131,8 @@ const ranks: { readonly [M in InterpolationMode]: number | null } = {
   trilinear: 5,
 };
 
+export const interpolationModes = Object.keys(ranks) as readonly InterpolationMode[];
+
 function howOf(mode: InterpolationMode, step: number, alignCorners: boolean): Resampling {
   if (mode === 'area') return { mode };
   if (mode === 'nearest' || mode === 'nearest-exact') return { mode, step };

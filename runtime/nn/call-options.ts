@@ -1,0 +1,15 @@
+import { unknownOption } from '../options/expect-options.ts';
+
+/**
+ * Throws ArgumentError if what a layer's `forward` is given has a name that is not in `names`. Unlike the checks of
+ * constructors it is traced with the layer.
+ */
+export function expectCallOptions<O extends object>(
+  owner: string,
+  options: O,
+  names: readonly (keyof O & string)[],
+): void {
+  for (const name of Object.keys(options)) {
+    if (!(names as readonly string[]).includes(name)) throw unknownOption(owner, name, names);
+  }
+}
