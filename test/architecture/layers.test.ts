@@ -177,6 +177,8 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/gpu/codegen',
     'runtime/device/gpu/wgsl',
     'runtime/device/gpu/wgsl/convolution',
+    'runtime/device/gpu/wgsl/indexing',
+    'runtime/device/gpu/wgsl/movement',
   ],
 ];
 

@@ -15,6 +15,8 @@ import { WgslWriter } from './wgsl-writer.ts';
 export interface Located {
   readonly slot: Slot;
   readonly meta: TensorMeta;
+  /** The first element, for a part of a tensor. */
+  readonly base?: number;
 }
 
 /** Pointwise ops over one shape: one of them, or those of a fused op. */
@@ -57,8 +59,8 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     operands,
     isEmpty: total === 0,
     chosenBy: chosenByExponents(exponents),
-    write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written });
+    write: ({ bindings, written, types, attrs }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
       w.line(`var e = group * ${workgroupThreads}u + thread;`);
       segments.forEach((segment, s) => {
         const size = w.count(`n${s}`, segment.size);
@@ -92,10 +94,14 @@ function segmentText(
   bindings: readonly number[],
   attrs: Attrs,
 ): void {
-  const { body, inputs, attr, walks, first } = segment;
+  const { body, inputs, outputs, attr, walks, first } = segment;
   const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
-  const place = (operand: number) =>
-    `b${bindings[first + operand]!}[${w.offset(first + operand)} + ${indices[operand]!}]`;
+  const located = [...inputs, ...outputs];
+  const place = (operand: number) => {
+    const { base } = located[operand]!;
+    const from = base === undefined ? '' : ` + ${w.count(`p${first + operand}`, base)}`;
+    return `b${bindings[first + operand]!}[${w.offset(first + operand)}${from} + ${indices[operand]!}]`;
+  };
   bodyText(w, body, {
     place,
     firstResult: inputs.length,

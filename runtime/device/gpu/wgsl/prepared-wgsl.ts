@@ -6,7 +6,7 @@ import type { Place } from '../device-core.ts';
 import type { GpuCore } from '../gpu-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from './wgsl-plan.ts';
-import type { UniformValue } from './wgsl-writer.ts';
+import type { StorageType, UniformValue } from './wgsl-writer.ts';
 
 /** A plan on a device: finds which operands are one buffer, and issues the stages. */
 export class PreparedWgsl implements Prepared {
@@ -91,7 +91,9 @@ export class PreparedWgsl implements Prepared {
   #overwrittenReads(places: readonly (readonly Place[])[]): PoolBuffer[] {
     const found = new Set<PoolBuffer>();
     const written = new Set<PoolBuffer>();
-    this.#plan.stages.forEach(({ operands }, s) => {
+    this.#plan.stages.forEach(({ operands, isEmpty }, s) => {
+      // Empty tensors are all at one place, which nothing is written to.
+      if (isEmpty) return;
       const own = places[s]!;
       operands.forEach(({ slot, written: isWritten }, i) => {
         if (isWritten || slot.kind === 'scratch') return;
@@ -155,10 +157,12 @@ export class PreparedWgsl implements Prepared {
     let found = this.#written[s]!.get(key);
     if (!found) {
       const written: boolean[] = [];
+      const types: StorageType[] = [];
       stage.operands.forEach((operand, i) => {
         written[bindings[i]!] ||= operand.written;
+        types[bindings[i]!] = operand.type ?? 'f32';
       });
-      found = stage.write({ bindings, written, attrs });
+      found = stage.write({ bindings, written, types, attrs });
       this.#written[s]!.set(key, found);
     }
     return found;

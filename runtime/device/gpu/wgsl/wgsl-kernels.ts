@@ -8,6 +8,7 @@ import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-ke
 import { maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
 import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
+import { elementsPlan, indexPlan } from './indexing/choose.ts';
 import { listPlan } from './list-kernels.ts';
 import {
   crossEntropyGradPlan,
@@ -16,6 +17,9 @@ import {
   nllLossSharePlan,
 } from './loss-kernels.ts';
 import { matmulPlan, productPlan } from './matmul-kernel.ts';
+import { catPlan, flipPlan, rollPlan } from './movement/joining.ts';
+import { arangePlan, unfoldGradPlan } from './movement/range.ts';
+import { narrowGradPlan, placeIntoPlan, placePlan } from './movement/region.ts';
 import { standardizeGradPlan, standardizePlan } from './norm-kernels.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
@@ -29,6 +33,7 @@ export type NamedWgslPlan = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
+  facts: AdapterFacts,
 ) => WgslPlan | null;
 
 export interface AdapterFacts {
@@ -78,6 +83,16 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['standardize', { why: `two results, ${shared}; groups that are rows`, plan: standardizePlan }],
   ['standardizeGrad', { why: `${shared}; groups that are rows`, plan: standardizeGradPlan }],
   ['matmul', { why: shared, plan: matmulPlan }],
+  ['cat', { why: `several parts in one dispatch, ${sizes}`, plan: catPlan }],
+  ['flip', { why: sizes, plan: flipPlan }],
+  ['roll', { why: sizes, plan: rollPlan }],
+  ['narrowGrad', { why: sizes, plan: narrowGradPlan }],
+  ['place', { why: sizes, plan: placePlan }],
+  ['placeInto', { why: sizes, plan: placeIntoPlan }],
+  ['unfoldGrad', { why: sizes, plan: unfoldGradPlan }],
+  ['arange', { why: sizes, plan: arangePlan }],
+  ['gather', { why: sizes, plan: elementsPlan }],
+  ['index', { why: sizes, plan: indexPlan }],
 ]);
 
 /** The op as kernels of ours; null: gpu.js has it. */
@@ -86,8 +101,9 @@ export function wgslPlan(
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
-  { mostBuffers }: AdapterFacts,
+  facts: AdapterFacts,
 ): WgslPlan | null {
+  const { mostBuffers } = facts;
   if (kernel.kind === 'pointwise') {
     const fits = inputs.length + outputs.length <= mostBuffers;
     return fits ? pointwisePlan(kernel.expr)(inputs, outputs) : null;
@@ -98,7 +114,7 @@ export function wgslPlan(
   if (kernel.kind === 'staged') return stagedPlan(kernel.body, inputs, outputs, attrs);
   if (kernel.kind === 'list') return listPlan(kernel.body, inputs, outputs, mostBuffers);
   if (kernel.kind !== 'named') return null;
-  return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs) ?? null;
+  return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs, facts) ?? null;
 }
 
 /** Copies elements from one layout to another. */

@@ -2,7 +2,7 @@ import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Groups } from '../command-batch.ts';
 import type { Slot } from '../kernel-plan.ts';
 import type { WgslText } from './wgsl-text.ts';
-import type { UniformValue } from './wgsl-writer.ts';
+import type { StorageType, UniformValue } from './wgsl-writer.ts';
 
 /** A tensor that a stage reads or writes, through bindings that tensors of one buffer share. */
 export interface WgslOperand {
@@ -15,6 +15,8 @@ export interface WgslOperand {
   readonly walk: string | null;
   /** Elements of a written operand. */
   readonly elements: number;
+  /** What the buffer holds; float32 by default, as in every tensor. */
+  readonly type?: StorageType;
 }
 
 /** What is known when a stage is issued: where its operands are bound, and the op's numbers. */
@@ -23,6 +25,8 @@ export interface Issue {
   readonly bindings: readonly number[];
   /** Per storage buffer. */
   readonly written: readonly boolean[];
+  /** Per storage buffer. */
+  readonly types: readonly StorageType[];
   readonly attrs: Attrs;
 }
 

@@ -21,10 +21,15 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
+/** What a storage buffer holds. */
+export type StorageType = 'f32' | 'u32';
+
 export interface WgslShape {
   /** Threads of a workgroup. */
   readonly threads: number;
   readonly written: readonly boolean[];
+  /** Per storage buffer; float32 by default. */
+  readonly types?: readonly StorageType[];
 }
 
 /** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
@@ -85,7 +90,7 @@ export class WgslWriter {
 
   /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
   text(): WgslText {
-    const { threads, written } = this.#shape;
+    const { threads, written, types } = this.#shape;
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
     const code = [
@@ -93,7 +98,7 @@ export class WgslWriter {
       '@group(0) @binding(0) var<uniform> u : Uniforms;',
       ...written.map(
         (isWritten, i) =>
-          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<f32>;`,
+          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<${types?.[i] ?? 'f32'}>;`,
       ),
       ...functionsIn([body, ...this.#declarations].join('\n')),
       ...this.#declarations,

@@ -1,0 +1,69 @@
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { sizeOf } from '../../../tensor/shape.ts';
+import type { Slot } from '../kernel-plan.ts';
+import { indexTexts, walksOf } from './index-text.ts';
+import { chosenByNothing, type WgslStage } from './wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { type StorageType, WgslWriter } from './wgsl-writer.ts';
+
+/** An operand of a stage with one thread per element of a shape. */
+export interface ElementOperand {
+  readonly slot: Slot;
+  /** What it moves by along each dimension of the stage's shape; 0 where the text finds the place by itself. */
+  readonly strides: readonly number[];
+  readonly written?: boolean;
+  /** Elements of a written operand. */
+  readonly elements?: number;
+  /** float32 by default. Only scratch holds integers as such. */
+  readonly type?: StorageType;
+}
+
+/** An operand that is read, or written, along a shape that its own broadcasts to. */
+export function along(slot: Slot, { strides, shape }: TensorMeta, written = false): ElementOperand {
+  return { slot, strides, written, elements: sizeOf(shape) };
+}
+
+/** What the text of an element finds: the writer, and the operands. */
+export interface ElementText {
+  readonly w: WgslWriter;
+  /** The operand's element on its walk, or that many elements further. */
+  readonly at: (operand: number, further?: string) => string;
+}
+
+/** One dispatch with a thread per element of `shape`, whose text `write` writes. */
+export function elementStage(
+  shape: readonly number[],
+  operands: readonly ElementOperand[],
+  write: (text: ElementText) => void,
+): WgslStage {
+  const size = sizeOf(shape);
+  const { loops } = walksOf(
+    shape,
+    operands.map(({ strides }) => strides),
+  );
+  return {
+    operands: operands.map(({ slot, written = false, elements = 0, type }) => {
+      return { slot, written, walk: null, elements, ...(type && { type }) };
+    }),
+    isEmpty: size === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+      w.line(
+        `let e = group * ${workgroupThreads}u + thread;`,
+        `if (e >= ${w.count('elements', size)}) { return; }`,
+      );
+      const indices = indexTexts(w, loops, 'e', 'w_');
+      const starts = indices.map((index, i) => w.let(`${w.offset(i)} + ${index}`));
+      write({
+        w,
+        at: (operand, further) => {
+          const start = starts[operand]!;
+          return `b${bindings[operand]!}[${further ? `${start} + ${further}` : start}]`;
+        },
+      });
+      const groups = groupsOf(Math.ceil(size / workgroupThreads));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+}

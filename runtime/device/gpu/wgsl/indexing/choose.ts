@@ -1,0 +1,119 @@
+/** Elements and entries that index tensors choose. A GPU can't throw: an index out of range reads NaN. */
+
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { input, output } from '../../kernel-plan.ts';
+import { along, type ElementOperand, elementStage } from '../element-stage.ts';
+import type { WgslPlan } from '../wgsl-plan.ts';
+import type { WgslWriter } from '../wgsl-writer.ts';
+
+/** The strides without those of a dimension, along which an index says where to be. */
+export function strideless(strides: readonly number[], dim: number): readonly number[] {
+  return strides.map((stride, d) => (d === dim ? 0 : stride));
+}
+
+/** A negative index is beyond every size as a u32. */
+export function indexText(stored: string): string {
+  return `u32(i32(${stored}))`;
+}
+
+/** (x, index; any strides) → out[i][j] = x[index[i][j]][j] for `dim` 0. */
+export function elementsPlan(
+  [x, index]: readonly TensorMeta[],
+  [out]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const dim = attrs.dim as number;
+  const operands = [
+    { slot: input(0), strides: strideless(x!.strides, dim) },
+    along(input(1), index!),
+    along(output(0), out!, true),
+  ];
+  const stage = elementStage(out!.shape, operands, ({ w, at }) => {
+    const chosen = w.let(indexText(at(1)));
+    const further = `${chosen} * ${w.count('step', x!.strides[dim]!)}`;
+    w.line(
+      'var value = u.nan;',
+      `if (${chosen} < ${w.count('size', x!.shape[dim]!)}) { value = ${at(0, further)}; }`,
+      `${at(2)} = value;`,
+    );
+  });
+  return { scratch: [], stages: [stage] };
+}
+
+/** A contiguous tensor as [outer, rows, inner], of which an index tensor [dimensions, chosen] names rows. */
+export interface Entries {
+  readonly outer: number;
+  /** Of the dimensions that have an index. */
+  readonly sizes: readonly number[];
+  readonly rows: number;
+  readonly inner: number;
+  readonly chosen: number;
+  /** Whether −1 is the last. */
+  readonly wraps: boolean;
+}
+
+export function entriesOf(whole: TensorMeta, index: TensorMeta, { dim, wraps }: Attrs): Entries {
+  const at = dim as number;
+  const [count, ...chosen] = index.shape as [number, ...number[]];
+  const sizes = whole.shape.slice(at, at + count);
+  return {
+    outer: sizeOf(whole.shape.slice(0, at)),
+    sizes,
+    rows: sizeOf(sizes),
+    inner: sizeOf(whole.shape.slice(at + count)),
+    chosen: sizeOf(chosen),
+    wraps: wraps === true,
+  };
+}
+
+/** Writes the number of the row that a choice names; all bits are set where there is none. */
+export function rowText(
+  w: WgslWriter,
+  { sizes, chosen, wraps }: Entries,
+  at: (further: string) => string,
+): string {
+  const row = w.name();
+  const strides = contiguousStrides(sizes);
+  w.line(`var ${row} = 0u;`);
+  sizes.forEach((size, k) => {
+    const own = w.count(`size${k}`, size);
+    const given = w.let(indexText(at(k === 0 ? '0u' : w.count(`choices${k}`, k * chosen))));
+    // As a u32: what counts from the end overflows to a place, and what is before the start doesn't.
+    const place = wraps ? w.let(`select(${given}, ${given} + ${own}, ${given} >= ${own})`) : given;
+    const stride = w.count(`stride${k}`, strides[k]!);
+    w.line(
+      `${row} = select(${row} + ${place} * ${stride}, ${none}, ${place} >= ${own} || ${row} == ${none});`,
+    );
+  });
+  return row;
+}
+
+/** A number that is no row's. */
+export const none = '0xffffffffu';
+
+/** (x, index [dimensions, …chosen]) → the rows that the index names. */
+export function indexPlan(
+  [x, index]: readonly TensorMeta[],
+  _outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const entries = entriesOf(x!, index!, attrs);
+  const { outer, rows, inner, chosen } = entries;
+  const shape = [outer, chosen, inner];
+  const operands: readonly ElementOperand[] = [
+    { slot: input(0), strides: [rows * inner, 0, 1] },
+    { slot: input(1), strides: [0, 1, 0] },
+    { slot: output(0), strides: contiguousStrides(shape), written: true, elements: sizeOf(shape) },
+  ];
+  const stage = elementStage(shape, operands, ({ w, at }) => {
+    const row = rowText(w, entries, (further) => at(1, further));
+    w.line(
+      'var value = u.nan;',
+      `if (${row} != ${none}) { value = ${at(0, `${row} * ${w.count('inner', inner)}`)}; }`,
+      `${at(2)} = value;`,
+    );
+  });
+  return { scratch: [], stages: [stage] };
+}

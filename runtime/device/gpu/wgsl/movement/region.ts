@@ -1,0 +1,185 @@
+/** A tensor that is another one inside of a region, and something else around it. */
+
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import { E } from '../../../../ops/expr/expr.ts';
+import { identity } from '../../../../ops/expr/expr-type.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { input, output, type Slot } from '../../kernel-plan.ts';
+import { splitText } from '../index-text.ts';
+import { singleBody } from '../pointwise-bodies.ts';
+import { pointwiseStage } from '../pointwise-kernel.ts';
+import { chosenByNothing, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+import { partBody } from './joining.ts';
+
+/** A dimension of the whole, and the part of it where the region is. */
+interface Side {
+  readonly size: number;
+  readonly start: number;
+  readonly length: number;
+  /** What the region's tensor moves by. */
+  readonly stride: number;
+  /** What the surroundings move by; 0 for a number. */
+  readonly around: number;
+}
+
+/** Neighbouring dimensions of which the region has the inner one wholly, and that are walked like one, are one. */
+function joined(sides: readonly Side[]): readonly Side[] {
+  const found: Side[] = [];
+  for (const side of sides) {
+    const outer = found.at(-1);
+    const isWhole = side.length === side.size;
+    const isStep = (own: number, inner: number) => own === inner * side.size;
+    if (
+      outer &&
+      isWhole &&
+      isStep(outer.stride, side.stride) &&
+      isStep(outer.around, side.around)
+    ) {
+      found[found.length - 1] = {
+        ...side,
+        size: outer.size * side.size,
+        start: outer.start * side.size,
+        length: outer.length * side.size,
+      };
+    } else if (side.size > 1) found.push(side);
+  }
+  return found;
+}
+
+/** The region's sides, if it is a box of the whole: strides as the whole's, from an element on; else null. */
+function boxOf(
+  part: TensorMeta,
+  strides: readonly number[],
+  offset: number,
+  whole: TensorMeta,
+  around: readonly number[] | null,
+): readonly Side[] | null {
+  const own = contiguousStrides(whole.shape);
+  let rest = offset;
+  let next = 0;
+  const sides = whole.shape.map((size, d): Side => {
+    const start = Math.floor(rest / own[d]!);
+    rest -= start * own[d]!;
+    while (part.shape[next] === 1) next++;
+    const isIn = next < part.shape.length && strides[next] === own[d] && part.shape[next]! <= size;
+    const [length, stride] = isIn ? [part.shape[next]!, part.strides[next]!] : [1, 0];
+    if (isIn) next++;
+    return { size, start, length, stride, around: around?.[d] ?? 0 };
+  });
+  while (part.shape[next] === 1) next++;
+  const isBox = next === part.shape.length && sizeOf(part.shape) > 0;
+  return isBox && sides.every(({ size, start, length }) => start + length <= size) ? sides : null;
+}
+
+/** One dispatch: each element of the result is the part's, if it is in the box, or what is around. */
+function boxStage(
+  sides: readonly Side[],
+  out: TensorMeta,
+  part: Slot,
+  surroundings: Slot | number,
+): WgslStage {
+  const dims = joined(sides);
+  const size = sizeOf(out.shape);
+  const value = typeof surroundings === 'number' ? surroundings : null;
+  const read = typeof surroundings === 'number' ? [part] : [part, surroundings];
+  const target = read.length;
+  return {
+    operands: [...read, output(0)].map((slot, i) => {
+      return { slot, written: i === target, walk: null, elements: size };
+    }),
+    isEmpty: size === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+      w.line(
+        `let e = group * ${workgroupThreads}u + thread;`,
+        `if (e >= ${w.count('elements', size)}) { return; }`,
+        `var part = ${w.offset(0)};`,
+        'var inside = true;',
+      );
+      const isAround = value === null;
+      if (isAround) w.line(`var around = ${w.offset(1)};`);
+      let rest = 'e';
+      for (let d = dims.length - 1; d >= 0; d--) {
+        const side = dims[d]!;
+        let own = rest;
+        if (d > 0) [rest, own] = splitText(w, rest, w.count(`size${d}`, side.size));
+        // As a u32: what is before the start is far beyond the end.
+        const place = w.let(`${own} - ${w.count(`start${d}`, side.start)}`);
+        w.line(
+          `inside = inside && ${place} < ${w.count(`length${d}`, side.length)};`,
+          `part = part + ${place} * ${w.count(`stride${d}`, side.stride)};`,
+        );
+        if (isAround) w.line(`around = around + ${own} * ${w.count(`around${d}`, side.around)};`);
+      }
+      const other = isAround
+        ? `b${bindings[1]!}[around]`
+        : w.uniform('value', { kind: 'number', value });
+      w.line(
+        `var value = ${other};`,
+        `if (inside) { value = b${bindings[0]!}[part]; }`,
+        `b${bindings[target]!}[${w.offset(target)} + e] = value;`,
+      );
+      const groups = groupsOf(Math.ceil(size / workgroupThreads));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+}
+
+/** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
+export function narrowGradPlan(
+  [dy]: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const sides = dx!.shape.map((size, d): Side => {
+    const start = d === attrs.dim ? (attrs.start as number) : 0;
+    return { size, start, length: dy!.shape[d]!, stride: dy!.strides[d]!, around: 0 };
+  });
+  return { scratch: [], stages: [boxStage(sides, dx!, input(0), 0)] };
+}
+
+/** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
+export function placePlan(
+  [x]: readonly TensorMeta[],
+  [out]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const [strides, base] = [attrs.strides as readonly number[], attrs.offset as number];
+  const sides = boxOf(x!, strides, base, out!, null);
+  if (sides) {
+    const value = storedNumber(attrs.value as number, out!);
+    return { scratch: [], stages: [boxStage(sides, out!, input(0), value)] };
+  }
+  // Regions of other forms, like diagonals, are written after what is around.
+  const filled = pointwiseStage([singleBody(E.attr('value'), [], out!)]);
+  const from = { strides: x!.strides, base: 0 };
+  const part = partBody(input(0), out!, x!.shape, from, { strides, base });
+  return { scratch: [], stages: [filled, pointwiseStage([part])] };
+}
+
+/** A number as an element of a tensor. */
+function storedNumber(value: number, { dtype }: TensorMeta): number {
+  if (dtype === 'bool') return value === 0 ? 0 : 1;
+  return dtype === 'int32' ? value | 0 : value;
+}
+
+/** (x, source; any strides) → x with source at attrs `strides`, `offset`. */
+export function placeIntoPlan(
+  [x, source]: readonly TensorMeta[],
+  [out]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const [strides, base] = [attrs.strides as readonly number[], attrs.offset as number];
+  const sides = boxOf(source!, strides, base, out!, x!.strides);
+  if (sides) {
+    return { scratch: [], stages: [boxStage(sides, out!, input(1), input(0))] };
+  }
+  const copied = pointwiseStage([singleBody(identity, [x!], out!)]);
+  const from = { strides: source!.strides, base: 0 };
+  const part = partBody(input(1), out!, source!.shape, from, { strides, base });
+  return { scratch: [], stages: [copied, pointwiseStage([part])] };
+}

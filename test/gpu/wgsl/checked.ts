@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
+import { deviceGuard, type Tensor, tidy } from '../../../runtime/index.ts';
+import { toStatic } from '../../../src/to-static.ts';
+import { expectClose, type Tolerance } from '../parity.ts';
+
+/** Tolerance of results that are the CPU's to the bit. */
+export const exact: Tolerance = { relative: 0, absolute: 0 };
+
+/**
+ * Holds a function's results on the GPU against the CPU's, a captured run against the eager one to the bit, and the
+ * memory of its program against the prediction. `operands` makes the same tensors on every device.
+ */
+export async function expectSameEverywhere<T extends Tensor[]>(
+  gpu: GpuDevice,
+  operands: () => T,
+  run: (...given: T) => Tensor[],
+  tolerance: Tolerance = exact,
+): Promise<void> {
+  const eagerly = async () => {
+    const given = operands();
+    const found = tidy(() => run(...given));
+    const results = found.map(({ dtype, shape, device }) => ({ dtype, shape, device }));
+    const data = await Promise.all(found.map((t) => t.data()));
+    for (const t of found) t.dispose();
+    return { given, results, data };
+  };
+  const cpu = await deviceGuard('cpu', eagerly);
+  const own = await deviceGuard(gpu, eagerly);
+  cpu.results.forEach(({ dtype, shape }, i) => {
+    expect(own.results[i]).toEqual({ dtype, shape, device: gpu });
+    expectClose(own.data[i]!, cpu.data[i]!, tolerance);
+  });
+  const captured = toStatic(run, { fullGraph: true });
+  await deviceGuard(gpu, async () => {
+    for (const t of captured(...own.given)) t.dispose();
+    const { counter } = gpu.allocator;
+    const before = counter.allocated;
+    counter.reset();
+    const found = captured(...own.given);
+    const { peakBytes } = captured.programs()[0]!.stages!.planned.forward.predicted;
+    expect(counter.peakAllocated - before).toBe(peakBytes);
+    expect(await Promise.all(found.map((t) => t.data()))).toEqual(own.data);
+    for (const t of found) t.dispose();
+  });
+  for (const t of [...cpu.given, ...own.given]) t.dispose();
+}
