@@ -3,6 +3,7 @@ import { TensorList } from '../memory/tensor-list.ts';
 import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { itemSync } from '../tensor/read.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { noteIdentity, ownPlace } from './scope/identity.ts';
 
@@ -25,6 +26,13 @@ export function takeItems(list: Tensor): Tensor[] {
   }
   list.dispose();
   return tensors;
+}
+
+/** The value of a list's element that is a number or boolean; its tensor is freed. */
+export function takeNumber(item: Tensor, of: 'number' | 'boolean'): number | boolean {
+  const value = itemSync(item);
+  item.dispose();
+  return of === 'boolean' ? Boolean(value) : value;
 }
 
 /** Leads the gradients of a list's elements to the list. */

@@ -1,7 +1,8 @@
+import { partsOfData } from '../entry/make.ts';
 import { numberLeaves } from '../entry/number-expr.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type Place, placeReader, printPlace } from './place.ts';
-import type { SavedMake, SavedNumber, SavedRecipe } from './recipe.ts';
+import type { SavedNumber, SavedRecipe } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { describe, type GuardCheck } from './saved-guard.ts';
 
@@ -30,11 +31,11 @@ export function entryNeeds(entry: SavedEntry): GuardCheck[] {
     for (const { source } of numberLeaves(of)) need('number', source);
   };
   const recipe = (of: SavedRecipe | null): void => {
-    if (of?.kind === 'number') number(of.number);
+    if (of?.kind === 'number') number(of.expr);
     else if (of?.kind === 'choice') [of.which, ...of.options].forEach(recipe);
   };
   for (const guard of entry.guards) if (guard.kind === 'number') number(guard.number);
-  for (const make of entry.makes) recipesOf(make).forEach(recipe);
+  for (const make of entry.makes) partsOfData(make).forEach(recipe);
   for (const effect of entry.effects) {
     needOfTarget(effect, need);
     if (effect.kind === 'set') recipe(effect.value);
@@ -53,20 +54,6 @@ function checkOf(kind: Need, place: Place): GuardCheck {
     const given = `${printPlace(place, values.state)} is ${describe(found)}`;
     return { kind: 'other', given, expected: `${/^[aeo]/.test(kind) ? 'an' : 'a'} ${kind}` };
   };
-}
-
-function recipesOf(make: SavedMake): readonly (SavedRecipe | null)[] {
-  switch (make.kind) {
-    case 'array':
-    case 'set':
-      return make.items;
-    case 'object':
-      return make.entries.map(([, item]) => item);
-    case 'map':
-      return make.entries.flat();
-    case 'list':
-      return [];
-  }
 }
 
 function needOfTarget(effect: SavedEffect, need: (kind: Need, place: Place) => void): void {

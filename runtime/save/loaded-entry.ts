@@ -18,7 +18,13 @@ import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './field.ts';
 import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
-import { compileItems, compileMakes, define, type RunResults, recipeReader } from './recipe.ts';
+import {
+  type CallResults,
+  compileMakes,
+  compileSavedItems,
+  define,
+  recipeReader,
+} from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';
 
@@ -33,9 +39,9 @@ export class LoadedEntry {
   readonly #checks: readonly GuardCheck[];
   readonly #inputs: readonly PlaceReader[];
   readonly #numbers: readonly PlaceReader[];
-  readonly #makes: (results: RunResults) => void;
-  readonly #result: (results: RunResults) => unknown;
-  readonly #effects: readonly ((results: RunResults) => Change)[];
+  readonly #makes: (results: CallResults) => void;
+  readonly #result: (results: CallResults) => unknown;
+  readonly #effects: readonly ((results: CallResults) => Change)[];
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
@@ -148,7 +154,7 @@ export class LoadedEntry {
       if (name !== null) markFreed(outputs[i]!, name);
     }
     if (randomNumbers > 0) skipNumbers(randomNumbers);
-    const results: RunResults = { ...values, outputs, made: [], held: new Set() };
+    const results: CallResults = { ...values, outputs, made: [], held: new Set() };
     const { result, changes } = this.#read(results);
     for (const change of changes) change();
     for (const index of reads) outputs[index]!.dispose();
@@ -157,7 +163,7 @@ export class LoadedEntry {
   }
 
   /** Everything is read before anything changes; where that fails, the outputs are freed. */
-  #read(results: RunResults): { readonly result: unknown; readonly changes: readonly Change[] } {
+  #read(results: CallResults): { readonly result: unknown; readonly changes: readonly Change[] } {
     try {
       this.#makes(results);
       const changes = this.#effects.map((read) => read(results));
@@ -221,7 +227,7 @@ function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError 
   });
 }
 
-function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
+function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
   switch (effect.kind) {
     case 'disposeOutput':
       return ({ outputs }) => {
@@ -247,7 +253,7 @@ function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
     }
     case 'fill': {
       const read = placeReader(effect.place);
-      const append = compileItems(effect.items);
+      const append = compileSavedItems(effect.items);
       return (results) => {
         const array = read(results) as unknown[];
         const items: unknown[] = [];
@@ -289,7 +295,7 @@ function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
 function changeProperty(
   place: Place,
   change: (object: object, key: string) => void,
-): (results: RunResults) => Change {
+): (results: CallResults) => Change {
   if (place.kind !== 'argument') return () => () => {};
   const key = place.path.at(-1)!;
   const objectOf = placeReader({ ...place, path: place.path.slice(0, -1) });

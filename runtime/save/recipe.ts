@@ -1,57 +1,41 @@
+import { compileItems, type DataMake } from '../entry/make.ts';
 import {
   compileNumberOf,
   type NumberExprOf,
   type NumberReader,
   type SourceNumber,
 } from '../entry/number-expr.ts';
+import {
+  type ConstantRecipe,
+  compileRecipeOf,
+  type NumberRecipe,
+  type Read,
+  type RecipeCompiler,
+  type RecipeOf,
+  type RunResults,
+  type SourceRecipe,
+} from '../entry/recipe.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import { mapText, type TextPart, textWith } from '../program/number-text.ts';
-import { takeItems } from '../run-program/list-items.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { takeItems, takeNumber } from '../run-program/list-items.ts';
 import { type Field, maxScalarArguments } from './field.ts';
 import { type CallValues, encodePlace, type Place, placeReader, readPlace } from './place.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
-import {
-  encodeScalar,
-  encodeText,
-  readScalar,
-  readText,
-  type SavedScalar,
-  scalarReader,
-} from './text.ts';
+import { encodeScalar, encodeText, readScalar, readText } from './text.ts';
 
 /** A JavaScript number as a function of what a call finds. */
 export type SavedNumber = NumberExprOf<SourceNumber<Place>>;
 
-/** How to have a value after a run. */
-export type SavedRecipe =
-  | { readonly kind: 'constant'; readonly value: Primitive }
-  | { readonly kind: 'place'; readonly place: Place }
-  | { readonly kind: 'number'; readonly number: SavedNumber }
-  | { readonly kind: 'output'; readonly index: number }
-  | SavedScalar
-  /** Text of such numbers. */
-  | { readonly kind: 'text'; readonly parts: readonly TextPart<SavedScalar>[] }
-  | { readonly kind: 'made'; readonly index: number }
-  /** The option whose number the program returns. */
-  | {
-      readonly kind: 'choice';
-      readonly which: SavedRecipe;
-      readonly options: readonly SavedRecipe[];
-    };
+/** How to get a value after a run. */
+export type SavedRecipe = RecipeOf<SavedLeaf>;
 
-/** An object that each call makes anew; its parts may be made ones, in a circle even. */
-export type SavedMake =
-  | { readonly kind: 'array'; readonly items: readonly (SavedRecipe | null)[] }
-  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, SavedRecipe])[] }
-  | { readonly kind: 'map'; readonly entries: readonly (readonly [SavedRecipe, SavedRecipe])[] }
-  | { readonly kind: 'set'; readonly items: readonly SavedRecipe[] }
-  /** The elements of a list that the program returns. */
-  | { readonly kind: 'list'; readonly output: number; readonly of: ListElement };
+type SavedLeaf =
+  | ConstantRecipe<Primitive>
+  | SourceRecipe<Place>
+  | NumberRecipe<SourceNumber<Place>>;
+
+export type SavedMake = DataMake<SavedRecipe>;
 
 const listElements = ['tensor', 'number', 'boolean'] as const;
-
-export type ListElement = (typeof listElements)[number];
 
 /** What recipes may name. */
 export interface Limits {
@@ -60,9 +44,8 @@ export interface Limits {
   readonly makes: number;
 }
 
-export interface RunResults extends CallValues {
-  readonly outputs: readonly Tensor[];
-  readonly made: unknown[];
+/** What recipes are read from: what a call finds, and what the run has left. */
+export interface CallResults extends CallValues, RunResults {
   /** Numbers of the outputs that the caller got. */
   readonly held: Set<number>;
 }
@@ -93,10 +76,10 @@ export function encodeRecipe(recipe: SavedRecipe): unknown {
   switch (recipe.kind) {
     case 'constant':
       return { constant: encodePrimitive(recipe.value) };
-    case 'place':
-      return { place: encodePlace(recipe.place) };
+    case 'source':
+      return { place: encodePlace(recipe.source) };
     case 'number':
-      return { number: encodeNumber(recipe.number) };
+      return { number: encodeNumber(recipe.expr) };
     case 'output':
     case 'made':
       return { [recipe.kind]: recipe.index };
@@ -122,9 +105,9 @@ export function readRecipe(field: Field, limits: Limits): SavedRecipe {
   if (field.has('constant')) {
     return { kind: 'constant', value: readPrimitive(field.get('constant')) };
   }
-  if (field.has('place')) return { kind: 'place', place: readPlace(field.get('place'), states) };
+  if (field.has('place')) return { kind: 'source', source: readPlace(field.get('place'), states) };
   if (field.has('number')) {
-    return { kind: 'number', number: readSavedNumber(field.get('number'), states) };
+    return { kind: 'number', expr: readSavedNumber(field.get('number'), states) };
   }
   if (field.has('output')) {
     return { kind: 'output', index: field.get('output').int(0, outputs - 1) };
@@ -134,51 +117,35 @@ export function readRecipe(field: Field, limits: Limits): SavedRecipe {
   return readScalar(field, outputs);
 }
 
-export function recipeReader(recipe: SavedRecipe): (results: RunResults) => unknown {
-  switch (recipe.kind) {
-    case 'constant':
-      return () => recipe.value;
-    case 'place':
-      return placeReader(recipe.place);
-    case 'number':
-      return numberReader(recipe.number);
-    case 'output': {
-      const { index } = recipe;
-      return ({ outputs, held }) => {
-        held.add(index);
-        return outputs[index];
-      };
-    }
-    case 'made': {
-      const { index } = recipe;
-      return ({ made }) => made[index];
-    }
-    case 'choice': {
-      const which = recipeReader(recipe.which);
-      const options = recipe.options.map(recipeReader);
-      return (results) => options[Number(which(results))]?.(results);
-    }
-    case 'scalar':
-      return scalarReader(recipe);
-    case 'text': {
-      const parts = mapText(recipe.parts, scalarReader);
-      return (results) => textWith(parts, (read) => read(results));
-    }
-  }
+export function recipeReader(recipe: SavedRecipe): Read<CallResults> {
+  return compileRecipeOf(recipe, compiler);
 }
+
+const compiler: RecipeCompiler<SavedLeaf, CallResults> = {
+  leaf: (leaf) => {
+    if (leaf.kind === 'constant') return () => leaf.value;
+    return leaf.kind === 'source' ? placeReader(leaf.source) : numberReader(leaf.expr);
+  },
+  output:
+    (index) =>
+    ({ outputs, held }) => {
+      held.add(index);
+      return outputs[index];
+    },
+};
 
 export function encodeMake(make: SavedMake): unknown {
   const encode = (recipe: SavedRecipe | null) => recipe && encodeRecipe(recipe);
   switch (make.kind) {
     case 'array':
-    case 'set':
-      return { [make.kind]: make.items.map(encode) };
+      return { array: make.elements.map(encode) };
     case 'object':
       return { object: make.entries.map(([key, recipe]) => [key, encode(recipe)]) };
-    case 'map':
-      return { map: make.entries.map((entry) => entry.map(encode)) };
+    case 'collection':
+      if (make.type === 'Map') return { map: make.entries.map((entry) => entry.map(encode)) };
+      return { set: make.entries.map(([item]) => encode(item)) };
     case 'list':
-      return { list: make.output, elements: make.of };
+      return { list: make.outputs[0], elements: make.element.of };
   }
 }
 
@@ -187,62 +154,62 @@ export function readMake(field: Field, limits: Limits): SavedMake {
   const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
   if (field.has('array')) {
     const items = field.get('array').items();
-    return { kind: 'array', items: items.map((item) => (item.isNull ? null : recipe(item))) };
+    return { kind: 'array', elements: items.map((item) => (item.isNull ? null : recipe(item))) };
   }
-  if (field.has('set')) return { kind: 'set', items: field.get('set').items().map(recipe) };
+  if (field.has('set')) {
+    const items = field.get('set').items().map(recipe);
+    return { kind: 'collection', type: 'Set', entries: items.map((item) => [item, item]) };
+  }
   if (field.has('map')) {
-    const entries = pairs(field.get('map'));
-    return { kind: 'map', entries: entries.map(([key, item]) => [recipe(key), recipe(item)]) };
+    const entries = pairs(field.get('map')).map(
+      (pair) => [recipe(pair[0]), recipe(pair[1])] as const,
+    );
+    return { kind: 'collection', type: 'Map', entries };
   }
   if (field.has('list')) {
     const output = field.get('list').int(0, limits.outputs - 1);
-    return { kind: 'list', output, of: field.get('elements').oneOf(listElements) };
+    const of = field.get('elements').oneOf(listElements);
+    return { kind: 'list', outputs: [output], element: { kind: 'leaf', of } };
   }
   const entries = pairs(field.get('object'));
   return { kind: 'object', entries: entries.map(([key, item]) => [key.string(), recipe(item)]) };
 }
 
 /** Makes all objects of a call: empty first, then what is in them, so that circles close. */
-export function compileMakes(makes: readonly SavedMake[]): (results: RunResults) => void {
+export function compileMakes(makes: readonly SavedMake[]): (results: CallResults) => void {
   const fills = makes.map(compileFill);
   return (results) => {
     const { made } = results;
-    for (const { kind } of makes) made.push(emptyOf(kind));
+    for (const make of makes) made.push(emptyOf(make));
     for (let i = 0; i < fills.length; i++) fills[i]!(made[i], results);
   };
 }
 
-function emptyOf(kind: SavedMake['kind']): unknown {
-  if (kind === 'array' || kind === 'list') return [];
-  if (kind === 'object') return {};
-  return kind === 'map' ? new Map() : new Set();
+function emptyOf(make: SavedMake): unknown {
+  if (make.kind === 'object') return {};
+  if (make.kind !== 'collection') return [];
+  return make.type === 'Map' ? new Map() : new Set();
 }
 
-function compileFill(make: SavedMake): (made: unknown, results: RunResults) => void {
+function compileFill(make: SavedMake): (made: unknown, results: CallResults) => void {
   switch (make.kind) {
-    case 'array': {
-      const append = compileItems(make.items);
-      return (made, results) => append(made as unknown[], results);
-    }
+    case 'array':
+      return compileSavedItems(make.elements) as (made: unknown, results: CallResults) => void;
     case 'list': {
-      const { output, of } = make;
+      const [output] = make.outputs;
+      const { of } = make.element;
       return (made, { outputs }) => {
-        for (const item of takeItems(outputs[output]!)) {
-          (made as unknown[]).push(of === 'tensor' ? item : readItem(item, of));
+        for (const item of takeItems(outputs[output!]!)) {
+          (made as unknown[]).push(of === 'tensor' ? item : takeNumber(item, of));
         }
       };
     }
-    case 'set': {
-      const readers = make.items.map(recipeReader);
-      return (made, results) => {
-        for (const read of readers) (made as Set<unknown>).add(read(results));
-      };
-    }
-    case 'map': {
+    case 'collection': {
       const readers = make.entries.map((entry) => entry.map(recipeReader));
       return (made, results) => {
         for (const [key, item] of readers) {
-          (made as Map<unknown, unknown>).set(key!(results), item!(results));
+          if (made instanceof Map) made.set(key!(results), item!(results));
+          else (made as Set<unknown>).add(key!(results));
         }
       };
     }
@@ -255,24 +222,13 @@ function compileFill(make: SavedMake): (made: unknown, results: RunResults) => v
   }
 }
 
-/** The number or truth value, whose tensor is given back. */
-function readItem(item: Tensor, of: 'number' | 'boolean'): number | boolean {
-  const value = item.itemSync();
-  item.dispose();
-  return of === 'boolean' ? value !== 0 : value;
-}
-
-/** Appends elements; a missing one leaves a hole. */
-export function compileItems(
+/** Adds elements to an array; a missing one leaves a hole. */
+export function compileSavedItems(
   items: readonly (SavedRecipe | null)[],
-): (array: unknown[], results: RunResults) => void {
-  const readers = items.map((item) => item && recipeReader(item));
-  return (array, results) => {
-    for (const read of readers) {
-      if (read) array.push(read(results));
-      else array.length++;
-    }
-  };
+): (array: unknown[], results: CallResults) => void {
+  return compileItems(items, recipeReader, (array, item) => {
+    array.push(item);
+  });
 }
 
 /** Also for a key such as `__proto__`, which an assignment would take for something else. */

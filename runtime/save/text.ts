@@ -1,44 +1,25 @@
 /** Numbers of a program's outputs, and text of them, in files. */
 
+import type { ScalarRecipe } from '../entry/recipe.ts';
 import {
   isNumberFormat,
   isTextCall,
   type NumberFormat,
   type TextPart,
 } from '../program/number-text.ts';
-import { numbersOf } from '../tensor/stored-numbers.ts';
-import type { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { encodePrimitive, readPrimitive } from './primitive.ts';
 
-/** The number in an output. */
-export interface SavedScalar {
-  readonly kind: 'scalar';
-  readonly index: number;
-  readonly type: 'number' | 'boolean';
-}
-
-export function encodeScalar({ index, type }: SavedScalar): Readonly<Record<string, unknown>> {
+export function encodeScalar({ index, type }: ScalarRecipe): Readonly<Record<string, unknown>> {
   return { scalar: index, type };
 }
 
-export function readScalar(field: Field, outputs: number): SavedScalar {
+export function readScalar(field: Field, outputs: number): ScalarRecipe {
   const index = field.get('scalar').int(0, outputs - 1);
   return { kind: 'scalar', index, type: field.get('type').oneOf(['number', 'boolean']) };
 }
 
-export function scalarReader({
-  index,
-  type,
-}: SavedScalar): (results: { readonly outputs: readonly Tensor[] }) => number | boolean {
-  return ({ outputs }) => {
-    const tensor = outputs[index]!;
-    const [value] = numbersOf(tensor.dataSync(), tensor.dtype);
-    return type === 'boolean' ? Boolean(value) : Number(value);
-  };
-}
-
-export function encodeText(parts: readonly TextPart<SavedScalar>[]): unknown[] {
+export function encodeText(parts: readonly TextPart<ScalarRecipe>[]): unknown[] {
   return parts.map((part) => {
     if (typeof part === 'string') return { known: part };
     if ('value' in part) return { ...encodeScalar(part.value), ...part.format };
@@ -46,7 +27,7 @@ export function encodeText(parts: readonly TextPart<SavedScalar>[]): unknown[] {
   });
 }
 
-export function readText(field: Field, outputs: number): TextPart<SavedScalar>[] {
+export function readText(field: Field, outputs: number): TextPart<ScalarRecipe>[] {
   return field.items().map((part) => {
     if (part.has('known')) return part.get('known').string();
     if (part.has('call')) {

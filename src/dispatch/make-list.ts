@@ -1,7 +1,7 @@
 /** Arrays whose length only the program knew, out of the lists that it returns. */
 
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
-import { takeItems } from '../../runtime/run-program/list-items.ts';
+import { takeItems, takeNumber } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { ElementRecipe, Make } from '../traces/trace-result.ts';
 import { append } from '../vm/language/primordials.ts';
@@ -54,7 +54,7 @@ function compileElement(element: ElementRecipe): CompiledElement {
         count: 1,
         read: (columns, from, place, values) => {
           const item = columns[from]![place]!;
-          return of === 'tensor' ? knownTensor(item, values) : readItem(item, of);
+          return of === 'tensor' ? knownTensor(item, values) : takeNumber(item, of);
         },
       };
     }
@@ -127,10 +127,4 @@ function define(object: object, key: string, value: unknown): void {
     enumerable: true,
     configurable: true,
   });
-}
-
-function readItem(item: Tensor, of: 'number' | 'boolean'): number | boolean {
-  const [value] = item.dataSync();
-  item.dispose();
-  return of === 'boolean' ? Boolean(value) : Number(value);
 }

@@ -1,5 +1,6 @@
 /** Objects that each run makes again. */
 
+import { compileItems as compileItemsOf } from '../../runtime/entry/make.ts';
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { hostType } from '../guards/host-types.ts';
@@ -224,16 +225,9 @@ function compileMake(make: Make): CompiledMake {
 export function compileItems(
   items: readonly (Recipe | null)[],
 ): (array: unknown[], values: RunValues) => void {
-  const readers = items.map((item) => item && compileRecipe(item));
-  return (array, values) => {
-    for (const read of readers) {
-      if (!read) array.length++;
-      else {
-        const item = read(values);
-        if (item !== absentValue) append(array, item);
-      }
-    }
-  };
+  return compileItemsOf(items, compileRecipe, (array, item) => {
+    if (item !== absentValue) append(array, item);
+  });
 }
 
 function compileObject(make: Make & { kind: 'object' }): CompiledMake {

@@ -1,16 +1,20 @@
 import { compileNumberOf, type NumberReader } from '../../runtime/entry/number-expr.ts';
+import {
+  compileRecipeOf,
+  type Read,
+  type RecipeCompiler,
+  type RunResults,
+} from '../../runtime/entry/recipe.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { mapText, textWith } from '../../runtime/program/number-text.ts';
-import { itemSync } from '../../runtime/tensor/read.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { TracedNumber } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
-import type { FrameRecipe, Recipe, ScalarRecipe } from '../traces/trace-result.ts';
+import type { FrameRecipe, Recipe, RecipeLeaf } from '../traces/trace-result.ts';
 import type { Cell, Frame } from '../vm/bytecode/frame.ts';
 import type { KnownTensors } from './known-tensors.ts';
 
 /** What recipes are read from after a run of the graph. */
-export interface RunValues {
+export interface RunValues extends RunResults {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
   /** Those that the subgraph was given. */
@@ -22,66 +26,47 @@ export interface RunValues {
   known?: KnownTensors;
   /** Sizes of results that the user's code asked for. */
   readonly sizes: readonly number[];
-  /** Filled by `Makers`. */
-  readonly made: unknown[];
 }
 
-export type RecipeReader = (values: RunValues) => unknown;
+export type RecipeReader = Read<RunValues>;
 
 /** What a recipe returns for an element, property or entry that isn't there. */
 export const absentValue = Symbol('absent');
 
 /** Compiles a recipe once; reading it costs a closure call. */
 export function compileRecipe(recipe: Recipe): RecipeReader {
-  switch (recipe.kind) {
+  return compileRecipeOf(recipe, compiler);
+}
+
+const compiler: RecipeCompiler<RecipeLeaf, RunValues> = {
+  leaf: compileLeaf,
+  output: (index) => (values) => values.outputs[index],
+};
+
+function compileLeaf(leaf: RecipeLeaf): RecipeReader {
+  switch (leaf.kind) {
     case 'constant':
     case 'held': {
-      const { value } = recipe;
+      const { value } = leaf;
       return () => value;
     }
     case 'source': {
-      const read = compileReader(recipe.source);
+      const read = compileReader(leaf.source);
       return ({ frames }) => read(frames);
     }
     case 'number':
-      return compileNumberOf(recipe.expr, compileLeaf);
-    case 'output': {
-      const { index } = recipe;
-      return ({ outputs }) => outputs[index];
-    }
-    case 'scalar':
-      return compileScalar(recipe);
-    case 'text': {
-      const parts = mapText(recipe.parts, compileScalar);
-      return (values) => textWith(parts, (read) => read(values));
-    }
-    case 'made': {
-      const { index } = recipe;
-      return ({ made }) => made[index];
-    }
-    case 'choice': {
-      const which = compileRecipe(recipe.which);
-      const options = recipe.options.map(compileRecipe);
-      return (values) => options[which(values) as number]!(values);
-    }
+      return compileNumberOf(leaf.expr, compileOperand);
     case 'absent':
       return () => absentValue;
     default:
-      return assertNever(recipe, 'recipe');
+      return assertNever(leaf, 'recipe');
   }
 }
 
-function compileLeaf(leaf: TracedNumber): NumberReader<RunValues> {
+function compileOperand(leaf: TracedNumber): NumberReader<RunValues> {
   if (leaf.kind === 'size') return ({ sizes }) => sizes[leaf.index]!;
   const read = compileReader(leaf.source);
   return ({ frames }) => read(frames) as number;
-}
-
-function compileScalar({ index, type }: ScalarRecipe): (values: RunValues) => number | boolean {
-  return ({ outputs }) => {
-    const value = itemSync(outputs[index]!);
-    return type === 'boolean' ? Boolean(value) : value;
-  };
 }
 
 /** Compiles a frame to go on with. */

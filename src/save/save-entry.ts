@@ -1,3 +1,5 @@
+import { mapMake } from '../../runtime/entry/make.ts';
+import { mapRecipe } from '../../runtime/entry/recipe.ts';
 import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { scalarTableIn } from '../../runtime/program/scalars.ts';
@@ -72,38 +74,28 @@ export class EntryWriter {
     throw notSavable(this.#name, what);
   }
 
-  readonly #recipe = (recipe: Recipe): SavedRecipe => {
-    switch (recipe.kind) {
-      case 'constant':
-        if (!isPrimitiveValue(recipe.value)) return this.#refuse('a symbol is among its results');
-        return { kind: 'constant', value: recipe.value };
-      case 'held': {
-        if (!(recipe.value instanceof Tensor))
-          return this.#refuse('its result holds a pre-existing object');
-        const place = this.#places.of({ kind: 'held', value: recipe.value, name: 'constant' });
-        return { kind: 'place', place };
+  readonly #recipe = (recipe: Recipe): SavedRecipe =>
+    mapRecipe(recipe, (leaf): SavedRecipe => {
+      switch (leaf.kind) {
+        case 'constant': {
+          const { value } = leaf;
+          if (!isPrimitiveValue(value)) return this.#refuse('a symbol is among its results');
+          return { kind: 'constant', value };
+        }
+        case 'held': {
+          const { value } = leaf;
+          if (!(value instanceof Tensor))
+            return this.#refuse('its result holds a pre-existing object');
+          return { kind: 'source', source: this.#places.of({ ...leaf, name: 'constant' }) };
+        }
+        case 'source':
+          return { kind: 'source', source: this.#places.of(leaf.source) };
+        case 'number':
+          return { kind: 'number', expr: savedNumber(leaf.expr, this.#places, this.#trace.sizes) };
+        case 'absent':
+          return this.#refuse('an element or a property of its result may be missing');
       }
-      case 'source':
-        return { kind: 'place', place: this.#places.of(recipe.source) };
-      case 'number':
-        return {
-          kind: 'number',
-          number: savedNumber(recipe.expr, this.#places, this.#trace.sizes),
-        };
-      case 'output':
-        return { kind: 'output', index: recipe.index };
-      case 'scalar':
-      case 'text':
-      case 'made':
-        return recipe;
-      case 'choice': {
-        const { which, options } = recipe;
-        return { kind: 'choice', which: this.#recipe(which), options: options.map(this.#recipe) };
-      }
-      case 'absent':
-        return this.#refuse('an element or a property of its result may be missing');
-    }
-  };
+    });
 
   readonly #item = (recipe: Recipe | null): SavedRecipe | null => recipe && this.#recipe(recipe);
 
@@ -112,32 +104,24 @@ export class EntryWriter {
       case 'array':
         if (make.isFrozen) return this.#refuse('its result holds a frozen array');
         if (make.named.length > 0) return this.#refuse('its result holds an array with names');
-        return { kind: 'array', items: make.elements.map(this.#item) };
-      case 'object': {
-        const isPlain = make.prototype === undefined && !make.errorType && !make.traits;
-        if (!isPlain) return this.#refuse('its result holds an object of a class');
+        break;
+      case 'object':
+        if (make.prototype !== undefined || make.errorType || make.traits)
+          return this.#refuse('its result holds an object of a class');
         if (make.order) return this.#refuse(orderDiffers);
-        const entries = make.entries.map(([key, recipe]) => [key, this.#recipe(recipe)] as const);
-        return { kind: 'object', entries };
-      }
-      case 'collection': {
+        break;
+      case 'collection':
         if (make.order) return this.#refuse(orderDiffers);
-        const entries = make.entries.map(
-          ([key, value]) => [this.#recipe(key), this.#recipe(value)] as const,
-        );
-        if (make.type === 'Map') return { kind: 'map', entries };
-        return { kind: 'set', items: entries.map(([key]) => key) };
-      }
+        break;
       case 'list': {
-        const { outputs, element } = make;
-        if (element.kind !== 'leaf') {
-          return this.#refuse('its result holds an array of arrays or objects that grew in a loop');
-        }
-        return { kind: 'list', output: outputs[0]!, of: element.of };
+        const { element } = make;
+        if (element.kind === 'leaf') return { ...make, element };
+        return this.#refuse('its result holds an array of arrays or objects that grew in a loop');
       }
       default:
         return this.#refuse(`its result holds a ${make.kind}`);
     }
+    return mapMake(make, this.#recipe);
   }
 
   #effect(effect: Effect): SavedEffect {

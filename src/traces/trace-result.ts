@@ -1,12 +1,24 @@
 import type { Device } from '../../runtime/device/device.ts';
+import type {
+  ListLeaf,
+  MadeArray,
+  MadeCollection,
+  MadeList,
+  MadeObject,
+} from '../../runtime/entry/make.ts';
+import type {
+  ConstantRecipe,
+  NumberRecipe,
+  RecipeOf,
+  SourceRecipe,
+} from '../../runtime/entry/recipe.ts';
 import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
-import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { HostTypeName } from '../guards/host-types.ts';
-import type { NumberExpr } from '../guards/number-expr.ts';
+import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { Code, SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame } from '../vm/bytecode/frame.ts';
@@ -14,34 +26,19 @@ import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 import type { SameOutput } from './same-outputs.ts';
 
-export interface ScalarRecipe {
-  readonly kind: 'scalar';
-  readonly index: number;
-  readonly type: 'number' | 'boolean';
-}
-
-/** How to have a value after a run of the subgraph. */
-export type Recipe =
-  | { readonly kind: 'constant'; readonly value: Primitive | symbol }
+/** What a recipe of a trace reads besides the results of a run. */
+export type RecipeLeaf =
+  | ConstantRecipe<Primitive | symbol>
   | { readonly kind: 'held'; readonly value: object }
-  | { readonly kind: 'source'; readonly source: Source }
-  /** Computed from what a run finds. */
-  | { readonly kind: 'number'; readonly expr: NumberExpr }
-  /** Output number `index` of the subgraph. */
-  | { readonly kind: 'output'; readonly index: number }
-  /** The single element of output number `index`, which has no other owner. */
-  | ScalarRecipe
-  /** Text of such elements. */
-  | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
-  /** Object number `index` of those made after the run. */
-  | { readonly kind: 'made'; readonly index: number }
-  /** The option whose number the program returns. */
-  | { readonly kind: 'choice'; readonly which: Recipe; readonly options: readonly Recipe[] }
+  | SourceRecipe<Source>
+  | NumberRecipe<TracedNumber>
   /** An element, property or entry that isn't there. */
   | { readonly kind: 'absent' };
 
-/** Of a Set, key and value are the same, but where the element may be missing. */
-export type EntryRecipe = readonly [key: Recipe, value: Recipe];
+/** How to get a value after a run of the subgraph. */
+export type Recipe = RecipeOf<RecipeLeaf>;
+
+export type EntryRecipe = MadeCollection<Recipe>['entries'][number];
 
 /** Which order of its keys an object, Map or Set has: the run says a list of the labels, as JSON. */
 export interface KeyOrder {
@@ -66,14 +63,11 @@ export interface MadeAttributes {
 
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
-  /** Null: the element is missing. */
-  | {
-      readonly kind: 'array';
-      readonly elements: readonly (Recipe | null)[];
+  | (MadeArray<Recipe> & {
       readonly isFrozen: boolean;
       /** Properties with names. */
       readonly named: readonly (readonly [string, Recipe])[];
-    }
+    })
   | {
       readonly kind: 'arguments';
       readonly elements: readonly (Recipe | null)[];
@@ -81,9 +75,7 @@ export type Make =
       /** Of sloppy code: the first elements are as many parameters' variables. */
       readonly shared: { readonly count: number; readonly callee: unknown } | null;
     }
-  | {
-      readonly kind: 'object';
-      readonly entries: readonly (readonly [string, Recipe])[];
+  | (MadeObject<Recipe> & {
       /** Null: that of the entries. */
       readonly order: KeyOrder | null;
       /** Undefined: that of object literals. */
@@ -95,13 +87,8 @@ export type Make =
       /** Its cause is not among its keys either. */
       readonly hasCause: boolean;
       readonly traits: MadeTraits | null;
-    }
-  | {
-      readonly kind: 'collection';
-      readonly type: 'Map' | 'Set';
-      readonly entries: readonly EntryRecipe[];
-      readonly order: KeyOrder | null;
-    }
+    })
+  | (MadeCollection<Recipe> & { readonly order: KeyOrder | null })
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** The variable that is an element of such an object. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
@@ -128,12 +115,7 @@ export type Make =
       readonly next: number;
       readonly done: boolean;
     }
-  /** The array whose elements are outputs of the program: lists, one for each leaf of an element. */
-  | {
-      readonly kind: 'list';
-      readonly outputs: readonly number[];
-      readonly element: ElementRecipe;
-    }
+  | MadeList<ElementRecipe>
   | {
       readonly kind: 'regexp';
       readonly pattern: string;
@@ -177,7 +159,7 @@ export type Make =
 
 /** How to have an element of an array from what the lists hold at its place, leaf by leaf. */
 export type ElementRecipe =
-  | { readonly kind: 'leaf'; readonly of: 'tensor' | 'number' | 'boolean' }
+  | ListLeaf
   | { readonly kind: 'same'; readonly value: Recipe }
   | { readonly kind: 'array'; readonly parts: readonly ElementRecipe[] }
   | {

@@ -60,7 +60,7 @@ export function programOf(
       })),
       numbers: [],
       graph: 0,
-      makes: [{ kind: 'array', items: outputs.map((_, index) => ({ kind: 'output', index })) }],
+      makes: [{ kind: 'array', elements: outputs.map((_, index) => ({ kind: 'output', index })) }],
       effects: [],
       result: { kind: 'made', index: 0 },
       reads: [],

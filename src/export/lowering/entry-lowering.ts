@@ -104,7 +104,7 @@ class EntryLowering<V extends TargetValue, A> {
 
   #prepare(recipe: SavedRecipe): void {
     if (recipe.kind !== 'number') return;
-    for (const { source } of numberLeaves(recipe.number)) this.#number(source);
+    for (const { source } of numberLeaves(recipe.expr)) this.#number(source);
   }
 
   #result(name: string, value: V): void {
@@ -122,7 +122,7 @@ class EntryLowering<V extends TargetValue, A> {
         this.#result(name, outputs[recipe.index]!);
         return;
       case 'number':
-        this.#result(name, this.#numberValue(recipe.number));
+        this.#result(name, this.#numberValue(recipe.expr));
         return;
       case 'made':
         this.#addMade(this.#portable.entry.makes[recipe.index]!, name, outputs);
@@ -161,7 +161,7 @@ class EntryLowering<V extends TargetValue, A> {
 
   #valueOf(recipe: SavedRecipe, outputs: readonly V[]): V | null {
     if (recipe.kind === 'output' || recipe.kind === 'scalar') return outputs[recipe.index]!;
-    if (recipe.kind === 'number') return this.#numberValue(recipe.number);
+    if (recipe.kind === 'number') return this.#numberValue(recipe.expr);
     if (recipe.kind === 'choice') return this.#chosen(recipe, outputs);
     if (recipe.kind !== 'constant' || typeof recipe.value !== 'number') return null;
     return this.#engine.constant(recipe.value, 'f64');
@@ -169,12 +169,15 @@ class EntryLowering<V extends TargetValue, A> {
 
   #addMade(make: SavedMake, name: string, outputs: readonly V[]): void {
     if (make.kind === 'array') {
-      make.items.forEach((item, i) => {
+      make.elements.forEach((item, i) => {
         this.#add(item, `${name}.${i}`, outputs);
       });
     } else if (make.kind === 'object') {
       for (const [key, item] of make.entries) this.#add(item, `${name}.${key}`, outputs);
-    } else throw notExportable(`a ${make.kind} in the result`);
+    } else {
+      const kind = make.kind === 'list' ? 'list' : make.type;
+      throw notExportable(`a ${kind} in the result`);
+    }
   }
 
   #effects(outputs: readonly V[]): void {

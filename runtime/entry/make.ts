@@ -1,0 +1,96 @@
+/** Objects that each run makes. */
+
+/** Null: a hole. */
+export interface MadeArray<Recipe> {
+  readonly kind: 'array';
+  readonly elements: readonly (Recipe | null)[];
+}
+
+export interface MadeObject<Recipe> {
+  readonly kind: 'object';
+  readonly entries: readonly (readonly [string, Recipe])[];
+}
+
+/** Key and value are the same for a Set, except that an element may be missing. */
+export interface MadeCollection<Recipe> {
+  readonly kind: 'collection';
+  readonly type: 'Map' | 'Set';
+  readonly entries: readonly (readonly [key: Recipe, value: Recipe])[];
+}
+
+/** The array whose elements are outputs of the program: lists, one for each leaf of an element. */
+export interface MadeList<Element> {
+  readonly kind: 'list';
+  readonly outputs: readonly number[];
+  readonly element: Element;
+}
+
+/** What a list holds for an element, or for a part of it. */
+export interface ListLeaf {
+  readonly kind: 'leaf';
+  readonly of: 'tensor' | 'number' | 'boolean';
+}
+
+/** Objects that are plain data. */
+export type DataMake<Recipe> =
+  | MadeArray<Recipe>
+  | MadeObject<Recipe>
+  | MadeCollection<Recipe>
+  | MadeList<ListLeaf>;
+
+/** What the object is composed of. */
+export function partsOfData<Recipe>(make: DataMake<Recipe>): readonly Recipe[] {
+  switch (make.kind) {
+    case 'array':
+      return make.elements.filter((element) => element !== null);
+    case 'object':
+      return make.entries.map(([, recipe]) => recipe);
+    case 'collection':
+      return make.entries.flat();
+    case 'list':
+      return [];
+  }
+}
+
+/** The plain part of an object with other recipes. */
+export function mapMake<From, To>(
+  make: DataMake<From>,
+  recipeOf: (recipe: From) => To,
+): DataMake<To> {
+  switch (make.kind) {
+    case 'array': {
+      const { elements } = make;
+      return { kind: 'array', elements: elements.map((item) => item && recipeOf(item)) };
+    }
+    case 'object':
+      return {
+        kind: 'object',
+        entries: make.entries.map(([key, recipe]) => [key, recipeOf(recipe)]),
+      };
+    case 'collection': {
+      const { type, entries } = make;
+      return {
+        kind: 'collection',
+        type,
+        entries: entries.map(([key, value]) => [recipeOf(key), recipeOf(value)]),
+      };
+    }
+    case 'list':
+      return make;
+  }
+}
+
+/** Compiles the elements of an array to a function that adds them; a missing one leaves a hole. */
+export function compileItems<Recipe, Values>(
+  items: readonly (Recipe | null)[],
+  compile: (recipe: Recipe) => (values: Values) => unknown,
+  append: (array: unknown[], item: unknown) => void,
+): (array: unknown[], values: Values) => void {
+  const readers = items.map((item) => item && compile(item));
+  return (array, values) => {
+    for (const read of readers) {
+      if (read) append(array, read(values));
+      else array.length++;
+    }
+  };
+}
