@@ -156,6 +156,8 @@ describe('the packed package, where nothing can look into functions', () => {
       expect([mlp.weights, convNet.weights]).toEqual([mlpEager.weights, convNetEager.weights]);
       first ??= report;
       expect(report.trainings).toEqual(first.trainings);
+      expect(report.kernel).toEqual(first.kernel);
+      expect(report.kernel).toMatchObject({ graphs: 1, breaks: [] });
 
       // Captured code knows where the user wrote it; a stack of code without a map, where it is.
       const { mistakes } = report;

@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type BrowserName, postedByPage } from '../browser-page.ts';
 import { bundled } from './bundled.ts';
 import type { Mistakes } from './fixtures/mistakes.ts';
-import type { Report } from './fixtures/report.ts';
+import type { PageReport, Report } from './fixtures/report.ts';
+import type { KernelRun, UserKernel } from './fixtures/user-kernel.ts';
 
 let folder: string;
 let inNode: Report;
@@ -33,6 +34,21 @@ function expectWholeSteps({ mlp, convNet }: Report['trainings']): void {
     expect(training.graphs).toBe(training.traces);
     expect(training.graphs).toBeGreaterThan(0);
   }
+}
+
+/** Software rendering, for WebGL2 on machines without a GPU. */
+const softwareGl = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+
+/** A user's kernel is one op of a graph, with the gradient that eager execution has. */
+function expectKernel(found: UserKernel, expected: UserKernel, tolerance: number): void {
+  expect(found.breaks).toEqual([]);
+  expect(found.graphs).toBe(expected.graphs);
+  const numbers = ({ loss, gradient }: KernelRun) => [loss, ...gradient];
+  expect(numbers(found.captured)).toEqual(numbers(found.eager));
+  numbers(expected.eager).forEach((value, i) => {
+    const error = Math.abs(numbers(found.eager)[i]! - value);
+    expect(error).toBeLessThanOrEqual(tolerance * (1 + Math.abs(value)));
+  });
 }
 
 const fixture = (name: string): string[] =>
@@ -71,6 +87,13 @@ describe('a bundle of the packed package', () => {
     expect(convNet.weights).toBe(convNetEager.weights);
   });
 
+  test("makes ops of a user's kernels, eagerly and captured", () => {
+    expectKernel(inNode.kernel, inNode.kernel, 0);
+    expect(inNode.kernel.graphs).toBe(1);
+    // The sum over both points of (tanh(centre) - point)^2.
+    expect(inNode.kernel.eager.loss).toBeCloseTo(50.8225, 4);
+  });
+
   test('computes the same where Node permits no inspector and no eval', () => {
     const flags = [permission, '--allow-fs-read=*', '--disallow-code-generation-from-strings'];
     const report = reportOfNode(flags);
@@ -83,8 +106,9 @@ describe('a bundle of the packed package', () => {
     describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')(browser, () => {
       for (const [name, policy] of Object.entries(policies)) {
         test(`trains with one graph per step in ${name}`, { timeout: 120_000 }, async () => {
-          const page = { browser, ...(policy !== undefined && { policy }) };
-          const report = JSON.parse(await postedByPage(folder, page)) as Report;
+          const flags = browser === 'chromium' ? softwareGl : [];
+          const page = { browser, flags, ...(policy !== undefined && { policy }) };
+          const report = JSON.parse(await postedByPage(folder, page)) as PageReport;
           expectWholeSteps(report.trainings);
           if (browser === 'chromium') expect(report.trainings).toEqual(inNode.trainings);
           for (const kind of ['mlp', 'mlpEager', 'convNet', 'convNetEager'] as const) {
@@ -95,6 +119,11 @@ describe('a bundle of the packed package', () => {
               expect(Math.abs(loss - expected[i]!)).toBeLessThan(1e-6);
             });
           }
+          expectKernel(report.kernel, inNode.kernel, 0);
+          const { kernelOnGpu } = report;
+          if (typeof kernelOnGpu !== 'string') expectKernel(kernelOnGpu, inNode.kernel, 1e-5);
+          else if (browser === 'firefox') expect(kernelOnGpu).toMatch(/^DeviceError/);
+          else expect.fail(kernelOnGpu);
           // Of a call, engines name different columns.
           expectUserPlaces(report.mistakes, browser === 'chromium');
         });
