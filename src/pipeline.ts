@@ -177,11 +177,7 @@ function* differentiated(
 }
 
 /** Passes that save smaller values in place of others, each with a memory option of its name. */
-const savingLess: readonly (PassName & keyof MemoryOptions)[] = [
-  'savedMasks',
-  'savedPlaces',
-  'savedDtype',
-];
+const savingLess: readonly (PassName & keyof MemoryOptions)[] = ['savedMasks', 'savedDtype'];
 
 /** Without gradients the program is not split. */
 function* split(

@@ -120,7 +120,7 @@ export const passes = [
   {
     name: 'savedPlaces',
     stages: ['joint', 'step'],
-    enabled: ({ memory, isFirst }) => memory.savedPlaces && memory.budget === null && !isFirst,
+    enabled: ({ memory }) => memory.savedPlaces,
     run: savedPlaces,
   },
   {

@@ -1,9 +1,10 @@
+import { reachOf } from '../../runtime/ops/convolution/max-pool.ts';
 import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 
-/** Windows of a max-pooling over planes of `[height, width]`. */
+/** Windows of a max-pooling whose places are uint8, over planes of `[height, width]`. */
 export interface PoolWindows {
   /** Rows and columns of the result. */
   readonly out: readonly [number, number];
@@ -13,19 +14,20 @@ export interface PoolWindows {
   readonly width: number;
 }
 
-/**
- * The windows of an op `maxPool2d` whose operand is `x`; null where the place of an element behind the first one of its
- * window doesn't fit into 8 bits.
- */
-export function windowsOf({ op, attrs }: ProgramOp, x: TensorMeta): PoolWindows | null {
-  if (op.name !== 'maxPool2d') return null;
+/** Whether the places of an op `maxPool2d` whose operand is `x` fit into 8 bits if they are counted from each window's start. */
+export function fitsBytes({ op, attrs }: ProgramOp, x: TensorMeta): boolean {
+  return op.name === 'maxPool2d' && reachOf(x, attrs) < 256;
+}
+
+/** The windows of an op `maxPool2dCoded` whose operand is `x`. */
+export function windowsOf({ attrs }: ProgramOp, x: TensorMeta): PoolWindows {
   const pair = (name: keyof Attrs) => attrs[name] as readonly [number, number];
-  const [rows, columns] = pair('kernel');
-  const [rowStep, columnStep] = pair('dilation');
-  const width = x.shape[3]!;
-  const furthest = (rows - 1) * rowStep * width + (columns - 1) * columnStep;
-  if (furthest > 255) return null;
-  return { out: pair('size'), stride: pair('stride'), padding: pair('padding'), width };
+  return {
+    out: pair('size'),
+    stride: pair('stride'),
+    padding: pair('padding'),
+    width: x.shape[3]!,
+  };
 }
 
 interface Coding {
@@ -36,26 +38,7 @@ interface Coding {
   readonly like: Pick<ProgramOp, 'at' | 'recordsGrad'>;
 }
 
-/** Places as uint8, counted from the first element of each window (which padding may put outside of the plane). */
-export function encodedPlaces(places: ValueId, code: ValueId, coding: Coding): ProgramOp[] {
-  const { newValue, like } = coding;
-  const starts = windowStarts(coding);
-  const [inRow, inWindow] = [newValue(coding.places), newValue(coding.places)];
-  return [
-    ...starts.ops,
-    { ...like, op: opNamed('sub'), inputs: [places, starts.rows], outputs: [inRow], attrs: {} },
-    {
-      ...like,
-      op: opNamed('sub'),
-      inputs: [inRow, starts.columns],
-      outputs: [inWindow],
-      attrs: {},
-    },
-    { ...like, op: opNamed('toUint8'), inputs: [inWindow], outputs: [code], attrs: {} },
-  ];
-}
-
-/** The places that `encodedPlaces` was given. */
+/** The int32 places in the plane whose places in the windows are given, uint8. */
 export function decodedPlaces(code: ValueId, places: ValueId, coding: Coding): ProgramOp[] {
   const { newValue, like } = coding;
   const starts = windowStarts(coding);

@@ -1,110 +1,77 @@
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import type { Steps } from '../programs/steps.ts';
-import type { PassContext, Staged } from './facts/pass.ts';
+import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
-import { decodedPlaces, encodedPlaces, type PoolWindows, windowsOf } from './place-codes.ts';
-import { whileNotLarger } from './while-not-larger.ts';
-
-/** Places of largest elements that late ops read only for the gradient of the pooling. */
-interface Candidate {
-  readonly id: ValueId;
-  readonly windows: PoolWindows;
-  readonly definition: number;
-  readonly readers: readonly number[];
-}
+import { decodedPlaces, fitsBytes, windowsOf } from './place-codes.ts';
 
 /**
- * For the gradient of max-pooling the place of each largest element is saved as uint8, within its window, instead of
- * as int32, within the plane. Backward makes the same int32 places of them again, right before it reads them. Places
- * that are saved anyway, as an output, stay; so do those of windows that span more than 256 elements of a plane.
+ * For the gradient of max-pooling the place of each largest element is uint8, within its window, instead of int32,
+ * within the plane: forward's kernel writes it, and the gradient's reads it. Places that something else reads, or that
+ * are an output, stay; so do those of windows that span more than 256 elements of a plane. No program needs more
+ * bytes this way, whatever its plan.
  */
-export function* savedPlaces(given: Staged, context: PassContext): Steps<Staged> {
-  const candidates = candidatesIn(given, context);
-  if (candidates.length === 0) return given;
-  return yield* whileNotLarger(given, context, candidates, (chosen) => withCodes(given, chosen));
-}
-
-function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassContext) {
-  const { ops, values, outputs } = program;
-  if (!ops.some(({ op }) => op.name === 'maxPool2dGrad')) return [];
+export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
+  const { ops, outputs } = program;
+  const unchanged = { program, alsoRead, firstLate };
+  if (!ops.some(({ op }) => op.name === 'maxPool2dGrad')) return unchanged;
   const facts = new ProgramFacts(program);
   const held = new Set([...outputs, ...alsoRead].map((id) => facts.memoryOf(id)));
-  return ops.flatMap((op, definition): Candidate[] => {
-    const windows = windowsOf(op, values[op.inputs[0]!]!);
-    const id = op.outputs[1];
-    // Backward recomputes what a checkpoint call computes, and saves none of it.
-    if (!windows || id === undefined || op.checkpoint !== undefined) return [];
+  const values = [...program.values];
+  /** Codes by the places that they stand for. */
+  const codes = new Map<ValueId, ValueId>();
+  for (const op of ops) {
+    const places = op.outputs[1];
+    if (places === undefined || !fitsBytes(op, values[op.inputs[0]!]!)) continue;
+    const { shape, device } = values[places]!;
     // On a GPU every element is 4 bytes.
-    if (values[id]!.device.kind === 'gpu') return [];
-    if (held.has(facts.memoryOf(id)) || facts.isWritten(id)) return [];
-    const all = facts.readersOfMemory(id);
-    const readers = all.filter((index) => {
-      const reader = ops[index]!;
-      return reader.op.name === 'maxPool2dGrad' && reader.inputs[1] === id;
-    });
-    const [first] = readers;
-    if (first === undefined || all.some((each) => !readers.includes(each))) return [];
-    if (stage === 'joint' && (definition >= firstLate || first < firstLate)) return [];
-    return [{ id, windows, definition, readers }];
+    if (device.kind === 'gpu' || held.has(facts.memoryOf(places)) || facts.isWritten(places))
+      continue;
+    const readers = facts.readersOfMemory(places).map((index) => ops[index]!);
+    if (readers.length === 0 || !readers.every((reader) => isGradient(reader, places))) continue;
+    codes.set(places, values.length as ValueId);
+    values.push(contiguousMeta({ dtype: 'uint8', shape }, device));
+  }
+  if (codes.size === 0) return unchanged;
+  const replaced = ops.map((op): ProgramOp => {
+    const [first, second] = op.op.name === 'maxPool2dGrad' ? op.inputs : op.outputs;
+    const code = second === undefined ? undefined : codes.get(second);
+    if (code === undefined) return op;
+    return op.op.name === 'maxPool2d'
+      ? { ...op, op: opNamed('maxPool2dCoded'), outputs: [first!, code] }
+      : { ...op, op: opNamed('maxPool2dCodedGrad'), inputs: [first!, code, op.inputs[2]!] };
   });
+  return { ...unchanged, program: { ...program, values, ops: replaced } };
 }
 
-function withCodes(given: Staged, candidates: readonly Candidate[]): Staged {
-  const { program, firstLate } = given;
-  const values = [...program.values];
-  const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
-  const behind = new Map<number, readonly ProgramOp[]>();
-  const before = new Map<number, readonly ProgramOp[]>();
-  const renamed = new Map<ValueId, ValueId>();
-  for (const { id, windows, definition, readers } of candidates) {
-    const places = values[id]!;
-    const code = newValue(contiguousMeta({ ...places, dtype: 'uint8' }, places.device));
-    const again = newValue(places);
-    const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false });
-    const coding = { windows, places, newValue };
-    const [first] = readers as readonly [number];
-    behind.set(definition, encodedPlaces(id, code, { ...coding, like: like(definition) }));
-    before.set(first, decodedPlaces(code, again, { ...coding, like: like(first) }));
-    renamed.set(id, again);
-  }
-  const reading = (op: ProgramOp): ProgramOp =>
-    op.op.name === 'maxPool2dGrad' && renamed.has(op.inputs[1]!)
-      ? { ...op, inputs: op.inputs.map((id, i) => (i === 1 ? renamed.get(id)! : id)) }
-      : op;
-  const ops = program.ops.flatMap((op, i) => [
-    ...(before.get(i) ?? []),
-    reading(op),
-    ...(behind.get(i) ?? []),
-  ]);
-  const early = [...behind].filter(([at]) => at < firstLate);
-  const decodedEarly = [...before].filter(([at]) => at < firstLate);
-  const growth = [...early, ...decodedEarly].reduce((sum, [, own]) => sum + own.length, 0);
-  return { ...given, program: { ...program, values, ops }, firstLate: firstLate + growth };
+/** The gradient of the pooling with these places, which knows its windows. */
+function isGradient({ op, inputs, attrs }: ProgramOp, places: ValueId): boolean {
+  return op.name === 'maxPool2dGrad' && inputs[1] === places && attrs.kernel !== undefined;
 }
 
 /**
- * Ops of which each set makes places that are not kept from their codes, which are. `forward` has the ops of the
- * planned program, `values` those of its values; more are added.
+ * Ops of which each makes int32 places, of a pooling in `traced`, from codes that are kept in their stead. `ops`: of
+ * the planned program; `values`: its values, to which more are added.
  */
 export function placesFromCodes(
+  traced: Pick<Program, 'ops'>,
   { ops }: Pick<Program, 'ops'>,
   kept: ReadonlySet<ValueId>,
   values: TensorMeta[],
 ): ProgramOp[] {
-  const definitions = new Map(ops.flatMap((op) => op.outputs.map((id) => [id, op] as const)));
+  const pooled = new Map(
+    traced.ops.flatMap(({ op, outputs }) =>
+      op.name === 'maxPool2d' ? [[outputs[0]!, outputs[1]!] as const] : [],
+    ),
+  );
   const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
   return ops.flatMap((op): ProgramOp[] => {
-    const [code] = op.outputs;
-    if (op.op.name !== 'toUint8' || code === undefined || !kept.has(code)) return [];
-    const inRow = definitions.get(op.inputs[0]!);
-    const onPlane = inRow?.op.name === 'sub' ? definitions.get(inRow.inputs[0]!) : undefined;
-    const places = onPlane?.op.name === 'sub' ? onPlane.inputs[0]! : undefined;
-    const pooling = places === undefined ? undefined : definitions.get(places);
-    if (places === undefined || pooling?.outputs[1] !== places || kept.has(places)) return [];
-    const windows = windowsOf(pooling, values[pooling.inputs[0]!]!);
-    if (!windows) return [];
-    const like = { at: pooling.at, recordsGrad: false };
-    return decodedPlaces(code, places, { windows, places: values[places]!, newValue, like });
+    const [largest, code] = op.outputs;
+    if (op.op.name !== 'maxPool2dCoded' || !kept.has(code!)) return [];
+    const places = pooled.get(largest!);
+    if (places === undefined) return [];
+    const windows = windowsOf(op, values[op.inputs[0]!]!);
+    const like = { at: op.at, recordsGrad: false };
+    return decodedPlaces(code!, places, { windows, places: values[places]!, newValue, like });
   });
 }

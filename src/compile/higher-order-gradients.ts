@@ -79,7 +79,7 @@ export function withHigherOrderGradients(
       values,
       ops: [
         ...inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
-        ...placesFromCodes(stages.forward, kept, values),
+        ...placesFromCodes(traced, stages.forward, kept, values),
         ...valuesFromHalves(stages.forward, kept, values),
       ],
     },

@@ -24,8 +24,8 @@ export interface MemorySwitches {
    */
   readonly savedMasks: boolean;
   /**
-   * For the gradient of max-pooling the places of the largest elements are kept within their windows, as uint8. Off:
-   * within the plane, as int32.
+   * For the gradient of max-pooling forward writes the places of the largest elements within their windows, as uint8.
+   * Off: within the plane, as int32.
    */
   readonly savedPlaces: boolean;
   /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */

@@ -165,6 +165,74 @@ describe('maxPool2d', () => {
     );
   });
 
+  it('has the places within the windows in 8 bits, and the same gradient from them', () => {
+    const any = fc.record({
+      planes: fc.integer({ min: 1, max: 3 }),
+      size: pair(3, 30),
+      kernel: pair(1, 5),
+      stride: pair(1, 4),
+      dilation: pair(1, 3),
+      isPadded: fc.boolean(),
+      hangs: pair(0, 1),
+      dtype: fc.constantFrom('float32', 'float64'),
+      salt: fc.nat(99),
+    });
+    let compared = 0;
+    fc.assert(
+      fc.property(
+        any,
+        ({ planes, size, kernel, stride, dilation, isPadded, hangs, dtype, salt }) => {
+          const padding = kernel.map((k) => (isPadded ? Math.floor(k / 2) : 0));
+          const counts = [0, 1].map((d) => {
+            const rest = size[d]! + 2 * padding[d]! - dilation[d]! * (kernel[d]! - 1) - 1;
+            const count = Math.floor(rest / stride[d]!) + 1 + hangs[d]!;
+            const start = (count - 1) * stride[d]! - padding[d]!;
+            return count < 1 || start >= size[d]! ? 0 : count;
+          });
+          const reach = (kernel[0] - 1) * dilation[0] * size[1] + (kernel[1] - 1) * dilation[1];
+          // Dilated padding may leave a window without an element.
+          const isEmpty = (d: number) => {
+            const first = Math.ceil(padding[d]! / dilation[d]!) * dilation[d]! - padding[d]!;
+            return first >= size[d]! || first > (kernel[d]! - 1) * dilation[d]! - padding[d]!;
+          };
+          if (counts.includes(0) || reach > 255 || [0, 1].some(isEmpty)) return;
+          compared++;
+          const value = (i: number) =>
+            (i * 31 + salt) % 23 === 0 ? Number.NaN : (i * 7 + salt) % 11;
+          const x = sample(dtype, [1, planes, ...size], value);
+          const shape = [1, planes, ...counts];
+          const attrs = { kernel, stride, padding, dilation };
+          const poolings = (places: 'int32' | 'uint8') => [
+            { dtype, shape },
+            { dtype: places, shape },
+          ];
+          const [values, places] = compute(pool.maxPool2d, [x], poolings('int32'), attrs);
+          const codes = places!.map((place, i) => {
+            const [row, column] = [Math.floor(i / counts[1]!) % counts[0]!, i % counts[1]!];
+            const start = row * stride[0] - padding[0]!;
+            return place - start * size[1] - column * stride[1] + padding[1]!;
+          });
+          for (const name of ['maxPool2dCoded', pool.maxPool2dCoded] as const) {
+            expect(compute(name, [x], poolings('uint8'), attrs)).toEqual([values, codes]);
+          }
+          const dy = sample(dtype, shape, noise(salt));
+          const [inPlane, inWindow] = [
+            sample('int32', shape, (i) => places![i]!),
+            sample('uint8', shape, (i) => codes[i]!),
+          ];
+          const like = [{ dtype, shape: x.meta.shape }];
+          const dx = compute('maxPool2dGrad', [dy, inPlane, x], like);
+          for (const name of ['maxPool2dCodedGrad', pool.maxPool2dCodedGrad] as const) {
+            expect(compute(name, [dy, inWindow, x], like, attrs)).toEqual(dx);
+          }
+          release(x, dy, inPlane, inWindow);
+        },
+      ),
+      { numRuns: 120 },
+    );
+    expect(compared).toBeGreaterThan(30);
+  });
+
   it('takes windows of any dilation, and equal parts, as the plain loops do, with NaN among them', () => {
     const sizes = fc.record({
       size: pair(5, 30),

@@ -72,6 +72,13 @@ const furtherExamples: Readonly<Record<string, readonly Example[]>> = {
   nllLossShare: [{ inputs: [float([]), int([4], 0, 5)] }],
   crossEntropyGrad: [{ inputs: [float([]), int([4], 0, 5), float([4, 5])] }],
   maxPool2d: [{ inputs: [float([1, 2, 4, 4])], attrs: pool }],
+  maxPool2dCoded: [{ inputs: [float([1, 2, 4, 4])], attrs: pool }],
+  maxPool2dCodedGrad: [
+    {
+      inputs: [float([1, 2, 2, 2]), int([1, 2, 2, 2], 0, 2), float([1, 2, 4, 4])],
+      attrs: pool,
+    },
+  ],
   maxPool2dGrad: [
     { inputs: [float([1, 2, 2, 2]), int([1, 2, 2, 2], 0, 16), float([1, 2, 4, 4])], attrs: pool },
   ],

@@ -29,6 +29,8 @@ const elsewhere = [
   'literal',
   'maxPool2d',
   'maxPool2dGrad',
+  'maxPool2dCoded',
+  'maxPool2dCodedGrad',
   'standardizeGrad',
   'standardizeAffineGrad',
   'standardizeWeightGrad',
@@ -117,6 +119,14 @@ describe('forward values equal a naive reference', () => {
         sums[planeOf(i) + at]! += dy[i]!;
       });
       expectClose(dx.dataSync(), sums, 'gradient');
+      const [same, codes] = bind(opNamed('maxPool2dCoded'), [x], attrs) as [Tensor, Tensor];
+      expect(same.dataSync()).toEqual(out.dataSync());
+      expect(codes.dtype).toBe('uint8');
+      const startOf = (i: number) => (Math.floor((i % 9) / 3) * 2 - 1) * 4 + (i % 3);
+      expect([...codes.dataSync()]).toEqual(expected.map((at, i) => at - startOf(i)));
+      const operands = [tensorOf(float(out.shape), dy), codes, x];
+      const fromCodes = bind1(opNamed('maxPool2dCodedGrad'), operands, attrs);
+      expect(fromCodes.dataSync()).toEqual(dx.dataSync());
     });
   });
 

@@ -47,9 +47,10 @@ function watching(tell: (op: OpRecord) => Told, body: () => void): void {
 const isLoss = (name: string): boolean => /nll|crossEntropy/.test(name);
 
 const windows = { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 };
+const pools = { kernel: [2, 2], stride: [2, 1], padding: [0, 0], dilation: [1, 1] };
 const rows = { view: [3, 4], over: [1], weightShape: [4], eps: 0.1, centered: true };
 
-/** Ops that nothing else calls here; operands are float32, but labels. */
+/** Ops that nothing else calls here; operands are float32, but labels and places. */
 const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: Attrs])[] = [
   ['literal', [], { shape: [2], dtype: 'float32', values: [1, Number.NaN] }],
   ['uniform', [], { shape: [2], dtype: 'float32', seed: 1, offset: 0 }],
@@ -76,13 +77,24 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
     ],
     windows,
   ],
+  ['maxPool2dCoded', [[1, 2, 4, 5]], { ...pools, size: [2, 4] }],
+  [
+    'maxPool2dCodedGrad',
+    [
+      [1, 2, 2, 4],
+      [1, 2, 2, 4],
+      [1, 2, 4, 5],
+    ],
+    pools,
+  ],
   ['addStandardizeWeightGrad_', [[4], [3, 4], [3, 4], [3, 2], [4]], rows],
 ];
 
 function callAll(): void {
   for (const [name, shapes, attrs] of more) {
     tidy(() => {
-      const dtypeOf = (i: number): DType => (isLoss(name) && i === 1 ? 'int32' : 'float32');
+      const second = isLoss(name) ? 'int32' : name === 'maxPool2dCodedGrad' ? 'uint8' : 'float32';
+      const dtypeOf = (i: number): DType => (i === 1 ? second : 'float32');
       const operands = shapes.map((shape, i) => zeros(shape, { dtype: dtypeOf(i) }));
       noGrad(() => bind(opNamed(name), operands, attrs));
     });

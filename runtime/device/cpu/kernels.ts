@@ -9,7 +9,13 @@ import {
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { addMatmul, matmul } from './matmul.ts';
-import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
+import {
+  adaptiveMaxPool2d,
+  maxPool2d,
+  maxPool2dCoded,
+  maxPool2dCodedGrad,
+  maxPool2dGrad,
+} from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, placeInto, roll, unfoldGrad } from './rearrange.ts';
 import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
@@ -114,8 +120,10 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   conv2dWeightGrad,
   addConv2dWeightGrad,
   maxPool2d,
+  maxPool2dCoded,
   adaptiveMaxPool2d,
   maxPool2dGrad,
+  maxPool2dCodedGrad,
   logSoftmax,
   logSoftmaxGrad,
   softmax,

@@ -1,3 +1,5 @@
+import type { Attrs } from '../../ops/core/define-op.ts';
+import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
@@ -36,7 +38,27 @@ function inPlanes(
   pool.run(kernel, parts, arity);
 }
 
-export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
+/** Where the window of the first output of a plane starts, and those beside and below it, in elements. */
+function startsOf({ shape }: TensorMeta, attrs: Attrs) {
+  const width = shape[3]!;
+  const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
+  return {
+    first: -padding[0] * width - padding[1],
+    lineStep: stride[0] * width,
+    windowStep: stride[1],
+  };
+}
+
+export const maxPool2d: KernelFactory = (...given) => slidingPool('int32', ...given);
+/** Places are uint8, within the windows. */
+export const maxPool2dCoded: KernelFactory = (...given) => slidingPool('uint8', ...given);
+
+function slidingPool(
+  dtype: 'int32' | 'uint8',
+  ...[inputs, outputs, attrs]: Parameters<KernelFactory>
+): Launch {
+  const isCoded = dtype === 'uint8';
+  const plain = isCoded ? scalar.maxPool2dCoded : scalar.maxPool2d;
   const x = inputs[0]!;
   const out = outputs[0]!;
   const [planes, width] = [x.shape[0]! * x.shape[1]!, x.shape[3]!];
@@ -47,37 +69,44 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
     const spread = pairAttr(attrs, 'dilation')[i]! > 1 || pairAttr(attrs, 'padding')[i]! > 0;
     return spread || window * stride + kernel > x.shape[i + 2]!;
   });
-  if (!hasSimd || x.dtype !== 'float32') return scalar.maxPool2d(inputs, outputs, attrs);
+  if (!hasSimd || x.dtype !== 'float32') return plain(inputs, outputs, attrs);
   // Clipped windows, and rows of fewer than four outputs.
   if (isClipped || outWidth < 4) {
     const along = (d: 0 | 1) => sliding(x.shape[d + 2]!, out.shape[d + 2]!, attrs, d);
-    return windowsKernel(x, out, along) ?? scalar.maxPool2d(inputs, outputs, attrs);
+    const starts = isCoded ? startsOf(x, attrs) : null;
+    return windowsKernel(x, out, along, starts) ?? plain(inputs, outputs, attrs);
   }
   expectContiguous(x, out);
   const planeBytes = x.shape[2]! * width * 4;
   const [kernelHeight, kernelWidth] = pairAttr(attrs, 'kernel');
   const [strideH, strideW] = pairAttr(attrs, 'stride');
-  const { maxPool } = poolKernels();
+  const { maxPool, maxPoolCoded } = poolKernels();
+  const kernel = isCoded ? maxPoolCoded : maxPool;
   const outPlane = outHeight * outWidth;
   const plane = outPlane * kernelHeight * kernelWidth;
   const sizes = [outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth];
   return ([source], [target, indices]) => {
     const from = addressOf(source!, 'float32');
     const to = addressOf(target!, 'float32');
-    const places = addressOf(indices!, 'int32');
-    inPlanes(maxPool, planes, plane, (first, count) => {
-      const skip = first * outPlane * 4;
-      const addresses = [from + first * planeBytes, to + skip, places + skip];
+    const places = addressOf(indices!, dtype);
+    inPlanes(kernel, planes, plane, (first, count) => {
+      const skip = first * outPlane;
+      const placesAt = places + skip * dtypes[dtype].bytes;
+      const addresses = [from + first * planeBytes, to + skip * 4, placesAt];
       return [...addresses, count, ...sizes, strideH, strideW];
     });
   };
-};
+}
 
-/** Windows of any places; null where there are too many for the tables. */
+/**
+ * Windows of any places; null where there are too many for the tables. Places of largest elements are counted from
+ * where windows start (uint8), or in the plane (int32) if `starts` is null.
+ */
 function windowsKernel(
   x: TensorMeta,
   out: TensorMeta,
   along: (d: 0 | 1) => Windows,
+  starts: ReturnType<typeof startsOf> | null,
 ): Launch | null {
   const [outHeight, outWidth] = [out.shape[2]!, out.shape[3]!];
   const tables = [0, 1].flatMap((d) => {
@@ -94,16 +123,20 @@ function windowsKernel(
   const columnsAt = partArgumentsAt + outHeight * 8;
   const sizes = [outHeight, outWidth, width, planeBytes, partArgumentsAt, columnsAt];
   const taps = (rows.ends[0]! - rows.starts[0]!) * (columns.ends[0]! - columns.starts[0]!);
-  const { maxPoolWindows } = poolKernels();
+  const { maxPoolWindows, maxPoolCodedWindows } = poolKernels();
+  const kernel = starts ? maxPoolCodedWindows : maxPoolWindows;
+  const dtype = starts ? 'uint8' : 'int32';
+  const windows = starts ? [starts.first, starts.lineStep, starts.windowStep] : [];
   return ([source], [target, indices]) => {
     const from = addressOf(source!, 'float32');
     const to = addressOf(target!, 'float32');
-    const places = addressOf(indices!, 'int32');
+    const places = addressOf(indices!, dtype);
     heap.i32.set(words, partArgumentsAt / 4);
-    inPlanes(maxPoolWindows, planes, outPlane * Math.max(4, taps), (first, count) => {
-      const skip = first * outPlane * 4;
-      const addresses = [from + first * planeBytes, to + skip, places + skip];
-      return [...addresses, count, ...sizes, rows.step, columns.step];
+    inPlanes(kernel, planes, outPlane * Math.max(4, taps), (first, count) => {
+      const skip = first * outPlane;
+      const placesAt = places + skip * dtypes[dtype].bytes;
+      const addresses = [from + first * planeBytes, to + skip * 4, placesAt];
+      return [...addresses, count, ...sizes, rows.step, columns.step, ...windows];
     });
   };
 }
@@ -112,7 +145,7 @@ export const adaptiveMaxPool2d: KernelFactory = (inputs, outputs, attrs) => {
   const [x] = inputs;
   const [out] = outputs;
   const along = (d: 0 | 1) => equalParts(x!.shape[d + 2]!, out!.shape[d + 2]!);
-  const launch = hasSimd && x!.dtype === 'float32' ? windowsKernel(x!, out!, along) : null;
+  const launch = hasSimd && x!.dtype === 'float32' ? windowsKernel(x!, out!, along, null) : null;
   return launch ?? scalar.adaptiveMaxPool2d(inputs, outputs, attrs);
 };
 
@@ -134,6 +167,34 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
     inPlanes(maxPoolGrad, planes, outPlane * 2, (first, count) => {
       const skip = first * outPlane * 4;
       return [from + skip, places + skip, to + first * planeBytes, count, outPlane, planeBytes];
+    });
+  };
+};
+
+/** The same from places in the windows, uint8. */
+export const maxPool2dCodedGrad: KernelFactory = (inputs, outputs, attrs) => {
+  const [dy, , x] = inputs;
+  if (!hasSimd || dy!.dtype !== 'float32') {
+    return scalar.maxPool2dCodedGrad(inputs, outputs, attrs);
+  }
+  expectContiguous(dy!, outputs[0]!);
+  const planes = x!.shape[0]! * x!.shape[1]!;
+  const planeBytes = x!.shape[2]! * x!.shape[3]! * 4;
+  const [outHeight, outWidth] = [dy!.shape[2]!, dy!.shape[3]!];
+  const outPlane = outHeight * outWidth;
+  const bytes = sizeOf(x!.shape) * 4;
+  const { first, lineStep, windowStep } = startsOf(x!, attrs);
+  const windows = [planeBytes, first * 4, lineStep * 4, windowStep * 4];
+  const { maxPoolCodedGrad } = poolKernels();
+  return ([grad, codes], [target]) => {
+    const to = addressOf(target!, 'float32');
+    fillBytes(to, bytes);
+    const from = addressOf(grad!, 'float32');
+    const codesAt = addressOf(codes!, 'uint8');
+    inPlanes(maxPoolCodedGrad, planes, outPlane * 2, (plane, count) => {
+      const skip = plane * outPlane;
+      const addresses = [from + skip * 4, codesAt + skip, to + plane * planeBytes];
+      return [...addresses, count, outHeight, outWidth, ...windows];
     });
   };
 };

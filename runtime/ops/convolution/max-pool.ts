@@ -40,11 +40,15 @@ const maxPool2dGradOp = defineOp({
   },
 });
 
-function inferPooled([x]: readonly TensorMeta[], { size }: Attrs) {
+function inferPooled(
+  [x]: readonly TensorMeta[],
+  { size }: Attrs,
+  places: 'int32' | 'uint8' = 'int32',
+) {
   const shape = [...x!.shape.slice(0, 2), ...(size as readonly number[])];
   return [
     { dtype: x!.dtype, shape },
-    { dtype: 'int32' as const, shape },
+    { dtype: places, shape },
   ];
 }
 
@@ -103,11 +107,49 @@ const maxPool2dOp = defineOp({
   vjp: pooledVjp(({ size: _, ...windows }) => windows),
 });
 
+/**
+ * The same with places as uint8, from where each window starts, padding included. Only the optimizer makes it, where all
+ * of them are below 256. Gradients of gradients are those of `maxPool2d`.
+ */
+defineOp({
+  name: 'maxPool2dCoded',
+  operands: { x: 'data' },
+  attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
+  infer: (inputs, attrs) => {
+    expectWindows(inputs[0]!, attrs);
+    return inferPooled(inputs, attrs, 'uint8');
+  },
+  fits: ([x], attrs) =>
+    reachOf(x!, attrs) < 256 || 'windows that span at most 256 elements of a plane',
+  kernel: { kind: 'named', name: 'maxPool2dCoded' },
+  rows: perEntry(),
+});
+
+defineOp({
+  name: 'maxPool2dCodedGrad',
+  operands: { dy: 'data', codes: 'data', x: 'shape' },
+  attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts' },
+  dtypes: { dy: 'floating', codes: 'uint8', x: 'ignored' },
+  infer: ([dy, , x], attrs) => {
+    expectWindows(x!, { ...attrs, size: dy!.shape.slice(2) });
+    return { dtype: dy!.dtype, shape: x!.shape };
+  },
+  kernel: { kind: 'named', name: 'maxPool2dCodedGrad' },
+  rows: perEntry(),
+});
+
+/** Elements of the plane from the first to the last one of a window. */
+export function reachOf({ shape }: TensorMeta, { kernel, dilation }: Attrs): number {
+  const [rows, columns] = kernel as Pair;
+  const [rowStep, columnStep] = dilation as Pair;
+  return (rows - 1) * rowStep * shape[3]! + (columns - 1) * columnStep;
+}
+
 const adaptiveMaxPool2dOp = defineOp({
   name: 'adaptiveMaxPool2d',
   operands: { x: 'data' },
   attrs: { size: 'pair' },
-  infer: inferPooled,
+  infer: (inputs, attrs) => inferPooled(inputs, attrs),
   kernel: { kind: 'named', name: 'adaptiveMaxPool2d' },
   vjp: pooledVjp(() => ({})),
 });

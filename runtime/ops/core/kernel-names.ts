@@ -129,10 +129,14 @@ export type KernelName =
    * (pairs).
    */
   | 'maxPool2d'
+  /** The same with places as uint8, counted from where each window starts. */
+  | 'maxPool2dCoded'
   /** The same over attr `size` (a pair) equal parts. */
   | 'adaptiveMaxPool2d'
   /** (dy, indices, x: shape) → dx */
   | 'maxPool2dGrad'
+  /** (dy, uint8 places in the windows, x: shape) → dx; attrs `kernel`, `stride`, `padding`, `dilation` (pairs). */
+  | 'maxPool2dCodedGrad'
   /** (x) → log-softmax along the last dimension. */
   | 'logSoftmax'
   /** (dy, out) → dx = dy − exp(out)·sum(dy) along the last dimension. */

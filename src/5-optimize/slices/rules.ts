@@ -295,5 +295,7 @@ const rules: Readonly<Record<string, Rule>> = {
   conv2dInputGrad: perImage,
   conv2dWeightGrad: convWeightGrad,
   maxPool2d: perImage,
+  maxPool2dCoded: perImage,
   maxPool2dGrad: perImage,
+  maxPool2dCodedGrad: perImage,
 };

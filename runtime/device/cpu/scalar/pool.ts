@@ -33,8 +33,10 @@ export function equalParts(size: number, count: number): Windows {
   };
 }
 
+/** Places are int32 in the plane, or uint8 from where the windows start, padding included. */
 function largestOf(
   windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
+  kind: 'int32' | 'uint8',
 ): KernelFactory {
   return ([x], [out], attrs) => {
     expectContiguous(x!, out!);
@@ -44,12 +46,13 @@ function largestOf(
     const rows = windowsAlong(height, outHeight, attrs, 0);
     const columns = windowsAlong(width, outWidth, attrs, 1);
     const { dtype } = x!;
+    const startOf = kind === 'uint8' ? windowStarts(width, attrs) : () => 0;
     return ([source], [target, indices]) => {
       const data = heap.view(dtype);
-      const places = heap.i32;
+      const places = heap.view(kind);
       let from = indexOf(source!, dtype);
       let to = indexOf(target!, dtype);
-      let place = indexOf(indices!, 'int32');
+      let place = indexOf(indices!, kind);
       for (let plane = 0; plane < planes; plane++, from += height * width) {
         for (let oh = 0; oh < outHeight; oh++) {
           const [top, bottom] = [rows.starts[oh]!, rows.ends[oh]!];
@@ -68,7 +71,7 @@ function largestOf(
               }
             }
             data[to++] = value;
-            places[place++] = best;
+            places[place++] = best - startOf(oh, ow);
           }
         }
       }
@@ -76,8 +79,15 @@ function largestOf(
   };
 }
 
-export const maxPool2d = largestOf(sliding);
-export const adaptiveMaxPool2d = largestOf(equalParts);
+/** Where the window of an output starts in its plane, padding included. */
+function windowStarts(width: number, attrs: Attrs): (row: number, column: number) => number {
+  const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
+  return (row, column) => (row * stride[0] - padding[0]) * width + column * stride[1] - padding[1];
+}
+
+export const maxPool2d = largestOf(sliding, 'int32');
+export const maxPool2dCoded = largestOf(sliding, 'uint8');
+export const adaptiveMaxPool2d = largestOf(equalParts, 'int32');
 
 export const maxPool2dGrad: KernelFactory = ([dy, , x], [dx]) => {
   expectContiguous(dy!, dx!);
@@ -97,6 +107,32 @@ export const maxPool2dGrad: KernelFactory = ([dy, , x], [dx]) => {
       for (let i = 0; i < outPlane; i++) {
         const at = to + places[place++]!;
         data[at] = data[at]! + data[from++]!;
+      }
+    }
+  };
+};
+
+export const maxPool2dCodedGrad: KernelFactory = ([dy, , x], [dx], attrs) => {
+  expectContiguous(dy!, dx!);
+  const planeSize = x!.shape[2]! * x!.shape[3]!;
+  const [outHeight, outWidth] = [dy!.shape[2]!, dy!.shape[3]!];
+  const planes = x!.shape[0]! * x!.shape[1]!;
+  const size = sizeOf(x!.shape);
+  const { dtype } = dx!;
+  const startOf = windowStarts(x!.shape[3]!, attrs);
+  return ([grad, codes], [target]) => {
+    const data = heap.view(dtype);
+    const inWindow = heap.view('uint8');
+    let from = indexOf(grad!, dtype);
+    let code = indexOf(codes!, 'uint8');
+    let to = indexOf(target!, dtype);
+    data.fill(0, to, to + size);
+    for (let plane = 0; plane < planes; plane++, to += planeSize) {
+      for (let row = 0; row < outHeight; row++) {
+        for (let column = 0; column < outWidth; column++) {
+          const at = to + startOf(row, column) + inWindow[code++]!;
+          data[at] = data[at]! + data[from++]!;
+        }
       }
     }
   };

@@ -2,12 +2,21 @@ import { type Code, i32, lane, load, memoryLane, op, store } from './assembler/c
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
+/** Where a kernel says that the largest elements were: int32 places in the plane, or uint8 places in the window. */
+type Places = 'inPlane' | 'inWindow';
+
+/** Four places in windows, in the lowest bytes. */
+function asBytes(places: Code): Code {
+  const words = op('i16x8.narrow_i32x4_u', places, places);
+  return op('i8x16.narrow_i16x8_u', words, words);
+}
+
 /**
  * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth,
  * strideH, strideW): windows without padding, four outputs of a row at a time; outWidth ≥ 4, and the
  * last group overlaps the one before.
  */
-function maxPool(f: FunctionBuilder): void {
+function maxPool(f: FunctionBuilder, kind: Places): void {
   const [
     from,
     out,
@@ -35,10 +44,10 @@ function maxPool(f: FunctionBuilder): void {
     Local,
     Local,
   ];
-  const [rowsLeft, line, column, place, tap, at, tapRows, tapColumns] = Array.from(
-    { length: 8 },
+  const [rowsLeft, line, column, place, start, tap, at, tapRows, tapColumns] = Array.from(
+    { length: 9 },
     () => f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local];
   const [best, bestPlace, places, value, wins] = Array.from({ length: 5 }, () =>
     f.local('v128'),
   ) as [Local, Local, Local, Local, Local];
@@ -56,7 +65,12 @@ function maxPool(f: FunctionBuilder): void {
       f.add(at, get(step));
       f.set(value, memoryLane('v128.load32_lane', get(at), get(value), i));
     }
-    f.set(places, op('i32x4.add', op('i32x4.splat', get(tap)), get(spread)));
+    f.set(
+      places,
+      kind === 'inPlane'
+        ? op('i32x4.add', op('i32x4.splat', get(tap)), get(spread))
+        : op('i32x4.splat', op('i32.sub', get(tap), get(start))),
+    );
   };
   const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
   const considerTap = (): void => {
@@ -68,8 +82,9 @@ function maxPool(f: FunctionBuilder): void {
     f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
   };
   const group = (): void => {
-    f.set(place, op('i32.add', get(line), op('i32.mul', get(column), get(strideW))));
-    f.set(tap, get(place));
+    f.set(start, op('i32.add', get(line), op('i32.mul', get(column), get(strideW))));
+    f.set(place, get(start));
+    f.set(tap, get(start));
     loadTap();
     f.set(best, get(value));
     f.set(bestPlace, get(places));
@@ -85,7 +100,16 @@ function maxPool(f: FunctionBuilder): void {
     });
     const offset = op('i32.shl', get(column), i32(2));
     f.emit(store('v128.store', op('i32.add', get(out), offset), get(best)));
-    f.emit(store('v128.store', op('i32.add', get(indices), offset), get(bestPlace)));
+    f.emit(
+      kind === 'inPlane'
+        ? store('v128.store', op('i32.add', get(indices), offset), get(bestPlace))
+        : memoryLane(
+            'v128.store32_lane',
+            op('i32.add', get(indices), get(column)),
+            asBytes(get(bestPlace)),
+            0,
+          ),
+    );
   };
 
   const last = f.local('i32', op('i32.sub', get(outWidth), i32(4)));
@@ -102,7 +126,7 @@ function maxPool(f: FunctionBuilder): void {
       f.set(column, get(last));
       group();
       f.add(out, get(rowBytes));
-      f.add(indices, get(rowBytes));
+      f.add(indices, get(kind === 'inPlane' ? rowBytes : outWidth));
       f.add(line, op('i32.mul', get(strideH), get(width)));
     });
     f.add(from, get(planeBytes));
@@ -131,11 +155,47 @@ function maxPoolGrad(f: FunctionBuilder): void {
 }
 
 /**
+ * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): the same from places in the
+ * windows. The first window of a plane starts `first` bytes behind the plane (before it, with padding), and the next
+ * ones `windowBytes` further, or `lineBytes` in the next line.
+ */
+function maxPoolCodedGrad(f: FunctionBuilder): void {
+  const [dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes] =
+    Array.from({ length: 10 }, () => f.param()) as [
+      ...[Local, Local, Local, Local, Local, Local, Local, Local, Local, Local],
+    ];
+  const [rowsLeft, left, line, window, to] = Array.from({ length: 5 }, () => f.local('i32')) as [
+    ...[Local, Local, Local, Local, Local],
+  ];
+  f.countDown(planes, 1, () => {
+    f.set(line, op('i32.add', get(dx), get(first)));
+    f.set(rowsLeft, get(outHeight));
+    f.countDown(rowsLeft, 1, () => {
+      f.set(window, get(line));
+      f.set(left, get(outWidth));
+      f.countDown(left, 1, () => {
+        const offset = op('i32.shl', load('i32.load8_u', get(codes)), i32(2));
+        f.set(to, op('i32.add', get(window), offset));
+        const sum = op('f32.add', load('f32.load', get(to)), load('f32.load', get(dy)));
+        f.emit(store('f32.store', get(to), sum));
+        f.add(dy, 4);
+        f.add(codes, 1);
+        f.add(window, get(windowBytes));
+      });
+      f.add(line, get(lineBytes));
+    });
+    f.add(dx, get(planeBytes));
+  });
+}
+
+/**
  * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep): windows of
  * any places. `rows` and `columns` are tables: the first place of each window along a dimension, then the places
- * behind the last ones. Four windows of one width are computed at once, others one by one, in all lanes.
+ * behind the last ones. Four windows of one width are computed at once, others one by one, in all lanes. For places
+ * in the windows (first, lineStep, windowStep) follow: where the first window of a plane starts, padding included, and
+ * how far the next ones are, in elements.
  */
-function maxPoolWindows(f: FunctionBuilder): void {
+function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
   const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = Array.from(
     { length: 8 },
     () => f.param(),
@@ -143,12 +203,34 @@ function maxPoolWindows(f: FunctionBuilder): void {
   const [rows, columns, rowStep, columnStep] = Array.from({ length: 4 }, () => f.param()) as [
     ...[Local, Local, Local, Local],
   ];
+  const isInWindow = kind === 'inWindow';
+  const [first, lineStep, windowStep] = Array.from({ length: isInWindow ? 3 : 0 }, () => f.param());
   const [rowsLeft, left, row, column, h, end, tap, taps] = Array.from({ length: 8 }, () =>
     f.local('i32'),
   ) as [Local, Local, Local, Local, Local, Local, Local, Local];
   const [best, bestPlace, places, value, wins, starts, widths] = Array.from({ length: 7 }, () =>
     f.local('v128'),
   ) as [Local, Local, Local, Local, Local, Local, Local];
+  const [line, window] = [f.local('i32'), f.local('i32')];
+  /** Starts of four neighbouring windows from the first one's. */
+  const spread = f.local('v128');
+  if (windowStep) {
+    for (let i = 1; i < 4; i++) {
+      const step = op('i32.mul', get(windowStep), i32(i));
+      f.set(spread, lane('i32x4.replace_lane', i, get(spread), step));
+    }
+  }
+  const codes = (): Code => {
+    const starts = op('i32x4.add', op('i32x4.splat', get(window)), get(spread));
+    return asBytes(op('i32x4.sub', get(bestPlace), starts));
+  };
+  const goOn = (count: number): void => {
+    f.add(out, 4 * count);
+    f.add(indices, isInWindow ? count : 4 * count);
+    f.add(column, 4 * count);
+    f.add(left, -count);
+    if (windowStep) f.add(window, op('i32.mul', get(windowStep), i32(count)));
+  };
   const ends = (table: Local, count: Local): Code =>
     op('i32.add', get(table), op('i32.shl', get(count), i32(2)));
   const columnEnds = f.local('i32', ends(columns, outWidth));
@@ -198,27 +280,31 @@ function maxPoolWindows(f: FunctionBuilder): void {
     f.set(taps, op('i32.sub', last, load('i32.load', get(column))));
     windows();
     f.emit(memoryLane('v128.store32_lane', get(out), get(best), 0));
-    f.emit(memoryLane('v128.store32_lane', get(indices), get(bestPlace), 0));
-    f.add(out, 4);
-    f.add(indices, 4);
-    f.add(column, 4);
-    f.add(left, -1);
+    f.emit(
+      isInWindow
+        ? memoryLane('v128.store8_lane', get(indices), codes(), 0)
+        : memoryLane('v128.store32_lane', get(indices), get(bestPlace), 0),
+    );
+    goOn(1);
   };
   const four = (): void => {
     f.set(taps, lane('i32x4.extract_lane', 0, get(widths)));
     windows();
     f.emit(store('v128.store', get(out), get(best)));
-    f.emit(store('v128.store', get(indices), get(bestPlace)));
-    f.add(out, 16);
-    f.add(indices, 16);
-    f.add(column, 16);
-    f.add(left, -4);
+    f.emit(
+      isInWindow
+        ? memoryLane('v128.store32_lane', get(indices), codes(), 0)
+        : store('v128.store', get(indices), get(bestPlace)),
+    );
+    goOn(4);
   };
   f.countDown(planes, 1, () => {
+    if (first) f.set(line, get(first));
     f.set(row, get(rows));
     f.set(rowsLeft, get(outHeight));
     f.countDown(rowsLeft, 1, () => {
       f.set(column, get(columns));
+      f.set(window, get(line));
       f.set(left, get(outWidth));
       f.while(op('i32.gt_s', get(left), i32(0)), () => {
         f.if(
@@ -235,9 +321,19 @@ function maxPoolWindows(f: FunctionBuilder): void {
         );
       });
       f.add(row, 4);
+      if (lineStep) f.add(line, get(lineStep));
     });
     f.add(from, get(planeBytes));
   });
 }
 
-export const poolKernels = lazily(() => compile({ maxPool, maxPoolWindows, maxPoolGrad }));
+export const poolKernels = lazily(() =>
+  compile({
+    maxPool: (f) => maxPool(f, 'inPlane'),
+    maxPoolCoded: (f) => maxPool(f, 'inWindow'),
+    maxPoolWindows: (f) => maxPoolWindows(f, 'inPlane'),
+    maxPoolCodedWindows: (f) => maxPoolWindows(f, 'inWindow'),
+    maxPoolGrad,
+    maxPoolCodedGrad,
+  }),
+);

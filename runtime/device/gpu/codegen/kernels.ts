@@ -96,8 +96,11 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   conv2dInputGrad,
   conv2dWeightGrad,
   maxPool2d,
+  // WebGPU has no uint8.
+  maxPool2dCoded: null,
   adaptiveMaxPool2d: null,
   maxPool2dGrad,
+  maxPool2dCodedGrad: null,
   logSoftmax,
   logSoftmaxGrad,
   softmax,

@@ -1,6 +1,6 @@
-import { multiplyDims } from '../emit/dims.ts';
+import { type Dim, type Dims, multiplyDims } from '../emit/dims.ts';
 import type { Value } from '../emit/emitter.ts';
-import { fixedList, type OpMapping } from '../emit/op-mapping.ts';
+import { fixedList, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Values and places in the plane of the largest entry of each window. */
 const maxPool2d: OpMapping = (call) => {
@@ -39,6 +39,34 @@ const maxPool2d: OpMapping = (call) => {
   return [to.convert(values, x.element), to.convert(inPlane, 'i32')];
 };
 
+/** Where the windows of an op start in planes of that width, padding included: int32 [rows, columns]. */
+function startsOf(call: OpCall, [rows, columns]: Dims, width: Dim): Value {
+  const { to } = call;
+  const [stride, padding] = [fixedList(call, 'stride'), fixedList(call, 'padding')];
+  const along = (d: 0 | 1, size: Dim): Value => {
+    const steps = to.binary('multiply', to.iota(size), to.ints([stride[d]!]));
+    return to.binary('subtract', steps, to.ints([padding[d]!]));
+  };
+  const lines = to.binary('multiply', along(0, rows!), to.dim(width));
+  const starts = to.binary('add', to.reshape(lines, [rows!, 1]), along(1, columns!));
+  return to.convert(starts, 'i32');
+}
+
+const maxPool2dCoded: OpMapping = (call) => {
+  const { to, inputs, outputs } = call;
+  const [values, places] = maxPool2d(call) as [Value, Value];
+  const starts = startsOf(call, outputs[1]!.shape.slice(2), inputs[0]!.shape[3]!);
+  return [values, to.convert(to.binary('subtract', places, starts), 'ui8')];
+};
+
+const maxPool2dCodedGrad: OpMapping = (call) => {
+  const { to, inputs, outputs } = call;
+  const [dy, codes, ...others] = inputs as [Value, Value, ...Value[]];
+  const starts = startsOf(call, dy.shape.slice(2), outputs[0]!.shape[3]!);
+  const places = to.binary('add', to.convert(codes, 'i32'), starts);
+  return maxPool2dGrad({ ...call, inputs: [dy, places, ...others] });
+};
+
 const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
   const [dy, indices] = inputs as [Value, Value];
   const [n, c, h, w] = outputs[0]!.shape as [Value['shape'][number], ...Value['shape']];
@@ -51,4 +79,9 @@ const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
   return to.reshape(sum, outputs[0]!.shape);
 };
 
-export const poolingOps: Readonly<Record<string, OpMapping>> = { maxPool2d, maxPool2dGrad };
+export const poolingOps: Readonly<Record<string, OpMapping>> = {
+  maxPool2d,
+  maxPool2dCoded,
+  maxPool2dGrad,
+  maxPool2dCodedGrad,
+};

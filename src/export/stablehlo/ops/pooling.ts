@@ -1,5 +1,5 @@
 import type { Value } from '../emit/emitter.ts';
-import { type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
+import { type OpCall, type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
 import { gatherFrom, scatterInto } from './gathering.ts';
 
 /** Values and places in the plane, of the first largest entry of each window; NaN is the largest. */
@@ -50,6 +50,33 @@ const maxPool2d: OpMapping = (call) => {
   return [to.reshape(values, shape), to.reshape(first, shape)];
 };
 
+/** Where the windows of an op start in planes of that width, padding included: int32 of the shape [n, c, rows, columns]. */
+function startsOf(call: OpCall, shape: Value['shape'], width: number): Value {
+  const [stride, padding] = [sizesAttr(call, 'stride'), sizesAttr(call, 'padding')];
+  const [rows, columns] = [shape[2]!, shape[3]!];
+  const starts = Int32Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    return (row * stride[0]! - padding[0]!) * width + column * stride[1]! - padding[1]!;
+  });
+  const { to } = call;
+  return to.broadcastIn(to.literal(starts, 'i32', [rows, columns]), [2, 3], shape);
+}
+
+const maxPool2dCoded: OpMapping = (call) => {
+  const { to, inputs, outputs } = call;
+  const [values, places] = maxPool2d(call) as [Value, Value];
+  const starts = startsOf(call, outputs[1]!.shape, inputs[0]!.shape[3]!);
+  return [values, to.convert(to.binary('subtract', places, starts), 'ui8')];
+};
+
+const maxPool2dCodedGrad: OpMapping = (call) => {
+  const { to, inputs, outputs } = call;
+  const [dy, codes, ...others] = inputs as [Value, Value, ...Value[]];
+  const starts = startsOf(call, dy.shape, outputs[0]!.shape[3]!);
+  const places = to.binary('add', to.convert(codes, 'i32'), starts);
+  return maxPool2dGrad({ ...call, inputs: [dy, places, ...others] });
+};
+
 const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
   const [dy, indices] = inputs as [Value, Value];
   const [n, c, h, w] = outputs[0]!.shape as [number, number, number, number];
@@ -62,4 +89,9 @@ const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
   return to.reshape(sum, outputs[0]!.shape);
 };
 
-export const poolingOps: Readonly<Record<string, OpMapping>> = { maxPool2d, maxPool2dGrad };
+export const poolingOps: Readonly<Record<string, OpMapping>> = {
+  maxPool2d,
+  maxPool2dCoded,
+  maxPool2dGrad,
+  maxPool2dCodedGrad,
+};
