@@ -34,7 +34,7 @@ export function entryNeeds(entry: SavedEntry): GuardCheck[] {
     if (of?.kind === 'number') number(of.expr);
     else if (of?.kind === 'choice') [of.which, ...of.options].forEach(recipe);
   };
-  for (const guard of entry.guards) if (guard.kind === 'number') number(guard.number);
+  for (const guard of entry.guards) if (guard.kind === 'number') number(guard.expr);
   for (const make of entry.makes) partsOfData(make).forEach(recipe);
   for (const effect of entry.effects) {
     needOfTarget(effect, need);

@@ -1,5 +1,13 @@
-import { printNumberOf } from '../entry/number-expr.ts';
-import type { DType } from '../tensor/dtype.ts';
+import {
+  compileValueTest,
+  hasKeys,
+  type KeysGuard,
+  type NumberGuard,
+  type SameGuard,
+  type TensorGuard,
+  type ValueGuard,
+} from '../entry/guard.ts';
+import { printNumberOf, type SourceNumber } from '../entry/number-expr.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -16,28 +24,13 @@ import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from
 import { encodeNumber, numberReader, readSavedNumber, type SavedNumber } from './recipe.ts';
 import { dtypeNames } from './tensors.ts';
 
-/** One fact that a saved program relies on. */
+/** One fact that a saved program relies on. Of a tensor that is no input of the program, only sizes are read. */
 export type SavedGuard =
-  | { readonly kind: 'value'; readonly place: Place; readonly value: Primitive }
-  | { readonly kind: 'number'; readonly number: SavedNumber; readonly value: number | boolean }
-  | { readonly kind: 'truthy'; readonly place: Place; readonly truthy: boolean }
-  | { readonly kind: 'defined'; readonly place: Place }
-  | { readonly kind: 'typeof'; readonly place: Place; readonly type: string }
-  | { readonly kind: 'isArray'; readonly place: Place; readonly isArray: boolean }
-  | { readonly kind: 'keys'; readonly place: Place; readonly keys: readonly string[] }
-  | {
-      readonly kind: 'same';
-      readonly place: Place;
-      readonly other: Place;
-      readonly same: boolean;
-    }
-  /** A tensor of which only sizes are read. */
-  | {
-      readonly kind: 'tensor';
-      readonly place: Place;
-      readonly dtype: DType;
-      readonly shape: readonly number[];
-    };
+  | ValueGuard<Place, Primitive>
+  | NumberGuard<SourceNumber<Place>>
+  | KeysGuard<Place>
+  | SameGuard<Place>
+  | TensorGuard<Place, number>;
 
 const guardKinds = [
   'value',
@@ -53,47 +46,48 @@ const guardKinds = [
 
 export function encodeGuard(guard: SavedGuard): unknown {
   if (guard.kind === 'number') {
-    const value = encodePrimitive(guard.value);
-    return { kind: guard.kind, number: encodeNumber(guard.number), value };
+    const { kind, expr, value } = guard;
+    return { kind, number: encodeNumber(expr), value: encodePrimitive(value) };
   }
-  const place = encodePlace(guard.place);
-  if (guard.kind === 'value') return { ...guard, place, value: encodePrimitive(guard.value) };
-  if (guard.kind === 'same') return { ...guard, place, other: encodePlace(guard.other) };
-  return { ...guard, place };
+  const { kind, source, ...facts } = guard;
+  const place = encodePlace(source);
+  if (guard.kind === 'value') return { kind, place, value: encodePrimitive(guard.value) };
+  if (guard.kind !== 'same') return { kind, place, ...facts };
+  return { kind, place, other: encodePlace(guard.other), same: guard.same };
 }
 
 export function readGuard(field: Field, states: number): SavedGuard {
   const kind = field.get('kind').oneOf(guardKinds);
-  const place = () => readPlace(field.get('place'), states);
+  const source = () => readPlace(field.get('place'), states);
   switch (kind) {
     case 'value':
-      return { kind, place: place(), value: readPrimitive(field.get('value')) };
+      return { kind, source: source(), value: readPrimitive(field.get('value')) };
     case 'number': {
       const value = readPrimitive(field.get('value'));
       if (typeof value !== 'number' && typeof value !== 'boolean') field.fail('a number');
-      return { kind, number: readSavedNumber(field.get('number'), states), value };
+      return { kind, expr: readSavedNumber(field.get('number'), states), value };
     }
     case 'truthy':
-      return { kind, place: place(), truthy: field.get('truthy').boolean() };
+      return { kind, source: source(), truthy: field.get('truthy').boolean() };
     case 'defined':
-      return { kind, place: place() };
+      return { kind, source: source() };
     case 'typeof':
-      return { kind, place: place(), type: field.get('type').string() };
+      return { kind, source: source(), type: field.get('type').string() };
     case 'isArray':
-      return { kind, place: place(), isArray: field.get('isArray').boolean() };
+      return { kind, source: source(), isArray: field.get('isArray').boolean() };
     case 'keys': {
       const keys = field.get('keys').items();
-      return { kind, place: place(), keys: keys.map((key) => key.string()) };
+      return { kind, source: source(), keys: keys.map((key) => key.string()) };
     }
     case 'same': {
       const other = readPlace(field.get('other'), states);
-      return { kind, place: place(), other, same: field.get('same').boolean() };
+      return { kind, source: source(), other, same: field.get('same').boolean() };
     }
     case 'tensor': {
       const shape = field.get('shape').items();
       return {
         kind,
-        place: place(),
+        source: source(),
         dtype: field.get('dtype').oneOf(dtypeNames),
         shape: shape.map((size) => size.int(0, Number.MAX_SAFE_INTEGER)),
       };
@@ -114,72 +108,70 @@ export type GuardCheck = (values: CallValues) => Misfit | undefined;
 export function compileGuard(guard: SavedGuard): GuardCheck {
   switch (guard.kind) {
     case 'number': {
-      const read = numberReader(guard.number);
+      const read = numberReader(guard.expr);
       return (values) => {
         const found = read(values);
         if (Object.is(found, guard.value)) return undefined;
-        const given = `${printNumber(guard.number, values)} is ${found}`;
+        const given = `${printNumber(guard.expr, values)} is ${found}`;
         return { kind: 'other', given, expected: String(guard.value) };
       };
     }
     case 'same': {
-      const [read, readOther] = [placeReader(guard.place), placeReader(guard.other)];
+      const [read, readOther] = [placeReader(guard.source), placeReader(guard.other)];
       return (values) => {
         if ((read(values) === readOther(values)) === guard.same) return undefined;
-        const [a, b] = [guard.place, guard.other].map((place) => printPlace(place, values.state));
+        const [a, b] = [guard.source, guard.other].map((place) => printPlace(place, values.state));
         const [is, be] = guard.same ? ['two', 'one'] : ['one', 'two'];
         return { kind: 'other', given: `${a} and ${b} are ${is}`, expected: be! };
       };
     }
     default: {
-      const read = placeReader(guard.place);
+      const read = placeReader(guard.source);
       const test = compileTest(guard);
       return (values) => {
         const found = read(values);
-        const expected = test(found);
-        if (expected === undefined) return undefined;
-        const given = `${printPlace(guard.place, values.state)} is ${describe(found)}`;
-        return { kind: guard.kind === 'tensor' ? 'shape' : 'other', given, expected };
+        if (test(found)) return undefined;
+        const given = `${printPlace(guard.source, values.state)} is ${describe(found)}`;
+        const kind = guard.kind === 'tensor' ? 'shape' : 'other';
+        return { kind, given, expected: expectedBy(guard) };
       };
     }
   }
 }
 
-/** What is expected, where the value is something else. */
-function compileTest(
-  guard: Exclude<SavedGuard, { kind: 'number' | 'same' }>,
-): (found: unknown) => string | undefined {
+type ReadGuard = Exclude<SavedGuard, { kind: 'number' | 'same' }>;
+
+function compileTest(guard: ReadGuard): (found: unknown) => boolean {
+  switch (guard.kind) {
+    case 'keys':
+      return (found) => typeof found === 'object' && found !== null && hasKeys(found, guard.keys);
+    case 'tensor':
+      return (found) =>
+        found instanceof Tensor &&
+        found.dtype === guard.dtype &&
+        sameShape(found.shape, guard.shape);
+    default:
+      return compileValueTest(guard);
+  }
+}
+
+function expectedBy(guard: ReadGuard): string {
   switch (guard.kind) {
     case 'value':
-      return (found) => (Object.is(found, guard.value) ? undefined : describe(guard.value));
+      return describe(guard.value);
     case 'truthy':
-      return (found) =>
-        !!found === guard.truthy ? undefined : `one that is ${guard.truthy} as a condition`;
+      return `one that is ${guard.truthy} as a condition`;
     case 'defined':
-      return (found) => (found === undefined || found === null ? 'something' : undefined);
+      return 'something';
     case 'typeof':
-      return (found) => (typeof found === guard.type ? undefined : `of type ${guard.type}`);
-    case 'isArray': {
-      const expected = guard.isArray ? 'an array' : 'no array';
-      return (found) => (Array.isArray(found) === guard.isArray ? undefined : expected);
-    }
+      return `of type ${guard.type}`;
+    case 'isArray':
+      return guard.isArray ? 'an array' : 'no array';
     case 'keys':
-      return (found) => (hasKeys(found, guard.keys) ? undefined : `{ ${guard.keys.join(', ')} }`);
+      return `{ ${guard.keys.join(', ')} }`;
     case 'tensor':
-      return (found) => {
-        const fits =
-          found instanceof Tensor &&
-          found.dtype === guard.dtype &&
-          sameShape(found.shape, guard.shape);
-        return fits ? undefined : `a ${formatSpec(guard)} tensor`;
-      };
+      return `a ${formatSpec(guard)} tensor`;
   }
-}
-
-function hasKeys(value: unknown, keys: readonly string[]): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const own = Object.keys(value);
-  return own.length === keys.length && own.every((key, i) => key === keys[i]);
 }
 
 /** For a person. */

@@ -1,5 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice, guardingDevice } from '../../runtime/device/current.ts';
+import { compileValueTest, hasKeys } from '../../runtime/entry/guard.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -81,28 +82,24 @@ export const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
   'change',
 ]);
 
-/** Guards on one value. */
-type ValueGuard = Exclude<
+/** Guards on what one source leads to. */
+type SourceGuard = Exclude<
   Guard,
   { kind: 'gradMode' | 'device' | 'opDevice' | 'number' | 'same' | 'distinct' | 'data' }
 >;
 
-export function compileTest(guard: ValueGuard): (value: unknown) => boolean {
+export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
   switch (guard.kind) {
     case 'value':
-      return (value) => Object.is(value, guard.value);
     case 'truthy':
-      return (value) => !!value === guard.truthy;
     case 'defined':
-      return (value) => value !== undefined && value !== null;
     case 'typeof':
-      return (value) => typeof value === guard.type;
+    case 'isArray':
+      return compileValueTest(guard);
     case 'initialized':
       return (value) => value !== uninitialized;
     case 'identity':
       return (value) => value === guard.value;
-    case 'isArray':
-      return (value) => Array.isArray(value) === guard.isArray;
     case 'plainArray':
       return isPlainArray;
     case 'keys':
@@ -190,9 +187,4 @@ function fits(shape: Shape, expected: readonly GuardedSize[]): boolean {
     if (size === null ? shape[i]! < 2 : shape[i] !== size) return false;
   }
   return true;
-}
-
-function hasKeys(value: object, keys: readonly string[]): boolean {
-  const own = Object.keys(value);
-  return own.length === keys.length && own.every((key, i) => key === keys[i]);
 }

@@ -1,12 +1,18 @@
 import type { Device } from '../../runtime/device/device.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type {
+  KeysGuard,
+  NumberGuard,
+  SameGuard,
+  TensorGuard,
+  ValueGuard,
+} from '../../runtime/entry/guard.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame, Scope } from '../vm/bytecode/frame.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { mayGenerate } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck } from './check-guard.ts';
 import { generateChecks } from './generate-checks.ts';
-import type { NumberExpr } from './number-expr.ts';
+import type { TracedNumber } from './number-expr.ts';
 import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
@@ -32,23 +38,12 @@ export type Guard =
   | { readonly kind: 'device'; readonly device: Device }
   /** The device that `deviceGuard` has ops computed on; null outside of one. */
   | { readonly kind: 'opDevice'; readonly device: Device | null }
-  | { readonly kind: 'value'; readonly source: Source; readonly value: Primitive | symbol }
-  /** A number, or a comparison of numbers, that decided something. */
-  | { readonly kind: 'number'; readonly expr: NumberExpr; readonly value: number | boolean }
-  /** Only whether the value counts as true decided something. */
-  | { readonly kind: 'truthy'; readonly source: Source; readonly truthy: boolean }
-  | { readonly kind: 'defined'; readonly source: Source }
-  | { readonly kind: 'typeof'; readonly source: Source; readonly type: string }
+  | ValueGuard<Source, Primitive | symbol>
+  | NumberGuard<TracedNumber>
   /** A variable that was read is past its `let`, `const` or `class`. */
   | { readonly kind: 'initialized'; readonly source: Source }
   | { readonly kind: 'identity'; readonly source: Source; readonly value: object }
-  /** Two sources lead, or don't lead, to one object. */
-  | {
-      readonly kind: 'same';
-      readonly source: Source;
-      readonly other: Source;
-      readonly same: boolean;
-    }
+  | SameGuard<Source>
   /** Each of the sources leads to an object of its own, which is none of the others. */
   | {
       readonly kind: 'distinct';
@@ -92,20 +87,14 @@ export type Guard =
     }
   /** A tensor that has everything of these names from `Tensor.prototype`. */
   | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
-  /** The own enumerable keys, in order, of an object without symbols. */
-  | { readonly kind: 'keys'; readonly source: Source; readonly keys: readonly string[] }
-  | { readonly kind: 'isArray'; readonly source: Source; readonly isArray: boolean }
+  | KeysGuard<Source>
   /** An array of no subclass, iterated by the language's own iterator. */
   | { readonly kind: 'plainArray'; readonly source: Source }
-  | {
-      readonly kind: 'tensor';
-      readonly source: Source;
-      readonly dtype: DType;
-      readonly shape: readonly GuardedSize[];
+  | (TensorGuard<Source, GuardedSize> & {
       readonly strides: GuardedStrides;
       readonly device: Device;
       readonly requiresGrad: boolean;
-    };
+    });
 
 /** Cheapest first: an entry that doesn't fit should be left after few reads. */
 const cost: { readonly [K in Guard['kind']]: number } = {

@@ -67,40 +67,32 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'bare':
       return [];
     case 'value': {
-      const { value } = guard;
+      const { kind, value } = guard;
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
-      return [{ kind: 'value', place: places.of(guard.source), value }];
+      return [{ kind, source: places.of(guard.source), value }];
     }
-    case 'number': {
-      const number = savedNumber(guard.expr, places, trace.sizes);
-      return [{ kind: 'number', number, value: guard.value }];
-    }
+    case 'number':
+      return [{ ...guard, expr: savedNumber(guard.expr, places, trace.sizes) }];
     case 'truthy':
-      return [{ kind: 'truthy', place: places.of(guard.source), truthy: guard.truthy }];
     case 'defined':
-      return [{ kind: 'defined', place: places.of(guard.source) }];
     case 'typeof':
-      return [{ kind: 'typeof', place: places.of(guard.source), type: guard.type }];
     case 'isArray':
-      return [{ kind: 'isArray', place: places.of(guard.source), isArray: guard.isArray }];
-    case 'plainArray':
-      return [{ kind: 'isArray', place: places.of(guard.source), isArray: true }];
     case 'keys':
-      return [{ kind: 'keys', place: places.of(guard.source), keys: guard.keys }];
-    case 'same': {
-      const [place, other] = [places.of(guard.source), places.of(guard.other)];
-      return [{ kind: 'same', place, other, same: guard.same }];
-    }
+      return [{ ...guard, source: places.of(guard.source) }];
+    case 'plainArray':
+      return [{ kind: 'isArray', source: places.of(guard.source), isArray: true }];
+    case 'same':
+      return [{ ...guard, source: places.of(guard.source), other: places.of(guard.other) }];
     case 'distinct':
       return differentPairs(guard, places).map(([source, other]) => {
-        return { kind: 'same', place: places.of(source), other: places.of(other), same: false };
+        return { kind: 'same', source: places.of(source), other: places.of(other), same: false };
       });
     case 'tensor': {
       // Of inputs the program's own values say it.
       const key = sourceKey(guard.source);
       if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
-      const { dtype, shape, source } = guard;
-      return [{ kind: 'tensor', place: places.of(source), dtype, shape: shape as number[] }];
+      const { kind, dtype, shape, source } = guard;
+      return [{ kind, source: places.of(source), dtype, shape: shape as number[] }];
     }
     case 'identity': {
       const { source, value } = guard;
@@ -108,7 +100,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
         source.kind === 'property' && value === Reflect.get(Array.prototype, source.key);
       if (!isMethod) return refuse(guard, trace);
       // An array's own method is that of every array.
-      return [{ kind: 'isArray', place: places.of(source.base), isArray: true }];
+      return [{ kind: 'isArray', source: places.of(source.base), isArray: true }];
     }
     case 'closure':
     case 'code':
