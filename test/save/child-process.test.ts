@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { load, save, seed } from '../../src/index.ts';
+import { load, loadProgram, save, seed } from '../../src/index.ts';
 import { type Calls, exercise, type Seen } from './exercise.ts';
 import { savedCases } from './programs.ts';
 
@@ -50,5 +50,22 @@ describe('save → load in another process (100)', () => {
     expect(seen).toEqual(same);
     for (const [name, value] of Object.entries(own))
       expect({ name, value: state[name] }).toEqual({ name, value });
+  });
+});
+
+describe('a file that an earlier version saved', () => {
+  it.each(savedCases.map(({ name }, i) => [name, i] as const))('%s', async (name, i) => {
+    const path = join(
+      import.meta.dirname,
+      `fixtures/earlier/${name.replace(/\W+/g, '-')}.tostatic`,
+    );
+    const program = await loadProgram(path);
+    const calls = (await load(join(folder, `${i}.calls`))) as Calls;
+    const state = () => ({ ...program.state(), ...program.variables() });
+    const { state: left, ...seen } = exercise(program, calls, state);
+    const { state: own, ...same } = expected[i]!;
+    expect(seen).toEqual(same);
+    for (const [key, value] of Object.entries(own))
+      expect({ key, value: left[key] }).toEqual({ key, value });
   });
 });
