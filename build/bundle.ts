@@ -3,9 +3,16 @@ import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { ownEdges, ownProbes, ownUrls } from './own-code.ts';
 
+/**
+ * What `runtime/index` exports as one name each. They stay modules of their own, since a bundler that meets such a
+ * namespace as an object can't leave out what is never read of it.
+ */
+const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
+
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
   'runtime/index',
+  ...namespaces.map((name) => `runtime/${name}`),
   'runtime/data/mnist',
   'runtime/data/worker-main',
   'runtime/weights/index',
@@ -36,6 +43,16 @@ const unused: Plugin = {
   load: (id) => (notInPages.has(id.slice(1)) ? 'throw new Error("left out");' : null),
 };
 
+/** Refers to the namespaces by their published files, from any folder beside `runtime`. */
+const separateNamespaces = (compiled: string): Plugin => ({
+  name: 'separate-namespaces',
+  resolveId(id, importer) {
+    if (importer !== join(compiled, 'runtime/index.js')) return null;
+    const name = namespaces.find((each) => id === `./${each}.js`);
+    return name ? { id: `../runtime/${name}.js`, external: true } : null;
+  },
+});
+
 /**
  * Bundles what the compiler wrote. Dependencies of the package and Node's modules stay outside.
  *
@@ -53,10 +70,20 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
+  // The probe has an entry of its own, and the index refers to the namespaces, which refer to this file.
+  const apart = new Set(
+    ['src/1-capture/marked/probe.js', 'runtime/index.js'].map((name) => join(compiled, name)),
+  );
   const runtime = await loadedWith(options(['runtime/index']));
   const bundled = await rolldown({
     ...options(entries),
-    plugins: [unused, ownProbes(compiled), ownUrls(compiled), ownEdges(compiled)],
+    plugins: [
+      unused,
+      separateNamespaces(compiled),
+      ownProbes(compiled),
+      ownUrls(compiled),
+      ownEdges(compiled),
+    ],
   });
   const { output } = await bundled.write({
     dir: dist,
@@ -68,7 +95,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       groups: [
         {
           name: 'runtime',
-          test: (id) => runtime.has(id) && !id.endsWith('/1-capture/marked/probe.js'),
+          test: (id) => runtime.has(id) && !apart.has(id),
           includeDependenciesRecursively: false,
         },
       ],

@@ -18,7 +18,7 @@ import {
 } from '../ops/convolution/resample.ts';
 import { unfold } from '../ops/movement/windows.ts';
 import { norm } from '../ops/reduce/statistics.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectOptions } from '../options/expect-options.ts';
 import { anyNumber, count, flag, orNull, perDimension } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -34,12 +34,9 @@ abstract class Pool<Size, Options extends object> extends Module {
 
   constructor(kernel: Size, options: Options = {} as Options) {
     super();
-    expectOptions(new.target.name, options, this.optionKinds());
     this.kernel = kernel;
     this.options = options;
   }
-
-  protected abstract optionKinds(): OptionKinds<Options>;
 }
 
 const windowKinds = {
@@ -58,56 +55,61 @@ type WithoutIndices<O> = Omit<O, 'returnIndices'>;
 
 /** Largest value of each window: [n, c, length] → [n, c, length']. */
 export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number>>> {
-  override forward(input: Tensor): Tensor {
-    return maxPool1d(input, this.kernel, this.options);
+  constructor(kernel: number, options: WithoutIndices<MaxPoolOptions<number>> = {}) {
+    super(kernel, options);
+    expectOptions('MaxPool1d', options, maxKinds);
   }
 
-  protected override optionKinds(): OptionKinds<WithoutIndices<MaxPoolOptions<number>>> {
-    return maxKinds;
+  override forward(input: Tensor): Tensor {
+    return maxPool1d(input, this.kernel, this.options);
   }
 }
 
 /** Largest value of each window: [n, c, h, w] → [n, c, h', w']. */
 export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
-  override forward(input: Tensor): Tensor {
-    return maxPool2d(input, this.kernel, this.options);
+  constructor(kernel: number | Pair, options: WithoutIndices<MaxPoolOptions> = {}) {
+    super(kernel, options);
+    expectOptions('MaxPool2d', options, maxKinds);
   }
 
-  protected override optionKinds(): OptionKinds<WithoutIndices<MaxPoolOptions>> {
-    return maxKinds;
+  override forward(input: Tensor): Tensor {
+    return maxPool2d(input, this.kernel, this.options);
   }
 }
 
 /** Mean of each window of [n, c, length]. */
 export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
-  override forward(input: Tensor): Tensor {
-    return avgPool1d(input, this.kernel, this.options);
+  constructor(kernel: number, options: AvgPoolOptions<number> = {}) {
+    super(kernel, options);
+    expectOptions('AvgPool1d', options, averageKinds);
   }
 
-  protected override optionKinds(): OptionKinds<AvgPoolOptions<number>> {
-    return averageKinds;
+  override forward(input: Tensor): Tensor {
+    return avgPool1d(input, this.kernel, this.options);
   }
 }
 
 /** Mean of each window of [n, c, h, w]. */
 export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>> {
-  override forward(input: Tensor): Tensor {
-    return avgPool2d(input, this.kernel, this.options);
+  constructor(kernel: number | Pair, options: AvgPoolOptions<number | Pair> = {}) {
+    super(kernel, options);
+    expectOptions('AvgPool2d', options, averageKinds);
   }
 
-  protected override optionKinds(): OptionKinds<AvgPoolOptions<number | Pair>> {
-    return averageKinds;
+  override forward(input: Tensor): Tensor {
+    return avgPool2d(input, this.kernel, this.options);
   }
 }
 
 /** Mean of each window of [n, c, d, h, w]. */
 export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
-  override forward(input: Tensor): Tensor {
-    return avgPool3d(input, this.kernel, this.options);
+  constructor(kernel: number | Triple, options: AvgPoolOptions<number | Triple> = {}) {
+    super(kernel, options);
+    expectOptions('AvgPool3d', options, averageKinds);
   }
 
-  protected override optionKinds(): OptionKinds<AvgPoolOptions<number | Triple>> {
-    return averageKinds;
+  override forward(input: Tensor): Tensor {
+    return avgPool3d(input, this.kernel, this.options);
   }
 }
 
@@ -117,16 +119,13 @@ export class LPPool1d extends Pool<number, { readonly stride?: number }> {
 
   constructor(p: number, kernel: number, options: { readonly stride?: number } = {}) {
     super(kernel, options);
+    expectOptions('LPPool1d', options, { stride: count(1) });
     this.p = p;
   }
 
   override forward(input: Tensor): Tensor {
     const step = this.options.stride ?? this.kernel;
     return tidy(() => norm(unfold(input, -1, this.kernel, step), this.p, -1));
-  }
-
-  protected override optionKinds(): OptionKinds<{ readonly stride?: number }> {
-    return { stride: count(1) };
   }
 }
 

@@ -417,6 +417,7 @@ const elsewhere = [
   'TeamOptions',
   'GpuDeviceOptions',
   'GpuOptions',
+  'OpenDeviceOptions',
   'OpenOptions',
   'TraceOptions',
   'GraphOptions',
