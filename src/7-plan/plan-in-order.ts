@@ -1,23 +1,18 @@
 import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
-import { type EnteringOptions, enteringWith } from './entering.ts';
-import { dyingAt, lastUses } from './last-uses.ts';
-import { type Storage, StorageCount } from './order/storages.ts';
-import { allocateOutputs } from './reuse.ts';
+import { type CountOptions, countInOrder } from './count-in-order.ts';
+import { OpMemories } from './op-memory.ts';
+import type { Storage } from './order/storages.ts';
 
-export interface PlanOptions extends EnteringOptions {
+export interface PlanOptions extends CountOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
   readonly isFirst?: boolean;
-  /** Values that stay in the scope after the run. */
-  readonly keep: readonly ValueId[];
-  /** Values that are in the scope already, with their storages (what forward saved). */
-  readonly carried?: ReadonlyMap<ValueId, Storage>;
   /** Of a backward program: the forward plan in whose scope it goes on. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
@@ -42,6 +37,8 @@ export interface Planned {
   readonly plan: Plan;
   /** The program in the order of the plan. */
   readonly program: Program;
+  /** Bytes of the donated inputs that it reads or hands out: they were allocated before the run. */
+  readonly donatedBytes: number;
   /** Storages of the kept values, for the program that goes on with them. */
   readonly kept: ReadonlyMap<ValueId, Storage>;
 }
@@ -52,44 +49,30 @@ export function planInOrder(
   given: Program,
   options: PlanOptions,
   lowerBound: number,
+  memories = new OpMemories(program.values),
 ): Planned {
-  const carried = options.carried ?? new Map<ValueId, Storage>();
   const { planRegions, planCall } = options;
-  const { freeAtLastUse, reuse } = options.memory;
-  const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
-  const lastUse = lastUses(program);
-  const count = new StorageCount();
-  for (const [id, storage] of copied(carried)) count.carry(id, storage);
-  const isRead = (id: ValueId) => lastUse.has(id) || staying.has(id);
-  const entering = program.inputs.filter(isRead);
-  const bringing = enteringWith(program, options);
-  for (const id of entering) {
-    const { bytes, exclusive } = bringing(id);
-    count.enter(id, bytes, exclusive);
-  }
-
-  const steps = program.ops.map((op, index): Step => {
-    const dying = freeAtLastUse ? dyingAt(op, index, lastUse, staying) : [];
-    if (op.op.kernel.kind === 'control') {
-      const moves = handedOver({ op, frees: dying });
+  const steps: Step[] = [];
+  const { count, isRead } = countInOrder(
+    program,
+    options,
+    memories,
+    (op, frees, reuses, isRead) => {
+      const step = { op, reuses, frees };
+      if (op.op.kernel.kind !== 'control') {
+        steps.push(step);
+        return;
+      }
       const recorded = isRead(op.outputs[op.outputs.length - 1]!);
       const inside = op.call
         ? { call: planCall(op.call, recorded) }
-        : { regions: planRegions(op, recorded, moves) };
-      // A result may be an operand, handed through: neither may be written over while the other lives.
-      for (const id of op.inputs) count.expose(id);
-      for (const id of op.outputs) count.enter(id, bytesOf(program.values, id));
-      for (const id of dying) count.free(id);
-      return { op, reuses: op.outputs.map(() => null), frees: dying, ...inside };
-    }
-    const reuses = allocateOutputs(program, op, reuse ? dying : [], count);
-    count.transient(scratchBytesOf(program.values, op));
-    for (const id of dying) count.free(id);
-    return { op, reuses, frees: dying };
-  });
+        : { regions: planRegions(op, recorded, handedOver(step)) };
+      steps.push({ ...step, ...inside });
+    },
+  );
 
   // They were allocated before the run began.
-  const donatedBytes = donatedBytesOf(program, options);
+  const donatedBytes = donatedBytesOf(program, options, isRead);
   const keep = new Set(options.keep);
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
@@ -99,6 +82,7 @@ export function planInOrder(
   for (const id of freesAtEnd) count.free(id);
   return {
     program,
+    donatedBytes,
     kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
     plan: {
       inputs: program.inputs,
@@ -119,12 +103,21 @@ export function planInOrder(
   };
 }
 
+/** The peak alone of a program without control ops, in the order that it has. */
+export function peakInOrder(program: Program, options: CountOptions, memories: OpMemories): number {
+  const { count, isRead } = countInOrder(program, options, memories);
+  return count.peak - donatedBytesOf(program, options, isRead);
+}
+
 /** Of the donated inputs that the program reads or hands out. */
-export function donatedBytesOf(program: Program, { donated, keep }: PlanOptions): number {
-  if (!donated) return 0;
-  const used = new Set([...lastUses(program).keys(), ...program.outputs, ...keep]);
-  const entering = [...donated].filter((id) => used.has(id));
-  return entering.reduce((sum, id) => sum + bytesOf(program.values, id), 0);
+function donatedBytesOf(
+  { values }: Program,
+  { donated = [] }: { readonly donated?: Iterable<ValueId> },
+  isRead: (id: ValueId) => boolean,
+): number {
+  let bytes = 0;
+  for (const id of donated) if (isRead(id)) bytes += bytesOf(values, id);
+  return bytes;
 }
 
 /**
@@ -145,13 +138,6 @@ function noArena(steps: readonly Step[]): ArenaPlan {
 /** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */
 function callersMemory({ owners }: Storage): Storage {
   return { bytes: 0, exclusive: false, owners };
-}
-
-/** Planning counts owners up and down; the map that was passed in stays as it is. */
-function copied(carried: ReadonlyMap<ValueId, Storage>): ReadonlyMap<ValueId, Storage> {
-  const copies = new Map<Storage, Storage>();
-  for (const storage of carried.values()) copies.set(storage, { ...storage });
-  return new Map([...carried].map(([id, storage]) => [id, copies.get(storage)!]));
 }
 
 function sumBytes(storages: Iterable<Pick<Storage, 'bytes'>>): number {

@@ -5,10 +5,11 @@ import type { Steps } from '../programs/steps.ts';
 import { type Simulatable, simulate, worstCase } from './control/control-memory.ts';
 import { UniformPath } from './control/uniform-path.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
+import { OpMemories } from './op-memory.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
 import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
-import { donatedBytesOf, type Planned, type PlanOptions, planInOrder } from './plan-in-order.ts';
+import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
 /** Bytes of a program's inputs, and of the most that is alive beside them in a good order. */
 export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
@@ -42,9 +43,10 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
     ? yield* orderForMemory(given, graph, isFirst)
     : { program: given, lowerBound: isFirst ? 0 : boundOf(given, graph) };
   yield;
-  const inOrder = (each: Program, bound: number) => planInOrder(each, given, options, bound);
-  const peakOf = (each: Program) =>
-    planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
+  const memories = new OpMemories(given.values);
+  const inOrder = (each: Program, bound: number) =>
+    planInOrder(each, given, options, bound, memories);
+  const peakOf = (each: Program) => peakInOrder(each, options, memories);
   const rewritten = rewrittenBy(options, program, peakOf);
   if (rewritten === program || !mayReorder(options) || isFirst) {
     return predicted(inOrder(rewritten, lowerBound), given, options);
@@ -106,6 +108,7 @@ function* planWithControl(
 ): Steps<Planned> {
   const simulatable = simulatableOf(given, options);
   let best = planInOrder(given, given, options, 0);
+  const { donatedBytes } = best;
   let worst = worstCase(best.plan, simulatable);
   if (mayReorder(options)) {
     const withControl = { ...graph, control: worst.control };
@@ -129,7 +132,6 @@ function* planWithControl(
   }
   const { run } = worst;
   const { peakBytes, savedBytes, outputBytes } = worst.bytes;
-  const donatedBytes = donatedBytesOf(given, options);
   const kept = new Map(best.kept);
   for (const { op } of best.plan.steps) {
     const tape = op.outputs.at(-1);

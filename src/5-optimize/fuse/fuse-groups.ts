@@ -123,14 +123,12 @@ class GroupWriter {
 
   /** Each group as one op in the place of its last one. */
   write(groups: readonly Group[]): Program {
-    const inGroup = new Set(groups.flat());
-    const endingAt = new Map(groups.map((group) => [group[group.length - 1]!, group]));
-    const ops = this.#program.ops.flatMap((op, index): readonly ProgramOp[] => {
-      const group = endingAt.get(index);
-      if (group) return [this.#made.get(group)!];
-      return inGroup.has(index) ? [] : [op];
-    });
-    return { ...this.#program, ops };
+    const ops: (ProgramOp | null)[] = [...this.#program.ops];
+    for (const group of groups) {
+      for (const index of group) ops[index] = null;
+      ops[group[group.length - 1]!] = this.#made.get(group)!;
+    }
+    return { ...this.#program, ops: ops.filter((op) => op !== null) };
   }
 
   #note(id: ValueId, reader: number): void {

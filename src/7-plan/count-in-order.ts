@@ -1,0 +1,125 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import { type EnteringOptions, enteringWith } from './entering.ts';
+import type { OpMemories, OpMemory } from './op-memory.ts';
+import { type Storage, StorageCount } from './order/storages.ts';
+
+export interface CountOptions extends EnteringOptions {
+  /** Values that stay in the scope after the run. */
+  readonly keep: readonly ValueId[];
+  /** Values that are in the scope already, with their storages (what forward saved). */
+  readonly carried?: ReadonlyMap<ValueId, Storage>;
+  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
+}
+
+/** The bytes of a program in its order, when its last op has run. */
+export interface InOrder {
+  readonly count: StorageCount;
+  /** Whether the value's data is read, stays, or is handed out. */
+  readonly isRead: (id: ValueId) => boolean;
+}
+
+/** One op in its turn. `reuses`: per output, the dying operand whose memory it takes over, or null. */
+export type EachOp = (
+  op: ProgramOp,
+  dying: readonly ValueId[],
+  reuses: readonly (ValueId | null)[],
+  isRead: (id: ValueId) => boolean,
+) => void;
+
+/** Counts the bytes of a program in the order that it has, op by op. */
+export function countInOrder(
+  program: Program,
+  options: CountOptions,
+  memories: OpMemories,
+  each?: EachOp,
+): InOrder {
+  const { values, inputs, ops } = program;
+  const { freeAtLastUse, reuse } = options.memory;
+  const uses = ops.map((op) => memories.of(op));
+  const lastUse = lastUses(uses, values.length);
+  const staying = new Uint8Array(values.length);
+  for (const id of options.keep) staying[id] = 1;
+  for (const id of program.outputs) staying[id] = 1;
+  const isRead = (id: ValueId) => lastUse[id]! >= 0 || staying[id] === 1;
+  const count = new StorageCount();
+  for (const [id, storage] of copied(options.carried)) count.carry(id, storage);
+  const bringing = enteringWith(program, options);
+  for (const id of inputs) {
+    if (!isRead(id)) continue;
+    const { bytes, exclusive } = bringing(id);
+    count.enter(id, bytes, exclusive);
+  }
+  ops.forEach((op, index) => {
+    const use = uses[index]!;
+    const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
+    let reuses: readonly (ValueId | null)[];
+    if (op.op.kernel.kind === 'control') {
+      // A result may be an operand, handed through: neither may be written over while the other lives.
+      for (const id of op.inputs) count.expose(id);
+      for (const id of op.outputs) count.enter(id, bytesOf(values, id));
+      reuses = op.outputs.map(() => null);
+    } else {
+      reuses = allocateOutputs(op, use, reuse ? dying : none, count);
+      count.transient(use.scratch);
+    }
+    for (const id of dying) count.free(id);
+    each?.(op, dying, reuses, isRead);
+  });
+  return { count, isRead };
+
+  /** Values without a use after this op, including unused outputs of its own. */
+  function dyingAt({ outputs }: ProgramOp, { reads }: OpMemory, index: number): ValueId[] {
+    const dying: ValueId[] = [];
+    for (const id of reads) if (lastUse[id] === index && !staying[id]) dying.push(id);
+    for (const id of outputs) if (!isRead(id)) dying.push(id);
+    return dying;
+  }
+}
+
+const none: readonly ValueId[] = [];
+
+/** Index of the last op that reads each value's data; −1: none does. */
+function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
+  const last = new Int32Array(values).fill(-1);
+  uses.forEach(({ reads }, index) => {
+    for (const id of reads) last[id] = index;
+  });
+  return last;
+}
+
+/** Gives each output memory: that of a dying operand, or new one. Returns the operands, or null. */
+function allocateOutputs(
+  { op, inputs, outputs }: ProgramOp,
+  { bytes, takes }: OpMemory,
+  dying: readonly ValueId[],
+  count: StorageCount,
+): readonly (ValueId | null)[] {
+  if (op.kernel.kind === 'view') {
+    count.share(outputs[0]!, inputs[0]!);
+    return [null];
+  }
+  return outputs.map((output, result) => {
+    const needed = bytes[result]!;
+    const taken = takes[result]!.find((id) => dying.includes(id) && isFree(id, needed, count));
+    if (taken === undefined) count.allocate(output, needed);
+    else count.share(output, taken);
+    return taken ?? null;
+  });
+}
+
+/** Whether nothing else holds the memory of a dying operand, and the output fills it. */
+function isFree(id: ValueId, needed: number, count: StorageCount): boolean {
+  const storage = count.of(id);
+  invariant(storage !== undefined, `%${id} is read but not in the scope`);
+  return storage.exclusive && storage.owners === 1 && storage.bytes === needed;
+}
+
+/** Counting changes owners; the map that was passed in stays as it is. */
+function copied(carried: ReadonlyMap<ValueId, Storage> = new Map()): ReadonlyMap<ValueId, Storage> {
+  const copies = new Map<Storage, Storage>();
+  for (const storage of carried.values()) copies.set(storage, { ...storage });
+  return new Map([...carried].map(([id, storage]) => [id, copies.get(storage)!]));
+}

@@ -1,0 +1,77 @@
+import { mayOverwrite, operandUse } from '../../runtime/ops/core/define-op.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
+import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { sameShape } from '../../runtime/tensor/shape.ts';
+
+/** What an op does to memory, in whatever order and beside whatever other ops it runs. */
+export interface OpMemory {
+  /** Operands whose data it reads, each once. Reading a shape needs no memory. */
+  readonly reads: readonly ValueId[];
+  /** Bytes of each output, if that gets memory of its own. */
+  readonly bytes: readonly number[];
+  /**
+   * Per output: operands whose memory it may take, if they die with the op and only the program holds that memory:
+   * the kernel reads each element before it writes it, and the sizes are equal.
+   */
+  readonly takes: readonly (readonly ValueId[])[];
+  /** Bytes that its kernel takes while it runs. */
+  readonly scratch: number;
+}
+
+/** What the ops of a program do to memory. Looked up once for all orders and forms of it that are costed. */
+export class OpMemories {
+  readonly #values: ValueTable;
+  readonly #known = new Map<ProgramOp, OpMemory>();
+
+  constructor(values: ValueTable) {
+    this.#values = values;
+  }
+
+  of(op: ProgramOp): OpMemory {
+    let found = this.#known.get(op);
+    if (!found) {
+      found = opMemory(op, this.#values);
+      this.#known.set(op, found);
+    }
+    return found;
+  }
+}
+
+const nothing: readonly ValueId[] = [];
+
+function opMemory(given: ProgramOp, values: ValueTable): OpMemory {
+  const { op, inputs, outputs } = given;
+  const reads = new Set(inputs);
+  if (op.operands.some(({ use }) => use === 'shape')) {
+    const data = new Set(inputs.filter((_, i) => operandUse(op, i) === 'data'));
+    for (const id of reads) if (!data.has(id)) reads.delete(id);
+  }
+  const bytes = outputs.map((id) => bytesOf(values, id));
+  const takes = outputs.map((_, result) => takenBy(given, result, bytes[result]!, values));
+  return { reads: [...reads], bytes, takes, scratch: scratchBytesOf(values, given) };
+}
+
+function takenBy(
+  { op, inputs, outputs }: ProgramOp,
+  result: number,
+  bytes: number,
+  values: ValueTable,
+): readonly ValueId[] {
+  const { kind } = op.kernel;
+  if (bytes === 0 || kind === 'view' || kind === 'control') return nothing;
+  const { shape, dtype, device } = values[outputs[result]!]!;
+  const found = inputs.filter((id, i) => {
+    if (!mayOverwrite(op, i, device, result)) return false;
+    const meta = values[id]!;
+    return (
+      meta.device === device &&
+      meta.offset === 0 &&
+      // Blocks are rounded up: of few elements, narrow and wide ones fill blocks of one size.
+      device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
+      sameShape(meta.shape, shape) &&
+      isContiguousMeta(meta)
+    );
+  });
+  return found.length > 0 ? found : nothing;
+}
