@@ -179,6 +179,7 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/gpu/wgsl/convolution',
     'runtime/device/gpu/wgsl/indexing',
     'runtime/device/gpu/wgsl/movement',
+    'runtime/device/gpu/wgsl/order',
   ],
 ];
 

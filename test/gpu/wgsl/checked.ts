@@ -1,11 +1,40 @@
 import { expect } from 'vitest';
 import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
-import { deviceGuard, type Tensor, tidy } from '../../../runtime/index.ts';
+import { deviceGuard, type Tensor, tensor, tidy } from '../../../runtime/index.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { expectClose, type Tolerance } from '../parity.ts';
 
 /** Tolerance of results that are the CPU's to the bit. */
 export const exact: Tolerance = { relative: 0, absolute: 0 };
+
+/** Numbers from 0 up to, but without, 1. */
+export function* drawn(salt: number): Generator<number, never> {
+  let state = salt + 1;
+  for (;;) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+/** Whole numbers from `low` up to, but without, `high`: the same on every device, which computes nothing. */
+export function whole(
+  shape: readonly number[],
+  low: number,
+  high: number,
+  salt: number,
+): Tensor<'int32'> {
+  const random = drawn(salt);
+  const next = () => low + Math.floor(random.next().value * (high - low));
+  return tensor(Int32Array.from({ length: sizeOf(shape) }, next), { shape });
+}
+
+/** Numbers from −1 to 1. */
+export function numbers(shape: readonly number[], salt: number): Tensor<'float32'> {
+  const random = drawn(salt);
+  const next = () => random.next().value * 2 - 1;
+  return tensor(Float32Array.from({ length: sizeOf(shape) }, next), { shape });
+}
 
 /**
  * Holds a function's results on the GPU against the CPU's, a captured run against the eager one to the bit, and the

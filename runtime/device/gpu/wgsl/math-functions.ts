@@ -118,6 +118,14 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let atZero = select(u.nan, -u.inf, x == 0.0f);
   return select(atZero, y, x > 0.0f);
 }`,
+    // As large among whole numbers as x is among numbers; zeros are equal, and NaN is the largest. By bits: drivers may take
+    // subnormal numbers for 0, and NaN for anything.
+    f_order_key: `(x : f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let size = bits & 0x7fffffffu;
+  let other = select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
+  return select(select(other, 0x80000000u, size == 0u), 0xffffffffu, size > 0x7f800000u);
+}`,
     f_sqrt: `(x : f32) -> f32 {
   let y = select(sqrt(x), x, x >= u.inf);
   let atZero = select(u.nan, x, x == 0.0f);

@@ -9,6 +9,7 @@ import { maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
 import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
 import { elementsPlan, indexPlan } from './indexing/choose.ts';
+import { gatherGradPlan, indexGradPlan, indexUpdatePlan, scatterPlan } from './indexing/update.ts';
 import { listPlan } from './list-kernels.ts';
 import {
   crossEntropyGradPlan,
@@ -21,6 +22,7 @@ import { catPlan, flipPlan, rollPlan } from './movement/joining.ts';
 import { arangePlan, unfoldGradPlan } from './movement/range.ts';
 import { narrowGradPlan, placeIntoPlan, placePlan } from './movement/region.ts';
 import { standardizeGradPlan, standardizePlan } from './norm-kernels.ts';
+import { sortPlan } from './order/sort-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
 import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
@@ -49,6 +51,7 @@ interface WgslEntry {
 
 const sizes = 'sizes as uniforms, integer indices';
 const shared = `workgroup memory, ${sizes}`;
+const sorted = `indices sorted in workgroup memory, ${sizes}`;
 
 /** Ops with a name; others keep the kernels of gpu.js (`codegen/kernels.ts`). */
 export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, WgslEntry>([
@@ -93,6 +96,13 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['arange', { why: sizes, plan: arangePlan }],
   ['gather', { why: sizes, plan: elementsPlan }],
   ['index', { why: sizes, plan: indexPlan }],
+  ['gatherGrad', { why: sorted, plan: gatherGradPlan }],
+  ['scatter', { why: sorted, plan: scatterPlan('replace') }],
+  ['scatterAdd', { why: sorted, plan: scatterPlan('add') }],
+  ['indexGrad', { why: sorted, plan: indexGradPlan }],
+  ['indexPut', { why: sorted, plan: indexUpdatePlan('replace') }],
+  ['indexAdd', { why: sorted, plan: indexUpdatePlan('add') }],
+  ['sort', { why: `two results, ${shared}`, plan: sortPlan }],
 ]);
 
 /** The op as kernels of ours; null: gpu.js has it. */

@@ -81,7 +81,8 @@ export function rowText(
     const own = w.count(`size${k}`, size);
     const given = w.let(indexText(at(k === 0 ? '0u' : w.count(`choices${k}`, k * chosen))));
     // As a u32: what counts from the end overflows to a place, and what is before the start doesn't.
-    const place = wraps ? w.let(`select(${given}, ${given} + ${own}, ${given} >= ${own})`) : given;
+    const wrap = w.count(`wrap${k}`, wraps ? size : 0);
+    const place = w.let(`select(${given}, ${given} + ${wrap}, ${given} >= ${own})`);
     const stride = w.count(`stride${k}`, strides[k]!);
     w.line(
       `${row} = select(${row} + ${place} * ${stride}, ${none}, ${place} >= ${own} || ${row} == ${none});`,

@@ -1,0 +1,262 @@
+/**
+ * Tensors whose elements are replaced, or added to, where index tensors say: no two threads write one element, and each
+ * element takes what is for it in the order of the index, as on the CPU. A GPU can't throw: an index out of range
+ * writes nothing.
+ */
+
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { input, output, type Slot } from '../../kernel-plan.ts';
+import { indexTexts, splitText, walksOf } from '../index-text.ts';
+import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+import { entriesOf, indexText, rowText, strideless } from './choose.ts';
+
+type Combine = 'replace' | 'add';
+
+/** An operand, and what it moves by over the result's shape. */
+interface Walked {
+  readonly slot: Slot;
+  readonly strides: readonly number[];
+}
+
+/** Which elements of the source are for an element of the result: those of a line whose key is its place along `dim`. */
+interface Update {
+  readonly shape: readonly number[];
+  readonly dim: number;
+  readonly lines: Lines;
+  /** What the number of the line moves by over the shape. */
+  readonly lineStrides: readonly number[];
+  /** Sizes beyond which no element has a line; null: all of them have one. */
+  readonly extent: readonly number[] | null;
+  readonly base: Walked | null;
+  readonly source: Walked;
+  /** What the source moves by from one place of a line to the next. */
+  readonly step: number;
+  readonly combine: Combine;
+}
+
+/** Lines up to this long are looked through as they are, by every element of the result. */
+const shortLine = 16;
+
+function updatePlan(update: Update): WgslPlan {
+  const { lines } = update;
+  if (lines.size <= shortLine) {
+    const isOwn: WgslOperand[] = [readOperand(lines.source)];
+    return { scratch: [], stages: [updateStage(update, isOwn, eachPlace(update))] };
+  }
+  const { scratch, stages, keys, places } = sortLines(lines);
+  const sorted = [readOperand(keys, 'u32'), readOperand(places, 'u32')];
+  return { scratch, stages: [...stages, updateStage(update, sorted, sortedPlaces(update))] };
+}
+
+/** Writes the loop over the places of `line` whose key is `own`, in their order; `take` writes what is done with one. */
+type PlacesWriter = (w: WgslWriter, at: ElementAt, take: (place: string) => void) => void;
+
+function eachPlace({ lines }: Update): PlacesWriter {
+  return (w, at, take) => {
+    w.function('key(line : u32, k : u32) -> u32', () => lines.writeKey(w, at));
+    w.line(
+      `for (var k = 0u; k < ${w.count('size', lines.size)}; k = k + 1u) {`,
+      'if (key(line, k) != own) { continue; }',
+    );
+    take('k');
+    w.line('}');
+  };
+}
+
+function sortedPlaces({ lines }: Update): PlacesWriter {
+  return (w, at, take) => {
+    const size = w.count('size', lines.size);
+    w.line(
+      `let first = line * ${size};`,
+      'var low = 0u;',
+      `var high = ${size};`,
+      'while (low < high) {',
+      'let middle = (low + high) / 2u;',
+      `if (${at(0, 'first + middle')} < own) { low = middle + 1u; } else { high = middle; }`,
+      '}',
+      `for (; low < ${size}; low = low + 1u) {`,
+      `if (${at(0, 'first + low')} != own) { break; }`,
+    );
+    take(w.let(at(1, 'first + low')));
+    w.line('}');
+  };
+}
+
+/** One thread per element of the result. `found`: the operands that `places` reads. */
+function updateStage(
+  update: Update,
+  found: readonly WgslOperand[],
+  places: PlacesWriter,
+): WgslStage {
+  const { shape, dim, lineStrides, extent, base, source, step, combine } = update;
+  const size = sizeOf(shape);
+  const read = [...found, readOperand(source.slot), ...(base ? [readOperand(base.slot)] : [])];
+  const target = read.length;
+  const walked = [source.strides, lineStrides, ...(base ? [base.strides] : [])];
+  const { loops } = walksOf(shape, walked);
+  return {
+    operands: [...read, { slot: output(0), written: true, walk: null, elements: size }],
+    isEmpty: size === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+      const at: ElementAt = (operand, index) =>
+        `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
+      w.line(
+        `let e = group * ${workgroupThreads}u + thread;`,
+        `if (e >= ${w.count('elements', size)}) { return; }`,
+      );
+      const [from, line, around] = indexTexts(w, loops, 'e', 'w_');
+      const inner = w.count('inner', sizeOf(shape.slice(dim + 1)));
+      const [rest] = splitText(w, 'e', inner);
+      const [, own] = splitText(w, rest, w.count('entries', shape[dim]!));
+      w.line(
+        `let line = ${line!};`,
+        `let own = ${own};`,
+        `var value = ${base ? at(found.length + 1, around!) : '0.0f'};`,
+      );
+      if (extent) w.line(`if (${extentText(w, shape, dim, extent)}) {`);
+      places(w, at, (place) => {
+        const index = `${from!} + ${place} * ${w.count('step', step)}`;
+        const own = at(found.length, index);
+        w.line(`value = ${combine === 'add' ? `value + ${own}` : own};`);
+      });
+      if (extent) w.line('}');
+      w.line(`${at(target, 'e')} = value;`);
+      const groups = groupsOf(Math.ceil(size / workgroupThreads));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+}
+
+/** Whether the element is inside of the extent, but for its place along `dim`. */
+function extentText(
+  w: WgslWriter,
+  shape: readonly number[],
+  dim: number,
+  extent: readonly number[],
+): string {
+  const tests: string[] = [];
+  let rest = 'e';
+  for (let d = shape.length - 1; d >= 0; d--) {
+    let own = rest;
+    if (d > 0) [rest, own] = splitText(w, rest, w.count(`all${d}`, shape[d]!));
+    if (d !== dim) tests.push(`${own} < ${w.count(`extent${d}`, extent[d]!)}`);
+  }
+  return tests.join(' && ') || 'true';
+}
+
+/** Per element: the index has a place for each element of the source. */
+function byElements(
+  out: TensorMeta,
+  index: { readonly slot: Slot; readonly meta: TensorMeta },
+  source: { readonly slot: Slot; readonly meta: TensorMeta },
+  base: { readonly slot: Slot; readonly meta: TensorMeta } | null,
+  { dim: at }: Attrs,
+  combine: Combine,
+): WgslPlan {
+  const dim = at as number;
+  const { shape, strides } = index.meta;
+  const others = shape.map((size, d) => (d === dim ? 1 : size));
+  const { loops } = walksOf(others, [strideless(strides, dim)]);
+  return updatePlan({
+    shape: out.shape,
+    dim,
+    lines: {
+      count: sizeOf(others),
+      size: shape[dim]!,
+      source: index.slot,
+      writeKey: (w, read) => {
+        const start = indexTexts(w, loops, 'line', 'line_')[0]!;
+        const place = `${start} + k * ${w.count('keyStep', strides[dim]!)}`;
+        w.line(`return ${indexText(read(0, place))};`);
+      },
+    },
+    lineStrides: strideless(contiguousStrides(others), dim),
+    extent: shape.every((size, d) => d === dim || size === out.shape[d]) ? null : shape,
+    base: base && { slot: base.slot, strides: base.meta.strides },
+    source: { slot: source.slot, strides: strideless(source.meta.strides, dim) },
+    step: source.meta.strides[dim]!,
+    combine,
+  });
+}
+
+/** (dy, index, x: shape) → dx */
+export function gatherGradPlan(
+  [dy, index]: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const [chosen, source] = [
+    { slot: input(1), meta: index! },
+    { slot: input(0), meta: dy! },
+  ];
+  return byElements(dx!, chosen, source, null, attrs, 'add');
+}
+
+/** (x, index, source) → x with the source at the places of gather. */
+export function scatterPlan(combine: Combine) {
+  return (
+    [x, index, source]: readonly TensorMeta[],
+    [out]: readonly TensorMeta[],
+    attrs: Attrs,
+  ): WgslPlan => {
+    const [base, chosen, given] = [x, index, source].map((meta, i) => {
+      return { slot: input(i), meta: meta! };
+    });
+    return byElements(out!, chosen!, given!, base!, attrs, combine);
+  };
+}
+
+/** Per row: the index names rows of a contiguous tensor, and the source has one for each choice. */
+function byRows(
+  out: TensorMeta,
+  index: TensorMeta,
+  base: Slot | null,
+  source: Slot,
+  attrs: Attrs,
+  combine: Combine,
+): WgslPlan {
+  const entries = entriesOf(out, index, attrs);
+  const { outer, rows, inner, chosen } = entries;
+  const shape = [outer, rows, inner];
+  return updatePlan({
+    shape,
+    dim: 1,
+    lines: {
+      count: 1,
+      size: chosen,
+      source: input(1),
+      writeKey: (w, read) => {
+        const row = rowText(w, entries, (further) => read(0, `k + ${further}`));
+        w.line(`return ${row};`);
+      },
+    },
+    lineStrides: [0, 0, 0],
+    extent: null,
+    base: base && { slot: base, strides: contiguousStrides(shape) },
+    source: { slot: source, strides: [chosen * inner, 0, 1] },
+    step: inner,
+    combine,
+  });
+}
+
+/** (dy, index, x: shape) → dx */
+export function indexGradPlan(
+  [, index]: readonly TensorMeta[],
+  [dx]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  return byRows(dx!, index!, null, input(0), attrs, 'add');
+}
+
+/** (x, index, source) → x with the rows of the source at the places of index. */
+export function indexUpdatePlan(combine: Combine) {
+  return ([, index]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan =>
+    byRows(out!, index!, input(0), input(2), attrs, combine);
+}

@@ -1,0 +1,231 @@
+/**
+ * Lines sorted by integer keys, equal keys in the order of their places: blocks of a line in workgroup memory, then
+ * runs of blocks merged in pairs, each element finding its place in the other run. Nothing depends on timing.
+ */
+
+import { type Slot, scratch } from '../../kernel-plan.ts';
+import { splitText } from '../index-text.ts';
+import { chosenByNothing, type WgslOperand, type WgslStage } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+
+/** An operand's element. */
+export type ElementAt = (operand: number, index: string) => string;
+
+/** Lines of one length, and where the keys of their elements are from. */
+export interface Lines {
+  readonly count: number;
+  readonly size: number;
+  /** What the keys are made of: one operand. */
+  readonly source: Slot;
+  /** Writes the body of `key(line, k)`, whose operand 0 is the source. Keys are u32. */
+  readonly writeKey: (w: WgslWriter, at: ElementAt) => void;
+}
+
+/** What becomes of sorted elements. */
+export interface SortedTarget {
+  /** Written ones come last. */
+  readonly operands: readonly WgslOperand[];
+  /** Writes what the element of rank `rank` in `line`, which was at `place` and has `key`, is stored as. */
+  readonly store: (w: WgslWriter, at: ElementAt) => void;
+}
+
+export interface Sorted {
+  readonly scratch: readonly number[];
+  readonly stages: readonly WgslStage[];
+  /** Keys and places in order, line after line, unless they went to a target. */
+  readonly keys: Slot;
+  readonly places: Slot;
+}
+
+/** Elements that a workgroup sorts. Software adapters compile for as long as workgroup memory is large. */
+const cells = 512;
+const threads = 128;
+
+/** Elements that a block has room for: a power of 2. Several short blocks share a workgroup. */
+function blockSize(size: number): number {
+  return Math.min(cells, 2 ** Math.ceil(Math.log2(Math.max(2, size))));
+}
+
+/** Pairs of runs that become one. */
+function mergesOf(size: number): number {
+  return Math.max(0, Math.ceil(Math.log2(size / blockSize(size))));
+}
+
+export function readOperand(slot: Slot, type?: WgslOperand['type']): WgslOperand {
+  return { slot, written: false, walk: null, elements: 0, ...(type && { type }) };
+}
+
+function scratchTarget(first: number, elements: number, size: number): SortedTarget {
+  const operand = (slot: Slot): WgslOperand => {
+    return { slot, written: true, walk: null, elements, type: 'u32' };
+  };
+  return {
+    operands: [operand(scratch(first)), operand(scratch(first + 1))],
+    store: (w, at) => {
+      const index = w.let(`line * ${w.count('size', size)} + rank`);
+      w.line(`${at(0, index)} = key;`, `${at(1, index)} = place;`);
+    },
+  };
+}
+
+/** Sorts lines; the result goes to `target`, or else to scratch. */
+export function sortLines(lines: Lines, target: SortedTarget | null = null): Sorted {
+  const { count, size } = lines;
+  const total = count * size;
+  const merges = mergesOf(size);
+  // Scratch holds what is sorted before the last stage, and after it unless there is a target.
+  const kept = merges + (target ? 0 : 1);
+  const buffers = Math.min(2, kept);
+  const targets = Array.from({ length: merges + 1 }, (_, i) =>
+    i === merges && target ? target : scratchTarget((i % 2) * 2, total, size),
+  );
+  const stages = targets.map((to, i) =>
+    i === 0
+      ? blockStage(lines, to)
+      : mergeStage(lines, ((i - 1) % 2) * 2, blockSize(size) * 2 ** (i - 1), to),
+  );
+  const last = (merges % 2) * 2;
+  return {
+    scratch: new Array<number>(buffers * 2).fill(total),
+    stages,
+    keys: scratch(last),
+    places: scratch(last + 1),
+  };
+}
+
+/** Elements of a stage's operands from number `first` on. */
+function elementsFrom(w: WgslWriter, bindings: readonly number[], first: number): ElementAt {
+  return (operand, index) => {
+    const number = first + operand;
+    return `b${bindings[number]!}[${w.offset(number)} + ${index}]`;
+  };
+}
+
+/**
+ * A bitonic sort in workgroup memory: several short blocks of a workgroup, or one long one. The size of a block is a
+ * uniform: one kernel for all sizes, of which no driver unrolls the loops.
+ */
+function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarget): WgslStage {
+  const block = blockSize(size);
+  const blocks = Math.ceil(size / block);
+  const perGroup = cells / block;
+  return {
+    operands: [readOperand(source), ...target.operands],
+    isEmpty: count * size === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads, written, types });
+      w.shared('keys', `array<u32, ${cells}>`);
+      w.shared('places', `array<u32, ${cells}>`);
+      const [length, parts] = [w.count('size', size), w.count('blocks', blocks)];
+      const own = w.count('block', block);
+      w.function('key(line : u32, k : u32) -> u32', () => {
+        writeKey(w, elementsFrom(w, bindings, 0));
+      });
+      w.function('store(line : u32, rank : u32, key : u32, place : u32)', () => {
+        target.store(w, elementsFrom(w, bindings, 1));
+      });
+      const cell = (then: () => void): void => {
+        w.line(
+          `for (var c = thread; c < ${cells}u; c = c + ${threads}u) {`,
+          `let unit = group * ${w.count('perGroup', perGroup)} + c / ${own};`,
+          `let line = unit / ${parts};`,
+          `let k = (unit - line * ${parts}) * ${own} + c % ${own};`,
+          `let exists = line < ${w.count('lines', count)} && k < ${length};`,
+        );
+        then();
+        w.line('}');
+      };
+      cell(() => {
+        // What fills up a block comes after all that is there.
+        w.line(
+          'places[c] = k;',
+          'keys[c] = 0xffffffffu;',
+          'if (exists) { keys[c] = key(line, k); }',
+        );
+      });
+      w.line(
+        'workgroupBarrier();',
+        `for (var width = 2u; width <= ${own}; width = width * 2u) {`,
+        'for (var step = width / 2u; step > 0u; step = step / 2u) {',
+        `for (var p = thread; p < ${cells / 2}u; p = p + ${threads}u) {`,
+        'let low = p * 2u - (p & (step - 1u));',
+        'let high = low + step;',
+        'let isAfter = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);',
+        `if (isAfter != ((low & width & (${own} - 1u)) != 0u)) {`,
+        'let key = keys[low];',
+        'keys[low] = keys[high];',
+        'keys[high] = key;',
+        'let place = places[low];',
+        'places[low] = places[high];',
+        'places[high] = place;',
+        '}',
+        '}',
+        'workgroupBarrier();',
+        '}',
+        '}',
+      );
+      cell(() => w.line('if (exists) { store(line, k, keys[c], places[c]); }'));
+      const groups = groupsOf(Math.ceil((count * blocks) / perGroup));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+}
+
+/** Runs of `run` elements become runs of twice as many: one thread per element. */
+function mergeStage(
+  { count, size }: Lines,
+  from: number,
+  run: number,
+  target: SortedTarget,
+): WgslStage {
+  const total = count * size;
+  return {
+    operands: [
+      readOperand(scratch(from), 'u32'),
+      readOperand(scratch(from + 1), 'u32'),
+      ...target.operands,
+    ],
+    isEmpty: total === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+      const at = elementsFrom(w, bindings, 0);
+      w.function('store(line : u32, rank : u32, key : u32, place : u32)', () => {
+        target.store(w, elementsFrom(w, bindings, 2));
+      });
+      const length = w.count('size', size);
+      const own = w.count('run', run);
+      w.line(
+        `let e = group * ${workgroupThreads}u + thread;`,
+        `if (e >= ${w.count('elements', total)}) { return; }`,
+      );
+      const [line, k] = splitText(w, 'e', length);
+      w.line(
+        `let key = ${at(0, 'e')};`,
+        `let first = ${line} * ${length};`,
+        `let number = ${k} / ${own};`,
+        // The other run of the pair: its elements before this one are counted.
+        `let other = (number ^ 1u) * ${own};`,
+        `var low = min(other, ${length});`,
+        `var high = min(other + ${own}, ${length});`,
+        `let start = low;`,
+        // Of equal keys those of the first run come first.
+        'let isFirst = (number & 1u) == 0u;',
+        'while (low < high) {',
+        'let middle = (low + high) / 2u;',
+        `let found = ${at(0, 'first + middle')};`,
+        'if (found < key || (found == key && !isFirst)) { low = middle + 1u; } else { high = middle; }',
+        '}',
+        `let rank = min(number, number ^ 1u) * ${own} + ${k} - number * ${own} + low - start;`,
+        `store(${line}, rank, key, ${at(1, 'e')});`,
+      );
+      return {
+        text: w.text(),
+        uniforms: w.uniforms,
+        groups: groupsOf(Math.ceil(total / workgroupThreads)),
+      };
+    },
+  };
+}
