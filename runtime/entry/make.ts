@@ -94,3 +94,13 @@ export function compileItems<Recipe, Values>(
     }
   };
 }
+
+/** Defines a property as literals and fields do: no setter of a prototype is called, not even that of `__proto__`. */
+export function defineData(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}

@@ -3,6 +3,7 @@
  * that the code names. Only errors and explanations ask, so the map is read when the first of them does.
  */
 
+import { textOfDataUrl } from './data-url.ts';
 import { type OriginalPlace, readSourceMap } from './source-map.ts';
 import type { CodePlace } from './stack-lines.ts';
 
@@ -25,11 +26,8 @@ function openMap(file: string): OriginalPlace | null {
     const url = /^[a-z][a-z0-9+.-]+:/i.test(file) ? file : `file://${file}`;
     const named = mapComment(readText(url));
     if (named === undefined) return null;
-    const inline = /^data:[^,]*?(;base64)?,(.*)$/s.exec(named);
-    if (inline) {
-      const [, base64, body] = inline;
-      return readSourceMap(base64 ? decodeBase64(body!) : decodeURIComponent(body!), url);
-    }
+    const inline = textOfDataUrl(named);
+    if (inline !== undefined) return readSourceMap(inline, url);
     const mapUrl = new URL(named, url).href;
     return readSourceMap(readText(mapUrl), mapUrl);
   } catch {
@@ -42,9 +40,6 @@ function openMap(file: string): OriginalPlace | null {
 function mapComment(code: string): string | undefined {
   return [...code.matchAll(/^\s*\/\/[#@] sourceMappingURL=(\S+)\s*$/gm)].at(-1)?.[1];
 }
-
-const decodeBase64 = (body: string): string =>
-  new TextDecoder().decode(Uint8Array.from(atob(body), (char) => char.charCodeAt(0)));
 
 /**
  * An error needs its place now, so this waits. Throws where nothing can be read: without files or

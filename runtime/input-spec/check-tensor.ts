@@ -1,4 +1,5 @@
 import { DeviceError, DTypeError, type ErrorFacts, ShapeError } from '../errors/errors.ts';
+import { plural } from '../errors/plural.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
@@ -38,16 +39,12 @@ export function checkTensor(
   }
   if (!shape) return;
   if (shape.length !== tensor.rank) {
-    throw new ShapeError(facts(` with ${counted(tensor.rank, 'dimension')}`));
+    throw new ShapeError(facts(` with ${plural(tensor.rank, 'dimension')}`));
   }
   for (let i = 0; i < shape.length; i++) {
     const wrong = misfit(shape[i]!, tensor.shape[i]!, path, i, names);
     if (wrong) throw new ShapeError(facts(`, whose dimension ${i} ${wrong}`));
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** What is wrong with a size; undefined when it fits. */

@@ -54,3 +54,10 @@ export function over(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   const rest = plus(a, negative(times(single(quotient), b)));
   return quickSum(quotient, rest.high / b.high);
 }
+
+/** By Horner's rule; coefficients from the constant on. */
+export function polynomial(x: number, coefficients: readonly number[]): number {
+  let sum = 0;
+  for (let i = coefficients.length - 1; i >= 0; i--) sum = sum * x + coefficients[i]!;
+  return sum;
+}

@@ -3,6 +3,7 @@ import {
   negative,
   over,
   plus,
+  polynomial,
   single,
   times,
   twoProduct,
@@ -53,12 +54,6 @@ const inverseFactorials = Array.from({ length: 14 }, (_, i) => {
 
 /** 1/5, 1/7, … 1/27 */
 const oddInverses = Array.from({ length: 12 }, (_, i) => 1 / (2 * i + 5));
-
-function polynomial(x: number, coefficients: readonly number[]): number {
-  let sum = 0;
-  for (let i = coefficients.length - 1; i >= 0; i--) sum = sum * x + coefficients[i]!;
-  return sum;
-}
 
 /** e^r − 1 for |r| ≤ 0.35: r + r²/2 exactly enough, and the rest of the series. */
 function smallExpm1(r: DoubleDouble): DoubleDouble {

@@ -2,6 +2,7 @@ import {
   type DoubleDouble,
   negative,
   plus,
+  polynomial,
   single,
   times,
   twoProduct,
@@ -96,12 +97,6 @@ function series(first: number, sign: number): readonly number[] {
 
 const sineSeries = series(3, -1);
 const cosineSeries = series(4, 1);
-
-function polynomial(x: number, coefficients: readonly number[]): number {
-  let sum = 0;
-  for (let i = coefficients.length - 1; i >= 0; i--) sum = sum * x + coefficients[i]!;
-  return sum;
-}
 
 function sineOf({ high, low }: DoubleDouble): number {
   const square = high * high;

@@ -2,7 +2,7 @@
 
 import type { OpRecord } from '../ops/core/define-op.ts';
 import type { Plan, Step } from './plan.ts';
-import type { Program, ProgramOp } from './program.ts';
+import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
@@ -65,13 +65,3 @@ function hasLine({ op, regions = [] }: ProgramOp): boolean {
 }
 
 const printsLines = oncePerProgram(({ ops }) => ops.some(hasLine));
-
-/** Nested regions may be shared: a fact is computed once per region, not once per path to it. */
-function oncePerProgram(fact: (program: Program) => boolean): (program: Program) => boolean {
-  const known = new WeakMap<Program, boolean>();
-  return (program) => {
-    const found = known.get(program) ?? fact(program);
-    known.set(program, found);
-    return found;
-  };
-}

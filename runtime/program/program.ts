@@ -70,3 +70,13 @@ export interface JointProgram {
   /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
   readonly sums: readonly (readonly ValueId[])[];
 }
+
+/** Computes a fact once per program, not once per path to it: nested regions may be shared. Keeps no program alive. */
+export function oncePerProgram<Fact>(fact: (program: Program) => Fact): (program: Program) => Fact {
+  const known = new WeakMap<Program, Fact>();
+  return (program) => {
+    const found = known.get(program) ?? fact(program);
+    known.set(program, found);
+    return found;
+  };
+}

@@ -1,6 +1,7 @@
 import { markFreed } from '../autograd/freed-node.ts';
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
+import { defineData } from '../entry/make.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
@@ -18,13 +19,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './field.ts';
 import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
-import {
-  type CallResults,
-  compileMakes,
-  compileSavedItems,
-  define,
-  recipeReader,
-} from './recipe.ts';
+import { type CallResults, compileMakes, compileSavedItems, recipeReader } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';
 
@@ -285,7 +280,7 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
       }
       return (results) => {
         const value = read(results);
-        return changeProperty(place, (object, key) => define(object, key, value))(results);
+        return changeProperty(place, (object, key) => defineData(object, key, value))(results);
       };
     }
   }

@@ -1,4 +1,4 @@
-import { compileItems, type DataMake } from '../entry/make.ts';
+import { compileItems, type DataMake, defineData } from '../entry/make.ts';
 import {
   compileNumberOf,
   type NumberExprOf,
@@ -216,7 +216,7 @@ function compileFill(make: SavedMake): (made: unknown, results: CallResults) => 
     case 'object': {
       const readers = make.entries.map(([key, recipe]) => [key, recipeReader(recipe)] as const);
       return (made, results) => {
-        for (const [key, read] of readers) define(made as object, key, read(results));
+        for (const [key, read] of readers) defineData(made as object, key, read(results));
       };
     }
   }
@@ -228,15 +228,5 @@ export function compileSavedItems(
 ): (array: unknown[], results: CallResults) => void {
   return compileItems(items, recipeReader, (array, item) => {
     array.push(item);
-  });
-}
-
-/** Also for a key such as `__proto__`, which an assignment would take for something else. */
-export function define(object: object, key: string, value: unknown): void {
-  Object.defineProperty(object, key, {
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
   });
 }

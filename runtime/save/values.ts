@@ -1,8 +1,8 @@
+import { defineData } from '../entry/make.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
-import { define } from './recipe.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 
 /** What `save` takes beside programs: tensors and plain data, in arrays, objects, Maps and Sets. */
@@ -61,6 +61,7 @@ export function readValue(field: Field, tensors: TensorReader): unknown {
   }
   if (!field.has('object')) return readPrimitive(field);
   const object = {};
-  for (const [key, item] of pairs(field.get('object'))) define(object, key.string(), read(item));
+  for (const [key, item] of pairs(field.get('object')))
+    defineData(object, key.string(), read(item));
   return object;
 }

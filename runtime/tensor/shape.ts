@@ -1,4 +1,5 @@
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { plural } from '../errors/plural.ts';
 
 export type Shape = readonly number[];
 
@@ -133,7 +134,7 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
   if (!Number.isInteger(dim) || result < 0 || result >= count) {
     throw new ArgumentError({
       what: `${op}: no such dimension`,
-      given: `dimension ${shownDim(dim)} of a tensor with ${rank} dimension${rank === 1 ? '' : 's'}`,
+      given: `dimension ${shownDim(dim)} of a tensor with ${plural(rank, 'dimension')}`,
       expected: rank === 0 ? '0 or -1' : `an integer from ${-rank} to ${rank - 1}`,
       remedy:
         typeof dim === 'object'

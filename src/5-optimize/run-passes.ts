@@ -1,4 +1,4 @@
-import type { Program } from '../../runtime/program/program.ts';
+import { oncePerProgram } from '../../runtime/program/program.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
@@ -14,7 +14,7 @@ export function* runPasses(
   uncounted: PassContext,
   settings: PassSettings,
 ): Steps<Staged> {
-  const context = { ...uncounted, costOf: remembered(uncounted.costOf) };
+  const context = { ...uncounted, costOf: oncePerProgram(uncounted.costOf) };
   let current = given;
   for (const pass of passes) {
     const stages: readonly string[] = pass.stages;
@@ -29,16 +29,6 @@ export function* runPasses(
     yield;
   }
   return current;
-}
-
-/** Programs are not kept longer than the passes keep them. */
-function remembered(costOf: PassContext['costOf']): PassContext['costOf'] {
-  const known = new WeakMap<Program, number>();
-  return (program) => {
-    const cost = known.get(program) ?? costOf(program);
-    known.set(program, cost);
-    return cost;
-  };
 }
 
 /** The result of a pass, and the milliseconds that its steps took. */

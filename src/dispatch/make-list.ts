@@ -1,5 +1,6 @@
 /** Arrays whose length only the program knew, out of the lists that it returns. */
 
+import { defineData } from '../../runtime/entry/make.ts';
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import { takeItems, takeNumber } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -77,7 +78,7 @@ function compileElement(element: ElementRecipe): CompiledElement {
           const parts = read(columns, from, place, values);
           const under = above(values) as object | null | undefined;
           const object: object = under === undefined ? {} : Object.create(under);
-          for (const [i, key] of keys.entries()) define(object, key, parts[i]);
+          for (const [i, key] of keys.entries()) defineData(object, key, parts[i]);
           return object;
         },
       };
@@ -117,14 +118,4 @@ function compileParts(parts: readonly ElementRecipe[]): {
     read: (columns, from, place, values) =>
       readers.map(({ offset, read }) => read(columns, from + offset, place, values)),
   };
-}
-
-/** Past the setters of prototypes, as literals and fields do. */
-function define(object: object, key: string, value: unknown): void {
-  Object.defineProperty(object, key, {
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  });
 }

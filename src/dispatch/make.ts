@@ -1,6 +1,6 @@
 /** Objects that each run makes again. */
 
-import { compileItems as compileItemsOf } from '../../runtime/entry/make.ts';
+import { compileItems as compileItemsOf, defineData } from '../../runtime/entry/make.ts';
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { hostType } from '../guards/host-types.ts';
@@ -254,13 +254,7 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
       const ordered = entriesOf(values);
       for (let i = 0; i < ordered.length; i++) {
         const value = ordered[i]![1](values);
-        if (value === absentValue) continue;
-        Object.defineProperty(made, ordered[i]![0], {
-          value,
-          writable: true,
-          enumerable: true,
-          configurable: true,
-        });
+        if (value !== absentValue) defineData(made as object, ordered[i]![0], value);
       }
     },
   };

@@ -1,9 +1,9 @@
 /** Warnings of what costs time in a captured function, and what removes it. */
 
+import { plural } from '../../runtime/errors/plural.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats } from '../stats.ts';
 import { appliedTo } from './applied.ts';
-import { plural } from './plural.ts';
 
 /** A graph of fewer ops is entered and left at a cost that its kernels don't outweigh. */
 const tinyOps = 4;

@@ -1,9 +1,9 @@
+import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-break.ts';
 import type { LoopDecision } from '../traces/trace-result.ts';
-import { plural } from './plural.ts';
 
 interface Became {
   /** What stands in the user's code. */

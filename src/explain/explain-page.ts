@@ -1,6 +1,7 @@
 /** `explain()` as an HTML page: the captured source, line by line, beside what became of it. */
 
 import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
+import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
@@ -11,7 +12,6 @@ import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { costWarnings } from './costs.ts';
 import { escapeHtml } from './html.ts';
-import { plural } from './plural.ts';
 
 /** What became of one line. */
 interface LineFacts {

@@ -1,3 +1,4 @@
+import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { CallTraceCounts } from '../../runtime/ops/core/call-trace.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
@@ -15,7 +16,6 @@ import { explainDecisions } from './decisions.ts';
 import type { ExplainOptions } from './explain-options.ts';
 import { explainPage } from './explain-page.ts';
 import { explainBudget } from './memory-budget.ts';
-import { plural } from './plural.ts';
 import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 

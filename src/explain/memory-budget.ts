@@ -1,5 +1,5 @@
+import { plural } from '../../runtime/errors/plural.ts';
 import type { Recompute } from '../programs/stages.ts';
-import { plural } from './plural.ts';
 
 /** What became of a memory budget; no line where there is none. */
 export function explainBudget(recompute: Recompute | null): string[] {

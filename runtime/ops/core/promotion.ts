@@ -73,6 +73,13 @@ export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
   return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
 }
 
+/** Both operands in the floating dtype that the rule gives. */
+export function bindFloats(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, b);
+  const dtype = floating(promote(a.dtype, b.dtype));
+  return casting([a, b], dtype, (operands) => bind1(op, operands));
+}
+
 export function bindFloat(op: OpRecord, a: Tensor, attrs: Attrs = {}): Tensor {
   if (dtypes[a.dtype].floating) return bind1(op, [a], attrs);
   return casting([a], floating(a.dtype), (operands) => bind1(op, operands, attrs));

@@ -2,15 +2,12 @@
 
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectOptions } from '../../options/expect-options.ts';
-import { promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
-import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { floating, inferBinary, pointwise } from '../core/promotion.ts';
+import { defineOp, saving } from '../core/define-op.ts';
+import { bindFloats, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -67,12 +64,6 @@ const logitCrossEntropyOp = defineOp({
   },
 });
 
-function floats(op: OpRecord, a: Tensor, b: Tensor): Tensor {
-  expectTensor(op, b);
-  const dtype = floating(promote(a.dtype, b.dtype));
-  return casting([a, b], dtype, (operands) => bind1(op, operands));
-}
-
 export interface BinaryOptions extends LossOptions {
   /** Factor of each loss; broadcasts. */
   readonly weight?: Tensor | null;
@@ -87,7 +78,7 @@ export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptio
       binaryCrossEntropy(a, b, { weight: w, ...options }),
     );
   return tidy(() => {
-    const losses = floats(binaryCrossEntropyOp, x, target);
+    const losses = bindFloats(binaryCrossEntropyOp, x, target);
     return reduced('binaryCrossEntropy', weight ? mul(losses, weight) : losses, options);
   });
 }
@@ -112,7 +103,7 @@ export function binaryCrossEntropyWithLogits(
   return tidy(() => {
     const losses = posWeight
       ? weighedLogits(x, target, posWeight)
-      : floats(logitCrossEntropyOp, x, target);
+      : bindFloats(logitCrossEntropyOp, x, target);
     const scaled = weight ? mul(losses, weight) : losses;
     return reduced('binaryCrossEntropyWithLogits', scaled, options);
   });

@@ -9,7 +9,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { floating, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
+import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -59,12 +59,6 @@ function ignoringNaN(
 export const fmax = ignoringNaN('fmax', E.max, ge);
 /** The smaller of each pair; the other one where one is NaN. */
 export const fmin = ignoringNaN('fmin', E.min, le);
-
-function bindFloats(op: ReturnType<typeof defineOp>, a: Tensor, b: Tensor): Tensor {
-  expectTensor(op, b);
-  const dtype = floating(promote(a.dtype, b.dtype));
-  return casting([a, b], dtype, (operands) => bind1(op, operands));
-}
 
 const larger = E.max(E.abs(x), E.abs(y));
 const ratio = E.div(E.min(E.abs(x), E.abs(y)), larger);

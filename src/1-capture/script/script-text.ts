@@ -1,4 +1,5 @@
 import { originalPositionFor, sourceContentFor, TraceMap } from '@jridgewell/trace-mapping';
+import { textOfDataUrl } from '../../../runtime/errors/data-url.ts';
 import type { SourcePosition, SourceText } from '../../vm/bytecode/code.ts';
 import { builtinModule } from './builtin-module.ts';
 
@@ -116,18 +117,12 @@ function originalsOf(map: TraceMap, scriptFile: string): OriginalFiles {
 }
 
 function readSourceMap(mapUrl: string, base: string): { json: string; base: string } | undefined {
-  const data = /^data:application\/json[^,]*?(;base64)?,(.*)$/s.exec(mapUrl);
-  if (data) {
-    const body = data[2] ?? '';
-    return { json: data[1] ? decodeBase64(body) : decodeURIComponent(body), base };
-  }
+  const inline = textOfDataUrl(mapUrl);
+  if (inline !== undefined) return { json: inline, base };
   const file = new URL(mapUrl, base);
   const json = file.protocol === 'file:' ? readText(pathOf(file.href)) : undefined;
   return json === undefined ? undefined : { json, base: file.href };
 }
-
-const decodeBase64 = (body: string): string =>
-  new TextDecoder().decode(Uint8Array.from(atob(body), (char) => char.charCodeAt(0)));
 
 function readText(path: string): string | undefined {
   try {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { plural } from '../../../runtime/errors/plural.ts';
 import '../../../runtime/index.ts';
 import { ArgumentError, DataError, type ErrorFacts } from '../../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
@@ -92,7 +93,7 @@ const shown =
 function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentError {
   return new ArgumentError({
     what: `${file}: nothing says what to call ${name} with`,
-    given: `${name} with ${fn.length} parameter${fn.length === 1 ? '' : 's'}, and no export \`inputs\``,
+    given: `${name} with ${plural(fn.length, 'parameter')}, and no export \`inputs\``,
     expected: 'export const inputs = () => […], the arguments of one call',
     remedy: `add it to the module, for example: export const inputs = () => [${exampleArguments(fn.length)}];`,
     at: placeOfExport(file, name),

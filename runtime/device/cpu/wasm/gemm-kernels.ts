@@ -1,6 +1,6 @@
 import { panelAAt, panelBAt, tileAt } from '../scratch.ts';
 import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 import { fusesMultiplyAdd, mulAdd } from './assembler/multiply-add.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
@@ -128,8 +128,6 @@ export function multiplyPanels(f: FunctionBuilder): void {
   };
   const fromTarget = () => f.emit(store('f32.store', get(from), load('f32.load', get(edge))));
   const copyEdge = (copyElement: () => void) => {
-    const smaller = (x: Local, limit: number) =>
-      op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
     f.set(edgeRows, smaller(rowsLeft, height));
     f.set(row, i32(0));
     f.countDown(edgeRows, 1, () => {
@@ -161,9 +159,6 @@ export function multiplyPanels(f: FunctionBuilder): void {
     f.add(c, tileColumns * 4);
   });
 }
-
-const smaller = (x: Local, limit: number): Code =>
-  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
 
 /**
  * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b, or c += a · b where c

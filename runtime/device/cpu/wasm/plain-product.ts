@@ -1,6 +1,6 @@
 import { panelBAt, panelBBytes, tileAt } from '../scratch.ts';
 import { type Code, i32, i32x4, load, op, scratch, store } from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
 /** Products of float64 and of int32 matrices, whose sums run through the inner dimension one by one. */
@@ -32,9 +32,6 @@ const tileRows = 4;
 
 /** The longest inner dimension whose strip of b fits into scratch memory. */
 export const longestPlainSum = panelBBytes / tileBytes;
-
-const smaller = (x: Local, limit: number): Code =>
-  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
 
 /**
  * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b with k up to

@@ -11,7 +11,7 @@ import {
   scratch,
   store,
 } from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { mulAdd, mulAddOne } from './assembler/multiply-add.ts';
 import { blockK } from './product-blocks.ts';
 import { transposeFour } from './transpose-kernel.ts';
@@ -53,9 +53,6 @@ interface Operands {
   readonly n: Local;
   readonly k: Local;
 }
-
-const smaller = (x: Local, limit: number): Code =>
-  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
 
 /** Calls `body` for blocks of k; `x` and `b` point to the block's first entry. An empty sum has one block. */
 function forEachBlock(

@@ -13,6 +13,10 @@ export function get(local: Local): Code {
   return [specialOpcodes['local.get'], ...unsigned(local.index)];
 }
 
+/** The smaller of a local and a constant, as signed numbers. */
+export const smaller = (x: Local, limit: number): Code =>
+  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
+
 /** Writes one function: locals, statements and structured control; no instruction takes a label. */
 export class FunctionBuilder {
   readonly params: ValueType[] = [];
