@@ -47,8 +47,19 @@ export function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   }
 }
 
+const knownNodes = new WeakMap<Expr, readonly Expr[]>();
+
 /** Every node once, operands before what reads them. */
 export function nodesOf(expr: Expr): readonly Expr[] {
+  let nodes = knownNodes.get(expr);
+  if (!nodes) {
+    nodes = findNodes(expr);
+    knownNodes.set(expr, nodes);
+  }
+  return nodes;
+}
+
+function findNodes(expr: Expr): readonly Expr[] {
   const found = new Set<Expr>();
   const visit = (node: Expr): void => {
     if (found.has(node)) return;
@@ -80,8 +91,19 @@ function labelOf(expr: Expr): string {
   }
 }
 
+const knownTexts = new WeakMap<Expr, string>();
+
 /** Equal for expressions of equal structure: one line a node, operands by their line's number. */
 export function textOf(expr: Expr): string {
+  let text = knownTexts.get(expr);
+  if (text === undefined) {
+    text = writeText(expr);
+    knownTexts.set(expr, text);
+  }
+  return text;
+}
+
+function writeText(expr: Expr): string {
   const lines = new Map<Expr, number>();
   const byText = new Map<string, number>();
   for (const node of nodesOf(expr)) {

@@ -23,8 +23,19 @@ function isPointwise({ op, parts }: ProgramOp): boolean {
   return op.kernel.kind === 'fused' || (!parts && exprOf(op) !== null);
 }
 
+const known = new WeakMap<ProgramOp, string>();
+
 /** Text that is the same for ops of one kernel with the same numbers. */
-export function likenessOf({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {
+export function likenessOf(op: ProgramOp, values: ValueTable): string {
+  let likeness = known.get(op);
+  if (likeness === undefined) {
+    likeness = writeLikeness(op, values);
+    known.set(op, likeness);
+  }
+  return likeness;
+}
+
+function writeLikeness({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {
   const { kernel } = op;
   const body =
     kernel.kind === 'fused'

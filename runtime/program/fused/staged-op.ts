@@ -1,5 +1,6 @@
-import { operandUse } from '../../ops/core/define-op.ts';
-import { stageAttr } from '../../ops/staged-body.ts';
+import type { Device } from '../../device/device.ts';
+import { type OperandUse, operandUse } from '../../ops/core/define-op.ts';
+import { type StagedBody, stageAttr } from '../../ops/staged-body.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
@@ -40,8 +41,38 @@ export function stagedOp(
   results: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
+  const staged = stage(parts, results, values);
+  if (!staged) return null;
+  const { body, device, uses } = staged;
+  return compositeOp(parts, [...uses.keys()], results, {
+    kernel: { kind: 'staged', body },
+    device,
+    writes: body.writes,
+    attrs: attrsOf(parts, stageAttr),
+    operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
+  });
+}
+
+/** Whether `stagedOp` makes one op of the parts, all of whose values are read elsewhere. */
+export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): boolean {
+  const made = parts.flatMap(({ outputs }) => outputs);
+  return stage(parts, made, values) !== null;
+}
+
+interface Staged {
+  readonly body: StagedBody;
+  readonly device: Device;
+  /** What the parts read of each value that they don't make. */
+  readonly uses: ReadonlyMap<ValueId, OperandUse>;
+}
+
+function stage(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): Staged | null {
   const made = new Set(parts.flatMap(({ outputs }) => outputs));
-  const uses = new Map<ValueId, 'data' | 'shape'>();
+  const uses = new Map<ValueId, OperandUse>();
   for (const { op, inputs } of parts) {
     inputs.forEach((id, i) => {
       if (made.has(id)) return;
@@ -55,12 +86,5 @@ export function stagedOp(
     device.innerBytes > 0
       ? stagedBody(parts, results, inputs, values)
       : headedBody(parts, results, inputs, values);
-  if (!body) return null;
-  return compositeOp(parts, inputs, results, {
-    kernel: { kind: 'staged', body },
-    device,
-    writes: body.writes,
-    attrs: attrsOf(parts, stageAttr),
-    operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
-  });
+  return body && { body, device, uses };
 }

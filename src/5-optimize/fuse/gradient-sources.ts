@@ -8,7 +8,10 @@ export interface GradientSources {
   readonly joined: ReadonlySet<ValueId>;
 }
 
+const noSources: GradientSources = { of: () => 0n, joined: new Set() };
+
 export function gradientSources({ ops }: Program, gradients: readonly ValueId[]): GradientSources {
+  if (gradients.length === 0) return noSources;
   const sources = new Map(gradients.map((id, i) => [id, 1n << BigInt(i)]));
   const joined = new Set<ValueId>();
   const of = (id: ValueId): bigint => sources.get(id) ?? 0n;

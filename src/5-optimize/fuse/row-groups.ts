@@ -1,6 +1,6 @@
 import { isHeadedPart } from '../../../runtime/program/fused/headed-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
-import { stagedOp } from '../../../runtime/program/fused/staged-op.ts';
+import { mayBeStaged } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
@@ -31,8 +31,7 @@ export class RowRules implements GroupRules<Rows> {
   join(one: Rows, other: Rows, { ops }: Joined): Rows | null {
     const sharedProducts = one.sharedProducts + other.sharedProducts;
     if (sharedProducts > 1) return null;
-    const made = ops.flatMap(({ outputs }) => outputs);
-    if (!this.#areLarge(ops) || !stagedOp(ops, made, this.#values)) return null;
+    if (!this.#areLarge(ops) || !mayBeStaged(ops, this.#values)) return null;
     return { sharedProducts };
   }
 

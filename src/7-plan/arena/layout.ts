@@ -60,8 +60,8 @@ function bestInOrder(ranges: readonly LiveRange[], bound: number): Layout {
   let best = nothing;
   let bestOrder: readonly number[] = [];
   const attempt = (order: readonly number[]): boolean => {
-    const layout = inOrder(ranges, order);
-    if (layout.bytes >= best.bytes) return false;
+    const layout = inOrder(ranges, order, best.bytes);
+    if (!layout) return false;
     best = layout;
     bestOrder = order;
     return true;
@@ -108,7 +108,12 @@ function* startingOrders(ranges: readonly LiveRange[]): Generator<number[]> {
   yield by(({ from }) => -from);
 }
 
-function inOrder(ranges: readonly LiveRange[], order: readonly number[]): Layout {
+/** Null as soon as it ends at `ceiling` or above. */
+function inOrder(
+  ranges: readonly LiveRange[],
+  order: readonly number[],
+  ceiling: number,
+): Layout | null {
   const occupancy = new Occupancy(lastStep(ranges) + 1);
   const offsets = new Array<number>(ranges.length).fill(0);
   let end = 0;
@@ -116,6 +121,7 @@ function inOrder(ranges: readonly LiveRange[], order: readonly number[]): Layout
     const range = ranges[i]!;
     offsets[i] = occupancy.place(range);
     end = Math.max(end, offsets[i]! + range.bytes);
+    if (end >= ceiling) return null;
   }
   return { offsets, bytes: end };
 }

@@ -67,40 +67,67 @@ function functionType(params: readonly ValueType[], results: readonly ValueType[
   return [0x60, ...types(params), ...types(results)];
 }
 
+/** Imported functions by name: the code that names each, and its type. */
+const importedFunctions = lazily(() => [
+  ...importNames.map((name) => {
+    const [params, result] = importTypes[name];
+    return { name: name as string, text: text(name), type: functionType(params, [result]) };
+  }),
+  ...doubleNames.map((name, i) => {
+    const [params, result] = doubleTypes[i]!;
+    return { name: `${name}64`, text: text(`${name}64`), type: functionType(params, [result]) };
+  }),
+]);
+
+const env = text('env');
+
+/** Of an import that no function of the module calls: the number of its type, which is that of `uncalled`. */
+const uncalledType = 0;
+
 /** No function of ours returns anything; results go to memory. */
-function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<ArrayBuffer> {
+function encode(
+  functions: ReadonlyMap<string, FunctionBuilder>,
+  called: ReadonlySet<string>,
+): Uint8Array<ArrayBuffer> {
   const builders = [...functions.values()];
-  const types = [
-    ...importNames.map((name) => functionType(importTypes[name][0], [importTypes[name][1]])),
-    ...doubleTypes.map(([params, result]) => functionType(params, [result])),
-    ...builders.map((builder) => functionType(builder.params, [])),
-  ];
+  const types = [functionType([], [])];
   // Limits as in `heap.ts`: at least one page, at most what the memory declares (1: a maximum, 2: shared).
   const flags = canShare ? 0x03 : 0x01;
-  const memory = [...text('env'), ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
-  const base = [...text('env'), ...text('base'), 0x03, valueTypes.i32, 0];
-  const names = [...importNames, ...doubleNames.map((name) => `${name}64`)];
-  const imports = names.map((name, i) => [...text('env'), ...text(name), 0x00, i]);
-  const first = importedCount;
-  return new Uint8Array([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, vector(types)),
-    ...section(2, vector([memory, base, ...imports])),
-    ...section(3, vector(builders.map((_, i) => unsigned(first + i)))),
-    ...section(
-      7,
-      vector([...functions.keys()].map((name, i) => [...text(name), 0x00, ...unsigned(first + i)])),
-    ),
-    ...section(
-      10,
-      vector(
-        builders.map((builder) => {
-          const body = builder.body();
-          return [...unsigned(body.length), ...body];
-        }),
-      ),
-    ),
+  const memory = [...env, ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
+  const base = [...env, ...text('base'), 0x03, valueTypes.i32, 0];
+  const imports = importedFunctions().map(({ name, text, type }) => {
+    return [...env, ...text, 0x00, called.has(name) ? types.push(type) - 1 : uncalledType];
+  });
+  const first = types.length;
+  for (const { params } of builders) types.push(functionType(params, []));
+  const exported = [...functions.keys()].map((name, i) => {
+    return [...text(name), 0x00, ...unsigned(localIndex(i))];
+  });
+  const bodies = builders.map((builder) => builder.body());
+  const sized = bodies.flatMap((body) => [unsigned(body.length), body]);
+  const count = unsigned(bodies.length);
+  return joined([
+    [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    section(1, vector(types)),
+    section(2, vector([memory, base, ...imports])),
+    section(3, vector(builders.map((_, i) => unsigned(first + i)))),
+    section(7, vector(exported)),
+    [10, ...unsigned(lengthOf(sized) + count.length), ...count],
+    ...sized,
   ]);
+}
+
+const lengthOf = (parts: readonly (readonly number[])[]): number =>
+  parts.reduce((sum, { length }) => sum + length, 0);
+
+function joined(parts: readonly (readonly number[])[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(lengthOf(parts));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** Functions compiled together: in their code, function k (counted from 0) is `localIndex(k)`. */
@@ -121,16 +148,39 @@ export function compile<Name extends string>(
     functions.set(name, builder);
   }
   fixNumerics();
-  const code = encode(functions);
-  const module = new WebAssembly.Module(code);
-  const { exports } = new WebAssembly.Instance(module, {
-    env: { memory: heap.memory, base: 0, ...imported, ...doubleImports() },
-  });
   const imports = new Set([...functions.values()].flatMap((builder) => [...builder.imports]));
+  const code = encode(functions, imports);
+  const module = new WebAssembly.Module(code);
+  const { exports } = new WebAssembly.Instance(module, { env: importsOf(imports) });
   const kernels = exports as unknown as { readonly [N in Name]: Kernel };
   const list = Object.values<Kernel>(kernels);
   for (const kernel of list) modules.set(kernel, { code, imports, kernels: list });
   return kernels;
+}
+
+/**
+ * Engines compile a wrapper for every function in JavaScript that a module imports, which takes longer than most
+ * modules do; for a function of WebAssembly they need none.
+ */
+const uncalled = lazily(() => {
+  const code = [
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, vector([functionType([], [])])),
+    ...section(3, [1, 0]),
+    ...section(7, vector([[...text('uncalled'), 0x00, 0]])),
+    ...section(10, vector([[2, 0, 0x0b]])),
+  ];
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
+  const { uncalled } = exports;
+  return Object.fromEntries(importedFunctions().map(({ name }) => [name, uncalled!]));
+});
+
+/** What a module finds that calls these functions. */
+function importsOf(called: ReadonlySet<string>): WebAssembly.ModuleImports {
+  const found = { ...uncalled(), memory: heap.memory, base: 0 };
+  if (called.size === 0) return found;
+  const functions = Object.entries({ ...imported, ...doubleImports() });
+  return Object.assign(found, Object.fromEntries(functions.filter(([name]) => called.has(name))));
 }
 
 /** The module that a kernel is a function of. */
