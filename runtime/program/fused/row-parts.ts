@@ -107,6 +107,21 @@ export function stagedBody(
   operands: readonly ValueId[],
   values: ValueTable,
 ): StagedBody | null {
+  for (const builder of inRows(parts, values)) {
+    const found = builder.build(results, operands);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Whether the parts have a staged body if all their values are results, so that none takes inner memory. */
+export function haveCommonRows(parts: readonly ProgramOp[], values: ValueTable): boolean {
+  for (const builder of inRows(parts, values)) if (builder.isApart()) return true;
+  return false;
+}
+
+/** The parts cut into each number of rows that all of them have, as many as possible first. */
+function* inRows(parts: readonly ProgramOp[], values: ValueTable): Generator<BodyBuilder> {
   const bases = new Bases(parts, values);
   const ops = parts.flatMap((part, index) => (isAlias(part, values) ? [] : [{ part, index }]));
   const cuts = ops.map(({ part }) => rowCutsOf(part, values));
@@ -117,11 +132,8 @@ export function stagedBody(
       const own = fitting.at(-1);
       return own ? { part, index, cut: own } : null;
     });
-    if (!cut.every((each) => each !== null)) continue;
-    const found = new BodyBuilder(cut, rows, bases, values).build(results, operands);
-    if (found) return found;
+    if (cut.every((each) => each !== null)) yield new BodyBuilder(cut, rows, bases, values);
   }
-  return null;
 }
 
 class BodyBuilder {
@@ -138,7 +150,7 @@ class BodyBuilder {
   }
 
   build(results: readonly ValueId[], operands: readonly ValueId[]): StagedBody | null {
-    if (!this.#isApart()) return null;
+    if (!this.isApart()) return null;
     const slots = this.#slots(new Set(results.map((id) => this.#bases.of(id))));
     const resultOf = new Map(results.map((id, index) => [this.#bases.of(id), index]));
     const operandOf = new Map(operands.map((id, index) => [id, index]));
@@ -203,17 +215,16 @@ class BodyBuilder {
   }
 
   /** What the parts make and write is read and written by rows alone. */
-  #isApart(): boolean {
-    const changing = new Set<ValueId>(this.#written());
-    for (const { part } of this.#parts) for (const id of part.outputs) changing.add(id);
+  isApart(): boolean {
+    const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
+    const changing = new Set<ValueId>([...made, ...this.#written()]);
     return this.#parts.every(({ part, cut }) => {
       const { inputs } = part;
       const reads = inputs.every((id, i) => {
         const base = this.#bases.of(id);
         if (!changing.has(base)) return true;
-        const isMade = this.#parts.some((other) => other.part.outputs.includes(base));
         // Of a value that is made here and read for its shape alone there is no memory to ask for.
-        if (isMade && operandUse(part.op, i) === 'shape') return false;
+        if (made.has(base) && operandUse(part.op, i) === 'shape') return false;
         return this.#isWhole(cut.inputs[i]!, cut, id);
       });
       const written = writtenValues(part);

@@ -1,12 +1,11 @@
-import type { Device } from '../../device/device.ts';
 import { type OperandUse, operandUse } from '../../ops/core/define-op.ts';
-import { type StagedBody, stageAttr } from '../../ops/staged-body.ts';
+import { stageAttr } from '../../ops/staged-body.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
 import { headedBody } from './headed-parts.ts';
 import { areApart, listOp } from './list-op.ts';
-import { stagedBody } from './row-parts.ts';
+import { haveCommonRows, stagedBody } from './row-parts.ts';
 
 /** Whether the parts are element by element over one shape: those of one fused kernel. */
 export function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
@@ -41,36 +40,6 @@ export function stagedOp(
   results: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
-  const staged = stage(parts, results, values);
-  if (!staged) return null;
-  const { body, device, uses } = staged;
-  return compositeOp(parts, [...uses.keys()], results, {
-    kernel: { kind: 'staged', body },
-    device,
-    writes: body.writes,
-    attrs: attrsOf(parts, stageAttr),
-    operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
-  });
-}
-
-/** Whether `stagedOp` makes one op of the parts, all of whose values are read elsewhere. */
-export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): boolean {
-  const made = parts.flatMap(({ outputs }) => outputs);
-  return stage(parts, made, values) !== null;
-}
-
-interface Staged {
-  readonly body: StagedBody;
-  readonly device: Device;
-  /** What the parts read of each value that they don't make. */
-  readonly uses: ReadonlyMap<ValueId, OperandUse>;
-}
-
-function stage(
-  parts: readonly ProgramOp[],
-  results: readonly ValueId[],
-  values: ValueTable,
-): Staged | null {
   const made = new Set(parts.flatMap(({ outputs }) => outputs));
   const uses = new Map<ValueId, OperandUse>();
   for (const { op, inputs } of parts) {
@@ -86,5 +55,21 @@ function stage(
     device.innerBytes > 0
       ? stagedBody(parts, results, inputs, values)
       : headedBody(parts, results, inputs, values);
-  return body && { body, device, uses };
+  if (!body) return null;
+  return compositeOp(parts, inputs, results, {
+    kernel: { kind: 'staged', body },
+    device,
+    writes: body.writes,
+    attrs: attrsOf(parts, stageAttr),
+    operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
+  });
+}
+
+/** Whether `stagedOp` makes one op of the parts if all their values are read elsewhere. */
+export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): boolean {
+  const { inputs, outputs } = parts[0]!;
+  const { device } = values[[...outputs, ...inputs][0]!]!;
+  if (device.innerBytes > 0) return haveCommonRows(parts, values);
+  const made = parts.flatMap(({ outputs }) => outputs);
+  return stagedOp(parts, made, values) !== null;
 }
