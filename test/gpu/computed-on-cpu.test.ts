@@ -5,9 +5,7 @@ import { events } from '../../runtime/memory/events.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import {
-  adaptiveAvgPool2d,
   adaptiveMaxPool2d,
-  avgPool2d,
   cholesky,
   cummax,
   DeviceError,
@@ -71,8 +69,6 @@ describe.skipIf(skipGpu)('gpu/computed-on-cpu', () => {
       solve: () => solve(square(), tensor([[1], [2], [3]])),
       cummax: () => cummax(square(), 1)[0]!,
       logcumsumexp: () => logcumsumexp(square(), 0),
-      avgPool2d: () => avgPool2d(image(), 2),
-      adaptiveAvgPool2d: () => adaptiveAvgPool2d(image(), [3, 2]),
       adaptiveMaxPool2d: () => adaptiveMaxPool2d(image(), 2),
       interpolate: () => interpolate(image(), { scaleFactor: 2, mode: 'bilinear' }),
       'of a strided operand': () => inverse(square().transpose(0, 1)),

@@ -6,6 +6,7 @@ import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-kernel.ts';
 import { maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
+import { resampleGradPlan, resamplePlan } from './convolution/resample-kernel.ts';
 import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
 import { elementsPlan, indexPlan } from './indexing/choose.ts';
@@ -22,6 +23,7 @@ import { catPlan, flipPlan, rollPlan } from './movement/joining.ts';
 import { arangePlan, unfoldGradPlan } from './movement/range.ts';
 import { narrowGradPlan, placeIntoPlan, placePlan } from './movement/region.ts';
 import { standardizeGradPlan, standardizePlan } from './norm-kernels.ts';
+import { cumprodGradPlan, extremePlacePlan, scanPlan } from './order/line-kernels.ts';
 import { sortPlan } from './order/sort-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
@@ -102,6 +104,13 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['indexGrad', { why: sorted, plan: indexGradPlan }],
   ['indexPut', { why: sorted, plan: indexUpdatePlan('replace') }],
   ['indexAdd', { why: sorted, plan: indexUpdatePlan('add') }],
+  ['argmax', { why: shared, plan: extremePlacePlan(true) }],
+  ['argmin', { why: shared, plan: extremePlacePlan(false) }],
+  ['cumsum', { why: shared, plan: scanPlan('+') }],
+  ['cumprod', { why: shared, plan: scanPlan('*') }],
+  ['cumprodGrad', { why: sizes, plan: cumprodGradPlan }],
+  ['resample', { why: `${sizes}; means of windows`, plan: resamplePlan }],
+  ['resampleGrad', { why: `${sizes}; means of windows`, plan: resampleGradPlan }],
   ['sort', { why: `two results, ${shared}`, plan: sortPlan }],
 ]);
 

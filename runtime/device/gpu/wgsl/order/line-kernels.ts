@@ -1,0 +1,92 @@
+import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import type { WgslPlan } from '../wgsl-plan.ts';
+import { lineStage } from './line-stage.ts';
+
+/** (x) → the place along `dim` of the largest or smallest element: the first of equals, and NaN before all. */
+export function extremePlacePlan(isLargest: boolean) {
+  return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
+    const stage = lineStage([x!], out!, attrs.dim as number, true, ({ w, slices, at, ...text }) => {
+      w.function('key(x : f32) -> u32', () => {
+        w.line('let key = f_order_key(x);');
+        w.line(`return ${isLargest ? 'key' : 'select(~key, key, key == 0xffffffffu)'};`);
+      });
+      w.line(
+        'var best = 0u;',
+        'var place = start;',
+        'for (var k = start; k < end; k = k + 1u) {',
+        `let found = key(${at(0, 'k')});`,
+        'if (found > best) { best = found; place = k; }',
+        '}',
+      );
+      if (slices > 1) {
+        text.share('keys', 'u32', 'best');
+        text.share('places', 'u32', 'place');
+        // Slices are in the order of places: of equals the first one stays.
+        w.line(
+          'workgroupBarrier();',
+          `best = ${text.shared('keys', '0u')};`,
+          `place = ${text.shared('places', '0u')};`,
+          `for (var j = 1u; j < ${slices}u; j = j + 1u) {`,
+          `if (${text.shared('keys', 'j')} > best) {`,
+          `best = ${text.shared('keys', 'j')};`,
+          `place = ${text.shared('places', 'j')};`,
+          '}',
+          '}',
+        );
+      }
+      w.line(`if (s == 0u && exists) { ${at(1, '0u')} = f32(place); }`);
+    });
+    return { scratch: [], stages: [stage] };
+  };
+}
+
+/** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then each from those before. */
+export function scanPlan(sign: '+' | '*') {
+  const unit = sign === '+' ? '0.0f' : '1.0f';
+  return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
+    const dim = attrs.dim as number;
+    const stage = lineStage([x!], out!, dim, false, ({ w, slices, at, ...text }) => {
+      const place = attrs.reverse ? 'u.size - 1u - k' : 'k';
+      const loop = 'for (var k = start; k < end; k = k + 1u) {';
+      w.line(`var x = ${unit};`);
+      if (slices > 1) {
+        w.line(loop, `x = x ${sign} ${at(0, place)};`, '}');
+        text.share('parts', 'f32', 'x');
+        w.line(
+          'workgroupBarrier();',
+          `x = ${unit};`,
+          `for (var j = 0u; j < s; j = j + 1u) { x = x ${sign} ${text.shared('parts', 'j')}; }`,
+        );
+      }
+      w.line(loop, `x = x ${sign} ${at(0, place)};`, `${at(1, place)} = x;`, '}');
+    });
+    return { scratch: [], stages: [stage] };
+  };
+}
+
+/** (dy, x) → dx of cumprod: each line by one thread, from its end and then from its start, as on the CPU. */
+export function cumprodGradPlan(
+  [dy, x]: readonly TensorMeta[],
+  [out]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  const dim = attrs.dim as number;
+  const write: Parameters<typeof lineStage>[4] = ({ w, at }) => {
+    w.line(
+      'var rest = 0.0f;',
+      'for (var n = end; n > start; n = n - 1u) {',
+      'let k = n - 1u;',
+      `rest = rest + ${at(0, 'k')};`,
+      `${at(2, 'k')} = rest;`,
+      `rest = rest * ${at(1, 'k')};`,
+      '}',
+      'var before = 1.0f;',
+      'for (var k = start; k < end; k = k + 1u) {',
+      `${at(2, 'k')} = ${at(2, 'k')} * before;`,
+      `before = before * ${at(1, 'k')};`,
+      '}',
+    );
+  };
+  return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
+}

@@ -1,0 +1,98 @@
+import type { TensorMeta } from '../../../../tensor/meta.ts';
+import { sizeOf } from '../../../../tensor/shape.ts';
+import { input, output } from '../../kernel-plan.ts';
+import { indexTexts, walksOf } from '../index-text.ts';
+import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { WgslWriter } from '../wgsl-writer.ts';
+
+/** What the text of a line finds: `s` of `slices` threads has the places from `start` to `end`. */
+export interface LineText {
+  readonly w: WgslWriter;
+  readonly slices: number;
+  /** The element of an operand (inputs, then the output) at a place of the line. */
+  readonly at: (operand: number, place: string) => string;
+  /** A variable of each thread of the line, for the others: declares `array` and fills it. */
+  readonly share: (array: string, type: 'f32' | 'u32', value: string) => void;
+  /** What thread `number` of the line has shared. */
+  readonly shared: (array: string, number: string) => string;
+}
+
+/** Threads that share a line: a power of 2. */
+function threadsPerLine(size: number): number {
+  if (size < 64) return 1;
+  return size < 1024 ? 8 : 64;
+}
+
+/** One dispatch over lines along `dim`: each thread of a line has neighbouring places. */
+export function lineStage(
+  inputs: readonly TensorMeta[],
+  out: TensorMeta,
+  dim: number,
+  isOnePerLine: boolean,
+  write: (text: LineText) => void,
+  slices = threadsPerLine(inputs[0]!.shape[dim] ?? 1),
+): WgslStage {
+  const { shape } = inputs[0]!;
+  const size = shape[dim] ?? 1;
+  const others = <T>(list: readonly T[]) => list.filter((_, d) => d !== dim);
+  const count = sizeOf(others(shape));
+  const metas = [...inputs, out];
+  const starts = metas.map(({ strides }, i) =>
+    i === inputs.length && isOnePerLine ? othersOf(out, shape, dim) : others(strides),
+  );
+  const { loops } = walksOf(others(shape), starts);
+  const perGroup = workgroupThreads / slices;
+  return {
+    operands: metas.map((meta, i) => ({
+      slot: i < inputs.length ? input(i) : output(0),
+      written: i === inputs.length,
+      walk: null,
+      elements: sizeOf(meta.shape),
+    })),
+    isEmpty: count * size === 0,
+    chosenBy: chosenByNothing,
+    write: ({ bindings, written, types }) => {
+      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+      const length = w.count('size', size);
+      w.line(
+        `let s = thread % ${slices}u;`,
+        `let q = thread / ${slices}u;`,
+        `let o = group * ${perGroup}u + q;`,
+        `let exists = o < ${w.count('lines', count)};`,
+        `let own = (${length} + ${slices - 1}u) / ${slices}u;`,
+        `let start = min(s * own, ${length});`,
+        // Lines that are not there are empty: all threads meet at each barrier.
+        `let end = select(start, min(start + own, ${length}), exists);`,
+      );
+      const bases = indexTexts(w, loops, 'o', 'line_');
+      const first = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
+      write({
+        w,
+        slices,
+        at: (i, place) => {
+          const stride = metas[i]!.strides[dim] ?? 0;
+          const isPlace = i === inputs.length && isOnePerLine;
+          const along = isPlace ? '' : ` + (${place}) * ${w.count(`step${i}`, stride)}`;
+          return `b${bindings[i]!}[${first[i]!}${along}]`;
+        },
+        share: (array, type, value) => {
+          w.shared(array, `array<${type}, ${workgroupThreads}>`);
+          w.line(`${array}[thread] = ${value};`);
+        },
+        shared: (array, number) => `${array}[q * ${slices}u + ${number}]`,
+      });
+      const groups = groupsOf(Math.ceil(count / perGroup));
+      return { text: w.text(), uniforms: w.uniforms, groups };
+    },
+  };
+}
+
+/** Strides of a result with one element per line, whether it keeps the dimension or not. */
+function othersOf(
+  { shape: own, strides }: TensorMeta,
+  shape: readonly number[],
+  dim: number,
+): readonly number[] {
+  return own.length === shape.length ? strides.filter((_, d) => d !== dim) : strides;
+}
