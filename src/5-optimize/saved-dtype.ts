@@ -1,8 +1,10 @@
 import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { scalesOf } from '../../runtime/ops/core/quantize.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { SavedDType } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
@@ -19,18 +21,44 @@ interface Candidate {
 
 const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;
 
+/** What is saved in place of a float32 value. */
+function metasOf(dtype: SavedDType, { shape, device }: TensorMeta): readonly TensorMeta[] {
+  if (dtype !== 'int8') return [contiguousMeta({ dtype, shape }, device)];
+  return [
+    contiguousMeta({ dtype: 'uint8', shape }, device),
+    contiguousMeta({ dtype: 'float32', shape: [scalesOf({ shape })] }, device),
+  ];
+}
+
+type Like = Pick<ProgramOp, 'at' | 'recordsGrad'>;
+
+const linear = { code: 'linear' };
+
+function encoding(dtype: SavedDType, root: ValueId, codes: ValueId[], like: Like): ProgramOp {
+  const isInt = dtype === 'int8';
+  const op = opNamed(isInt ? 'quantize' : castsTo[dtype]);
+  return { ...like, op, inputs: [root], outputs: codes, attrs: isInt ? linear : {} };
+}
+
+function decoding(codes: ValueId[], value: ValueId, like: Like): ProgramOp {
+  const isInt = codes.length > 1;
+  const op = opNamed(isInt ? 'dequantize' : 'toFloat32');
+  return { ...like, op, inputs: codes, outputs: [value], attrs: isInt ? linear : {} };
+}
+
 /**
- * The float32 values that forward computes and saves for backward are saved in half precision (`memory.savedDtype`).
+ * The float32 values that forward computes and saves for backward are saved in fewer bits (`memory.savedDtype`).
  * Backward converts each back right before it first reads it. The only pass that changes bits: values of forward are
  * exact, gradients are those of rounded values. Inputs, outputs, and values of which a strided view is saved stay.
  */
 export function* savedDtype(given: Staged, context: PassContext): Steps<Staged> {
   const dtype = context.memory.savedDtype;
   const late = lateOps(given, context);
-  const candidates = candidatesIn(given, late);
-  if (dtype === null || candidates.length === 0) return given;
+  if (dtype === null) return given;
+  const candidates = candidatesIn(given, late, dtype);
+  if (candidates.length === 0) return given;
   return yield* whileNotLarger(given, context, candidates, (chosen) =>
-    inHalf(given, late, chosen, dtype),
+    inFewerBits(given, late, chosen, dtype),
   );
 }
 
@@ -39,7 +67,11 @@ function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readon
   return program.ops.map((op, i) => (stage === 'joint' ? i >= firstLate : op.backward === true));
 }
 
-function candidatesIn({ program, alsoRead }: Staged, late: readonly boolean[]): Candidate[] {
+function candidatesIn(
+  { program, alsoRead }: Staged,
+  late: readonly boolean[],
+  saved: SavedDType,
+): Candidate[] {
   const { ops, values, inputs, outputs } = program;
   const facts = new ProgramFacts(program);
   const held = new Set([...outputs, ...alsoRead, ...inputs].map((id) => facts.memoryOf(id)));
@@ -70,20 +102,21 @@ function candidatesIn({ program, alsoRead }: Staged, late: readonly boolean[]): 
 
   /** Saved without a byte of its own, not float32, or too small to become smaller. */
   function isFree(root: ValueId): boolean {
-    const { dtype, shape, device } = values[root]!;
+    const { dtype } = values[root]!;
     if (dtype !== 'float32' || !isContiguousMeta(values[root]!)) return true;
     if (facts.definitionIndex(root) < 0 || held.has(facts.memoryOf(root))) return true;
     if (facts.isWritten(root)) return true;
-    const half = [contiguousMeta({ dtype: 'bfloat16', shape }, device)];
-    return bytesOf(half, 0 as ValueId) >= bytesOf(values, root);
+    const metas = metasOf(saved, values[root]!);
+    const bytes = metas.reduce((sum, _, i) => sum + bytesOf(metas, i as ValueId), 0);
+    return bytes >= bytesOf(values, root);
   }
 }
 
-function inHalf(
+function inFewerBits(
   given: Staged,
   late: readonly boolean[],
   candidates: readonly Candidate[],
-  dtype: 'float16' | 'bfloat16',
+  dtype: SavedDType,
 ): Staged {
   const { program, firstLate } = given;
   const values = [...program.values];
@@ -92,17 +125,15 @@ function inHalf(
   const before = new Map<number, ProgramOp[]>();
   const renamed = new Map<ValueId, ValueId>();
   for (const { root, definition, reads, firstRead } of candidates) {
-    const { shape, device } = values[root]!;
-    const code = newValue(contiguousMeta({ dtype, shape }, device));
+    const codes = metasOf(dtype, values[root]!).map(newValue);
     const whole = newValue(values[root]!);
-    const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false, attrs: {} });
-    const cast = opNamed(castsTo[dtype]);
+    const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false });
     const casts = behind.get(definition) ?? [];
     behind.set(definition, casts);
-    casts.push({ ...like(definition), op: cast, inputs: [root], outputs: [code] });
+    casts.push(encoding(dtype, root, codes, like(definition)));
     const own = before.get(firstRead) ?? [];
     before.set(firstRead, own);
-    own.push({ ...like(firstRead), op: opNamed('toFloat32'), inputs: [code], outputs: [whole] });
+    own.push(decoding(codes, whole, like(firstRead)));
     renamed.set(root, whole);
     for (const id of reads) {
       if (id === root) continue;
@@ -128,18 +159,17 @@ function inHalf(
   return { ...given, program: { ...program, values, ops }, firstLate: firstLate + growth };
 }
 
-/** Ops of which each makes a value that is not kept from its half, which is. `ops`: of the planned program. */
-export function valuesFromHalves(
+/** Ops of which each makes a value that is not kept from its codes, which are. `ops`: of the planned program. */
+export function valuesFromCodes(
   { ops }: Pick<Program, 'ops'>,
   kept: ReadonlySet<ValueId>,
   values: readonly TensorMeta[],
 ): ProgramOp[] {
-  return ops.flatMap((op): ProgramOp[] => {
-    const [code] = op.outputs;
-    const [id] = op.inputs;
-    const isHalf = op.op.name === 'toFloat16' || op.op.name === 'toBfloat16';
-    if (!isHalf || code === undefined || id === undefined) return [];
-    if (!kept.has(code) || kept.has(id) || values[id]!.dtype !== 'float32') return [];
-    return [{ ...op, op: opNamed('toFloat32'), inputs: [code], outputs: [id], recordsGrad: false }];
+  const encodings = new Set(['toFloat16', 'toBfloat16', 'quantize']);
+  return ops.flatMap(({ op, inputs: [id], outputs: codes, at }): ProgramOp[] => {
+    if (!encodings.has(op.name) || id === undefined || !codes.every((code) => kept.has(code)))
+      return [];
+    if (kept.has(id) || values[id]!.dtype !== 'float32') return [];
+    return [decoding([...codes], id, { at, recordsGrad: false })];
   });
 }

@@ -22,7 +22,7 @@ import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
-import { valuesFromHalves } from '../5-optimize/saved-dtype.ts';
+import { valuesFromCodes } from '../5-optimize/saved-dtype.ts';
 import { placesFromCodes } from '../5-optimize/saved-places.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
@@ -80,7 +80,7 @@ export function withHigherOrderGradients(
       ops: [
         ...inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
         ...placesFromCodes(traced, stages.forward, kept, values),
-        ...valuesFromHalves(stages.forward, kept, values),
+        ...valuesFromCodes(stages.forward, kept, values),
       ],
     },
     simplified: (program) => simplified(program, options),

@@ -20,7 +20,7 @@ export interface AppliedCounts {
   readonly savedMasks: number;
   /** Passes that replaced saved places of largest elements by places within their windows. */
   readonly savedPlaces: number;
-  /** Passes that replaced saved values by such in half precision. */
+  /** Passes that replaced saved values by others of fewer bits. */
   readonly savedDtype: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;

@@ -68,11 +68,16 @@ export interface MemoryOptions extends MemorySwitches {
    */
   readonly budget: number | null;
   /**
-   * The dtype in which forward saves float32 values that it has computed for backward. Gradients are then
-   * those of rounded values: the only memory option that changes bits, so that check mode refuses it. Null: their own.
+   * The dtype in which forward saves float32 values that it has computed for backward; `int8` has a float32 scale per
+   * 128 elements. Gradients are then those of rounded values: the only memory option that changes bits, so that check
+   * mode refuses it. Null: their own.
    */
-  readonly savedDtype: 'float16' | 'bfloat16' | null;
+  readonly savedDtype: SavedDType | null;
 }
+
+const savedDTypes = ['float16', 'bfloat16', 'int8'] as const;
+
+export type SavedDType = (typeof savedDTypes)[number];
 
 const allOn: MemoryOptions = {
   freeAtLastUse: true,
@@ -153,8 +158,7 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   const { budget = null, prefer = 'time', savedDtype = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);
   if (budget !== null && !(budget >= 0)) throw noBudget(budget);
-  const isHalf = savedDtype === 'float16' || savedDtype === 'bfloat16';
-  if (savedDtype !== null && !isHalf) throw noSavedDtype(savedDtype);
+  if (savedDtype !== null && !savedDTypes.includes(savedDtype)) throw noSavedDtype(savedDtype);
   return { ...allOn, ...choice };
 }
 
@@ -185,11 +189,11 @@ function noBudget(budget: number): ArgumentError {
   });
 }
 
-function noSavedDtype(given: never): ArgumentError {
+function noSavedDtype(given: unknown): ArgumentError {
   return new ArgumentError({
-    what: 'toStatic: memory.savedDtype is no dtype of half precision',
+    what: 'toStatic: memory.savedDtype is no smaller dtype',
     given: String(given),
-    expected: "'float16', 'bfloat16', or null",
+    expected: `${savedDTypes.map((name) => `'${name}'`).join(', ')}, or null`,
     remedy: "memory: { savedDtype: 'bfloat16' } halves the saved values, and rounds gradients",
   });
 }

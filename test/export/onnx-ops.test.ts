@@ -14,7 +14,7 @@ const refused = [
   ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
-  ...['adaptiveMaxPool2d', 'resample', 'resampleGrad'],
+  ...['adaptiveMaxPool2d', 'resample', 'resampleGrad', 'quantize', 'dequantize'],
 ];
 
 /** onnxruntime's CPU kernels have no float64 for these, which ONNX itself has. */

@@ -41,6 +41,9 @@ const elsewhere = [
   'nllLossShare',
   'crossEntropyGrad',
   'addStandardizeWeightGrad_',
+  // test/optim/eight-bit-state
+  'quantize',
+  'dequantize',
 ];
 
 /** The same elements, laid out column by column. */

@@ -1,4 +1,4 @@
-/** Saved values in half precision, on request: fewer bytes are kept, forward is exact, gradients are close. */
+/** Saved values in fewer bits, on request: fewer bytes are kept, forward is exact, gradients are close. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { appliedTo } from '../../src/explain/applied.ts';
@@ -78,11 +78,11 @@ function outcome(fn: Loss, x: Tensor) {
  * Eight unit roundoffs: a gradient has up to three factors that are computed from rounded values, of which that of the
  * sine at y = exp(tanh(x)) < e multiplies the relative error by y, and that of the tanh by two.
  */
-const errors = { float16: 8 * 2 ** -11, bfloat16: 8 * 2 ** -8 } as const;
+const errors = { float16: 8 * 2 ** -11, bfloat16: 8 * 2 ** -8, int8: 8 * 2 ** -7 } as const;
 
 describe('plan/saved-dtype', () => {
   for (const [name, { run, shape }] of Object.entries(losses)) {
-    it.each(['float16', 'bfloat16'] as const)(`${name}, %s`, (savedDtype) => {
+    it.each(['float16', 'bfloat16', 'int8'] as const)(`${name}, %s`, (savedDtype) => {
       seed(2);
       const x = randn([...shape]).requiresGrad_();
       const half = toStatic(run, { memory: { savedDtype } });
@@ -102,7 +102,7 @@ describe('plan/saved-dtype', () => {
       x.dispose();
     });
 
-    it(`${name}: gradients of gradients`, () => {
+    it.each(['bfloat16', 'int8'] as const)(`${name}: gradients of gradients, %s`, (savedDtype) => {
       const second = (fn: Loss) => {
         let numbers: number[] = [];
         tidy(() => {
@@ -113,13 +113,18 @@ describe('plan/saved-dtype', () => {
         });
         return numbers;
       };
-      const half = toStatic(run, { memory: { savedDtype: 'bfloat16' } });
-      expect(distance(second(half), second(run))).toBeLessThan(2 ** -4);
+      const rounded = toStatic(run, { memory: { savedDtype } });
+      expect(distance(second(rounded), second(run))).toBeLessThan(2 ** -4);
     });
   }
 
-  it.each([false, true])('a training step as a whole, with slices %s', (slices) => {
-    const train = (savedDtype: 'bfloat16' | null) => {
+  it.each([
+    ['bfloat16', false],
+    ['bfloat16', true],
+    ['int8', false],
+    ['int8', true],
+  ] as const)('a training step as a whole, %s, with slices %s', (dtype, slices) => {
+    const train = (savedDtype: typeof dtype | null) => {
       seed(1);
       const blocks = Array.from({ length: 4 }, () => [new nn.Linear(24, 24), new nn.Tanh()]);
       const model = new nn.Sequential(...blocks.flat(), new nn.Linear(24, 10));
@@ -150,7 +155,7 @@ describe('plan/saved-dtype', () => {
       expect(peak).toBe(peakBytes);
       return { values, peakBytes, applied: appliedTo(part)!.savedDtype };
     };
-    const [plain, rounded] = [train(null), train('bfloat16')];
+    const [plain, rounded] = [train(null), train(dtype)];
     expect(rounded.values[0]).toBe(plain.values[0]);
     expect(distance(rounded.values, plain.values)).toBeLessThan(2 ** -10);
     expect(rounded.peakBytes).toBeLessThanOrEqual(plain.peakBytes);
@@ -162,8 +167,8 @@ describe('plan/saved-dtype', () => {
 
   it('rejects other dtypes, and check mode', () => {
     const savedDtype = 'bfloat16';
-    expect(() => toStatic((x: Tensor) => x, { memory: { savedDtype: 'int8' as never } })).toThrow(
-      'no dtype of half precision',
+    expect(() => toStatic((x: Tensor) => x, { memory: { savedDtype: 'int4' as never } })).toThrow(
+      'no smaller dtype',
     );
     expect(() => toStatic((x: Tensor) => x, { check: 1, memory: { savedDtype } })).toThrow(
       'check mode compares bits',

@@ -50,7 +50,7 @@ const windows = { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }
 const pools = { kernel: [2, 2], stride: [2, 1], padding: [0, 0], dilation: [1, 1] };
 const rows = { view: [3, 4], over: [1], weightShape: [4], eps: 0.1, centered: true };
 
-/** Ops that nothing else calls here; operands are float32, but labels and places. */
+/** Ops that nothing else calls here; operands are float32, but labels and codes. */
 const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: Attrs])[] = [
   ['literal', [], { shape: [2], dtype: 'float32', values: [1, Number.NaN] }],
   ['uniform', [], { shape: [2], dtype: 'float32', seed: 1, offset: 0 }],
@@ -77,6 +77,8 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
     ],
     windows,
   ],
+  ['quantize', [[3, 50]], { code: 'signed' }],
+  ['dequantize', [[3, 50], [2]], { code: 'linear' }],
   ['maxPool2dCoded', [[1, 2, 4, 5]], { ...pools, size: [2, 4] }],
   [
     'maxPool2dCodedGrad',
@@ -93,8 +95,10 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
 function callAll(): void {
   for (const [name, shapes, attrs] of more) {
     tidy(() => {
-      const second = isLoss(name) ? 'int32' : name === 'maxPool2dCodedGrad' ? 'uint8' : 'float32';
-      const dtypeOf = (i: number): DType => (i === 1 ? second : 'float32');
+      const dtypeOf = (i: number): DType => {
+        if (name === (i === 0 ? 'dequantize' : 'maxPool2dCodedGrad') && i < 2) return 'uint8';
+        return isLoss(name) && i === 1 ? 'int32' : 'float32';
+      };
       const operands = shapes.map((shape, i) => zeros(shape, { dtype: dtypeOf(i) }));
       noGrad(() => bind(opNamed(name), operands, attrs));
     });

@@ -36,6 +36,7 @@ import {
 import { nllLoss, nllLossGrad, nllLossShare } from './scalar/loss.ts';
 import { sort } from './scalar/order.ts';
 import { polygamma } from './scalar/polygamma.ts';
+import { dequantize, quantize } from './scalar/quantize.ts';
 import { argmax, argmin } from './scalar/reduce.ts';
 import { resample, resampleGrad } from './scalar/resample.ts';
 import {
@@ -132,4 +133,6 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   nllLossGrad,
   nllLossShare,
   crossEntropyGrad,
+  quantize,
+  dequantize,
 };

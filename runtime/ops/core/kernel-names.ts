@@ -151,4 +151,8 @@ export type KernelName =
   /** (dy [], target) → [] −dy over the number of labels that count. */
   | 'nllLossShare'
   /** (share [], target, logProbs) → [n,c]: (one at the label − exp(logProbs)) · share */
-  | 'crossEntropyGrad';
+  | 'crossEntropyGrad'
+  /** (x float32) → [uint8 codes, float32 scales]; attr `code` (see quantize.ts) */
+  | 'quantize'
+  /** (codes, scales) → float32 */
+  | 'dequantize';

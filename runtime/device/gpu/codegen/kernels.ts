@@ -109,4 +109,6 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   nllLossGrad,
   nllLossShare,
   crossEntropyGrad,
+  quantize: null,
+  dequantize: null,
 };

@@ -1,0 +1,56 @@
+/** float32 values in 8 bits, block by block: only programs with such saved values and optimizers use these ops. */
+
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind, bind1 } from './bind.ts';
+import { defineOp } from './define-op.ts';
+
+/**
+ * What the 256 codes stand for, as shares of the largest magnitude of a block. `linear`: equal steps from −1 to 1.
+ * `signed` and `unsigned`: seven decades, each with twice as many steps as the one below, so that small values keep
+ * their relative size (the dynamic code of Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
+ */
+export type QuantizationCode = 'linear' | 'signed' | 'unsigned';
+
+/** Neighbouring elements of one scale. */
+export const blockSize = 128;
+
+const attrs = { code: { oneOf: ['linear', 'signed', 'unsigned'] } } as const;
+
+/** Elements of the scales of a tensor. */
+export const scalesOf = ({ shape }: Pick<TensorMeta, 'shape'>): number =>
+  Math.ceil(sizeOf(shape) / blockSize);
+
+const quantizeOp = defineOp({
+  name: 'quantize',
+  operands: { x: 'data' },
+  attrs,
+  dtypes: { x: 'float32' },
+  infer: ([x]) => [
+    { dtype: 'uint8', shape: x!.shape },
+    { dtype: 'float32', shape: [scalesOf(x!)] },
+  ],
+  kernel: { kind: 'named', name: 'quantize' },
+});
+
+const dequantizeOp = defineOp({
+  name: 'dequantize',
+  operands: { codes: 'data', scales: 'data' },
+  attrs,
+  dtypes: { codes: 'uint8', scales: 'float32' },
+  infer: ([codes]) => ({ dtype: 'float32', shape: codes!.shape }),
+  fits: ([codes, scales]) =>
+    sizeOf(scales!.shape) === scalesOf(codes!) || `a scale per ${blockSize} elements`,
+  kernel: { kind: 'named', name: 'dequantize' },
+});
+
+/** Returns `[uint8 codes of x's shape, float32 scales]`. A block with NaN or infinite elements becomes NaN. */
+export function quantize(x: Tensor, code: QuantizationCode): readonly [Tensor, Tensor] {
+  return bind(quantizeOp, [x], { code }) as unknown as readonly [Tensor, Tensor];
+}
+
+/** The float32 values that the codes stand for. */
+export function dequantize(codes: Tensor, scales: Tensor, code: QuantizationCode): Tensor {
+  return bind1(dequantizeOp, [codes, scales], { code });
+}
