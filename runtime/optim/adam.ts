@@ -4,6 +4,13 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import {
+  codeScalesOf,
+  codesOf,
+  type StateBits,
+  StateValues,
+  stateBitsKind,
+} from './eight-bit-state.ts';
+import {
   fraction,
   nonNegative,
   Optimizer,
@@ -25,9 +32,18 @@ export interface MomentGroup {
 export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
   /** Divides by the largest average of squares so far (Reddi, Kale and Kumar). */
   readonly amsgrad?: boolean;
+  /**
+   * 8: the averages of parameters of 4,096 elements and more are kept in 8 bits, with a scale per 128 elements
+   * (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). By default 32.
+   */
+  readonly stateBits?: StateBits;
 }
 
-const adamKinds: OptionKinds<AdamOptions> = { ...momentKinds, amsgrad: flag };
+const adamKinds: OptionKinds<AdamOptions> = {
+  ...momentKinds,
+  amsgrad: flag,
+  stateBits: stateBitsKind,
+};
 
 /** How the first steps make up for averages that started from zero. */
 export interface Correction {
@@ -62,11 +78,14 @@ export function follow(
  * eps 1e-8, no weight decay.
  */
 export class Adam extends Optimizer<MomentGroup, Correction> {
-  /** Moving averages of the gradient and of its square, one pair per parameter. */
+  /** Moving averages of the gradient and of its square, one pair per parameter; codes where they have 8 bits. */
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
   /** The largest squares; empty without amsgrad. */
   readonly largest: readonly Tensor[];
+  protected readonly averageValues: StateValues;
+  protected readonly squareValues: StateValues;
+  protected readonly largestValues: StateValues;
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     expectOptions('Adam', options, adamKinds);
@@ -77,9 +96,22 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
       betas: options.betas ?? [0.9, 0.999],
       eps: options.eps ?? 1e-8,
     });
-    this.averages = this.newState('averages');
-    this.squares = this.newState('squares');
-    this.largest = options.amsgrad ? this.newState('largest') : [];
+    const bits = options.stateBits ?? 32;
+    this.averageValues = this.newValues('averages', bits, 'signed');
+    this.squareValues = this.newValues('squares', bits, 'unsigned');
+    this.largestValues = options.amsgrad
+      ? this.newValues('largest', bits, 'unsigned')
+      : new StateValues([], [], 'unsigned');
+    this.averages = this.averageValues.tensors;
+    this.squares = this.squareValues.tensors;
+    this.largest = this.largestValues.tensors;
+  }
+
+  /** State by this name and, in 8 bits, scales by the name with `Scales` behind it. */
+  private newValues(name: string, bits: StateBits, code: 'signed' | 'unsigned'): StateValues {
+    if (bits === 32) return new StateValues(this.newState(name), [], code);
+    const scales = this.newState(`${name}Scales`, codeScalesOf);
+    return new StateValues(this.newState(name, codesOf), scales, code);
   }
 
   protected override check(group: ParameterGroup<MomentGroup>): void {
@@ -98,17 +130,23 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   protected override update(update: Update<MomentGroup>, { rate, scale }: Correction): void {
     const { target, group, index } = update;
     const slope = this.slope(update);
-    const [average, square] = [this.averages[index]!, this.squares[index]!];
+    const average = this.averageValues.load(index);
+    const square = this.squareValues.load(index);
     follow(average, square, slope, group.betas);
     const denominator = sqrt(this.spread(square, index));
     mul_(denominator, scale);
     add_(denominator, group.eps);
     addcdiv_(target, average, denominator, rate);
+    this.averageValues.store(index, average);
+    this.squareValues.store(index, square);
   }
 
   protected spread(square: Tensor, index: number): Tensor {
-    const largest = this.largest[index];
-    return largest ? copy_(largest, maximum(largest, square)) : square;
+    if (this.largest.length === 0) return square;
+    const largest = this.largestValues.load(index);
+    copy_(largest, maximum(largest, square));
+    this.largestValues.store(index, largest);
+    return largest;
   }
 
   /** The gradient to follow, with the penalty's part in it. */

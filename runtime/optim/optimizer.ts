@@ -5,6 +5,7 @@ import { zeros } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
+import type { TensorSpec } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
 
@@ -146,11 +147,15 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** Runs without recording, inside `tidy`. */
   protected abstract update(update: Update<H>, factors: F): void;
 
-  /** State that starts as zeros (or `value`), one tensor per parameter, on its device. */
-  protected newState(name: string): readonly Tensor[] {
-    const tensors = this.parameters.map((tensor) =>
-      keep(deviceGuard(tensor.device, () => zeros(tensor.shape, { dtype: tensor.dtype }))),
-    );
+  /** State that starts as zeros, one tensor per parameter, on its device: of its shape and dtype by default. */
+  protected newState(
+    name: string,
+    specOf: (parameter: TensorSpec) => TensorSpec = (parameter) => parameter,
+  ): readonly Tensor[] {
+    const tensors = this.parameters.map((tensor) => {
+      const { shape, dtype } = specOf(tensor);
+      return keep(deviceGuard(tensor.device, () => zeros(shape, { dtype })));
+    });
     this.#state.set(name, tensors);
     return tensors;
   }

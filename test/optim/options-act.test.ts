@@ -81,6 +81,20 @@ it.each(Object.entries(optimizers))('%s', (_name, { make, others, with: needed =
   expect(ignored).toEqual([]);
 });
 
+it.each([optim.Adam, optim.AdamW])('state in 8 bits acts where parameters are large', (Kind) => {
+  const after = (stateBits: 8 | 32) => {
+    const w = tensor(Float32Array.from({ length: 4096 }, (_, i) => Math.sin(i))).requiresGrad_();
+    const optimizer = new Kind([w], { stateBits });
+    for (let step = 0; step < 3; step++) {
+      optimizer.zeroGrad();
+      w.pow(3).sum().backward();
+      optimizer.step();
+    }
+    return JSON.stringify([...w.dataSync()]);
+  };
+  expect(after(8)).not.toBe(after(32));
+});
+
 it('Rprop has no weight decay, in no group', () => {
   const group = { parameters: [tensor([1]).requiresGrad_()], weightDecay: 0.1 };
   expect(() => new optim.Rprop([group])).toThrow(/no such option/);

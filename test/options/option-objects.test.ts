@@ -136,11 +136,11 @@ const takers: Readonly<Record<string, Taker>> = {
     (o) => new optim.SGD(weights(), o),
   ),
   'optim.Adam': taking<optim.AdamOptions>(
-    { ...moments, amsgrad: true },
+    { ...moments, amsgrad: true, stateBits: 8 },
     (o) => new optim.Adam(weights(), o),
   ),
   'optim.AdamW': taking<optim.AdamOptions>(
-    { ...moments, amsgrad: true },
+    { ...moments, amsgrad: true, stateBits: 8 },
     (o) => new optim.AdamW(weights(), o),
   ),
   'optim.Adamax': taking<optim.AdamVariantOptions>(moments, (o) => new optim.Adamax(weights(), o)),

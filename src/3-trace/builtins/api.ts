@@ -4,6 +4,7 @@ import { backward } from '../../../runtime/autograd/backward.ts';
 import { grad } from '../../../runtime/autograd/grad.ts';
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
+import { dequantize, quantize } from '../../../runtime/ops/core/quantize.ts';
 import * as ops from '../../../runtime/ops/index.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
@@ -63,6 +64,8 @@ function functionsOf(module: object): Callable[] {
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[ops, inPlace, pointwiseInPlace, movement].flatMap(functionsOf),
+  quantize,
+  dequantize,
   tensor,
   asTensor,
   isTensor,
