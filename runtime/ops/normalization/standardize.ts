@@ -309,10 +309,12 @@ export function standardize(
   const filled = (own: Tensor | null, value: number) =>
     own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
   const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
-  // A GPU's kernels take rows, and no weights that change within one.
+  // A GPU's kernels take rows, with weights for their elements, and channels, with one weight each.
   const isGpu = x.device.kind === 'gpu';
-  if (isGpu && !(x.device.fusesPointwise && isRows(grouping))) return ofOps(x, affine, grouping);
-  const isApart = isGpu && affine.length > 0 && !isWeighedByColumn(grouping);
+  const isWhole = isRows(grouping) || isChannels(grouping);
+  if (isGpu && !(x.device.fusesPointwise && isWhole)) return ofOps(x, affine, grouping);
+  const isWeighed = isChannels(grouping) || isWeighedByColumn(grouping);
+  const isApart = isGpu && affine.length > 0 && !isWeighed;
   const weights = isApart ? [] : affine;
   const [own, stats] = bind(
     weights.length > 0 ? affineOp : standardizeOp,
@@ -328,6 +330,11 @@ export function standardize(
 /** The elements of a group lie one after the other. */
 function isRows({ view, over }: Grouping): boolean {
   return over.every((dim, i) => dim === view.length - over.length + i);
+}
+
+/** A group is a channel of a batch, with one weight. */
+function isChannels({ view, over, weightShape }: Grouping): boolean {
+  return view.length === 3 && over.join() === '0,2' && weightShape.join() === `${view[1]},1`;
 }
 
 /** A weight belongs to a place in every group. */

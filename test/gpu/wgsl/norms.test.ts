@@ -24,7 +24,7 @@ interface Case {
   /** Of weight and bias. */
   readonly weights: readonly number[];
   readonly norm: Norm;
-  /** Ops of the standardized rows in a captured step; batch norm is made of other ops. */
+  /** Ops of the standardized groups in a captured step. */
   readonly kernels: number;
 }
 
@@ -32,6 +32,13 @@ const last = (shape: readonly number[]): Case => ({
   shape,
   weights: [shape.at(-1)!],
   norm: (x, weight, bias) => layerNorm(x, [shape.at(-1)!], weight, bias),
+  kernels: 2,
+});
+
+const batches = (shape: readonly number[]): Case => ({
+  shape,
+  weights: [shape[1]!],
+  norm: (x, weight, bias) => batchNorm(x, null, null, { weight, bias, training: true }),
   kernels: 2,
 });
 
@@ -79,11 +86,15 @@ const cases: Readonly<Record<string, Case>> = {
     norm: (x, weight, bias) => layerNorm(x.t(), [9], weight, bias),
     kernels: 2,
   },
-  batches: {
+  batches: batches([6, 4, 5]),
+  'batches of images': batches([5, 3, 9, 8]),
+  'large batches of images': batches([9, 2, 23, 24]),
+  'batches of features': batches([40, 7]),
+  'batches without weights': {
     shape: [6, 4, 5],
-    weights: [4],
-    norm: (x, weight, bias) => batchNorm(x, null, null, { weight, bias, training: true }),
-    kernels: 0,
+    weights: [1],
+    norm: (x, weight, bias) => batchNorm(x, null, null, { training: true }).mul(weight).add(bias),
+    kernels: 2,
   },
 };
 

@@ -3,138 +3,179 @@ import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { input, output, type Slot } from '../kernel-plan.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** Threads that share a row: a power of 2. */
-function threadsPerRow(length: number): number {
-  if (length < 32) return 1;
-  return length < 1024 ? 8 : 64;
+/** Groups of elements, each normalized by itself. */
+interface Groups {
+  readonly count: number;
+  /** Elements of one group. */
+  readonly length: number;
+  /** Elements that lie one after the other; those of a row all do. */
+  readonly inner: number;
+  /** Rows have weights for their elements, channels have one each. */
+  readonly form: 'rows' | 'channels';
 }
 
-/** Contiguous groups, each a row; null for groups whose elements lie apart, as those of batch norm. */
-function rowsOf(attrs: Attrs, [x]: readonly TensorMeta[], weights: readonly TensorMeta[]) {
+/** Threads that share a group: a power of 2. */
+function threadsPerGroup(length: number): number {
+  if (length < 32) return 1;
+  if (length < 1024) return 8;
+  return length < 4096 ? 64 : 256;
+}
+
+/** Rows, or channels of a batch; null for groups whose elements lie in another way. */
+function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
   const [view, over] = [attrs.view as readonly number[], attrs.over as readonly number[]];
+  const weightShape = attrs.weightShape as readonly number[];
+  const fits = (count: number) => weights.every(({ shape }) => sizeOf(shape) === count);
+  if (view.length === 3 && over.join() === '0,2') {
+    const [batch, count, inner] = view as [number, number, number];
+    const isPerChannel = weights.length === 0 || weightShape.join() === `${count},1`;
+    const groups = { count, length: batch * inner, inner, form: 'channels' } as const;
+    return fits(count) && isPerChannel ? groups : null;
+  }
   const first = view.length - over.length;
   if (!over.every((dim, i) => dim === first + i)) return null;
   const length = sizeOf(view.slice(first));
-  if (weights.some(({ shape }) => sizeOf(shape) !== length)) return null;
-  const weightShape = attrs.weightShape as readonly number[];
+  if (!fits(length)) return null;
   if (weights.length > 0 && weightShape.length > over.length) return null;
-  return { length, rows: length === 0 ? 0 : sizeOf(x!.shape) / length };
+  const count = length === 0 ? 0 : sizeOf(view.slice(0, first));
+  return { count, length, inner: length, form: 'rows' };
 }
 
-type Rows = NonNullable<ReturnType<typeof rowsOf>>;
-
-/** Writes a kernel of which several threads go along one row together. */
-class RowWriter {
+/** Writes a kernel of which several threads go along one group together. */
+class GroupWriter {
   readonly w: WgslWriter;
+  readonly #groups: Groups;
   readonly #slices: number;
+  readonly #threads: number;
   readonly #operand: (i: number) => string;
   #sums = 0;
 
-  constructor(w: WgslWriter, { rows, length }: Rows, operand: (i: number) => string) {
+  constructor(w: WgslWriter, groups: Groups, operand: (i: number) => string) {
     this.w = w;
+    this.#groups = groups;
     this.#operand = operand;
-    this.#slices = threadsPerRow(length);
-    const perGroup = workgroupThreads / this.#slices;
+    this.#slices = threadsPerGroup(groups.length);
+    this.#threads = Math.max(workgroupThreads, this.#slices);
+    const perGroup = this.#threads / this.#slices;
     w.line(
       `let s = thread % ${this.#slices}u;`,
       `let q = thread / ${this.#slices}u;`,
       `let o = group * ${perGroup}u + q;`,
-      `let end = select(0u, ${w.count('size', length)}, o < ${w.count('rows', rows)});`,
+      `let exists = o < ${w.count('groups', groups.count)};`,
+      `let end = select(0u, ${w.count('size', groups.length)}, exists);`,
     );
   }
 
-  /** The element `k` of the row of an operand. */
-  inRow(i: number): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + o * u.size + k]`;
+  /** An operand's element that \`each\` is at. */
+  own(i: number): string {
+    return `${this.#operand(i)}[${this.w.offset(i)} + i]`;
   }
 
-  /** The element `k` of an operand that all rows share. */
-  shared(i: number): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + k]`;
+  /** The weight of that element. */
+  weight(i: number): string {
+    const place = this.#groups.form === 'rows' ? 'k' : 'o';
+    return `${this.#operand(i)}[${this.w.offset(i)} + ${place}]`;
   }
 
-  /** One of the two numbers of the row. */
+  /** One of the two numbers of the group. */
   statistic(i: number, which: 0 | 1): string {
     return `${this.#operand(i)}[${this.w.offset(i)} + o * 2u + ${which}u]`;
   }
 
   each(body: () => void): void {
-    this.w.line(`for (var k = s; k < end; k = k + ${this.#slices}u) {`);
+    const { w } = this;
+    w.line(`for (var k = s; k < end; k = k + ${this.#slices}u) {`);
+    if (this.#groups.form === 'rows') w.line('let i = o * u.size + k;');
+    else {
+      const inner = w.count('inner', this.#groups.inner);
+      w.line(`let i = (k / ${inner} * u.groups + o) * ${inner} + k % ${inner};`);
+    }
     body();
-    this.w.line('}');
+    w.line('}');
   }
 
-  /** The mean of an expression of `k` over the row. */
+  /** The mean over the group of an expression of `i` and `k`. */
   mean(value: string): string {
     const { w } = this;
     const [sum, slices] = [`sum${this.#sums}`, this.#slices];
     const partial = `partial${this.#sums++}`;
     w.line(`var ${sum} = 0.0f;`);
     this.each(() => w.line(`${sum} = ${sum} + ${value};`));
-    if (slices > 1) {
-      w.shared(partial, `array<f32, ${workgroupThreads}>`);
-      w.line(
-        `${partial}[thread] = ${sum};`,
-        'workgroupBarrier();',
-        `${sum} = ${partial}[q * ${slices}u];`,
-        `for (var j = 1u; j < ${slices}u; j = j + 1u) { ${sum} = ${sum} + ${partial}[q * ${slices}u + j]; }`,
-      );
-    }
+    if (slices > 1) this.#addUp(sum, partial);
     return w.let(`${sum} / f32(u.size)`);
+  }
+
+  /** Adds up the sums of a group's threads: few threads first where there are many. */
+  #addUp(sum: string, partial: string): void {
+    const { w } = this;
+    const slices = this.#slices;
+    const rows = slices > 64 ? 16 : slices;
+    const added = (first: string, count: number, step: number) => [
+      `${sum} = ${partial}[q * ${slices}u + ${first}];`,
+      `for (var j = 1u; j < ${count}u; j = j + 1u) { ${sum} = ${sum} + ${partial}[q * ${slices}u + ${first} + j * ${step}u]; }`,
+    ];
+    w.shared(partial, `array<f32, ${this.#threads}>`);
+    w.line(`${partial}[thread] = ${sum};`, 'workgroupBarrier();');
+    if (rows < slices) {
+      w.line(`if (s < ${rows}u) {`, ...added('s', slices / rows, rows));
+      w.line(`${partial}[thread] = ${sum};`, '}', 'workgroupBarrier();');
+    }
+    w.line(...added('0u', rows, 1));
   }
 }
 
-function rowStage(
-  of: Rows,
+function groupStage(
+  groups: Groups,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
-  body: (row: RowWriter, isCentered: boolean) => void,
+  body: (group: GroupWriter, isCentered: boolean) => void,
 ): WgslStage {
   const operand = (slot: Slot, written: boolean, { shape }: TensorMeta) => {
     return { slot, written, walk: null, elements: sizeOf(shape) };
   };
+  const slices = threadsPerGroup(groups.length);
+  const threads = Math.max(workgroupThreads, slices);
   return {
     operands: [
       ...inputs.map((meta, i) => operand(input(i), false, meta)),
       ...outputs.map((meta, i) => operand(output(i), true, meta)),
     ],
-    isEmpty: of.rows * of.length === 0,
+    isEmpty: groups.count === 0,
     chosenBy: ({ centered }) => String(centered),
-    write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written });
-      body(new RowWriter(w, of, (i) => `b${bindings[i]!}`), attrs.centered === true);
-      const perGroup = workgroupThreads / threadsPerRow(of.length);
-      const groups = groupsOf(Math.ceil(of.rows / perGroup));
-      return { text: w.text(), uniforms: w.uniforms, groups };
+    write: ({ bindings, written, types, attrs }) => {
+      const w = new WgslWriter({ threads, written, types });
+      body(new GroupWriter(w, groups, (i) => `b${bindings[i]!}`), attrs.centered === true);
+      const dispatched = groupsFor(Math.ceil((groups.count * slices) / threads));
+      return { text: w.text(), uniforms: w.uniforms, groups: dispatched };
     },
   };
 }
 
-/** (x, or x, weight, bias) → the standardized rows, and per row its mean and 1 ÷ its deviation. */
+/** (x, or x, weight, bias) → the standardized groups, and per group its mean and 1 ÷ its deviation. */
 export function standardizePlan(
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
 ): WgslPlan | null {
-  const of = rowsOf(attrs, inputs, inputs.slice(1));
-  if (!of) return null;
+  const groups = groupsOf(attrs, inputs.slice(1));
+  if (!groups) return null;
   const [out, stats] = [inputs.length, inputs.length + 1];
-  const stage = rowStage(of, inputs, outputs, (row, isCentered) => {
-    const { w } = row;
-    const mean = isCentered ? row.mean(row.inRow(0)) : w.let('0.0f');
-    const distance = `(${row.inRow(0)} - ${mean})`;
-    const variance = row.mean(`${distance} * ${distance}`);
+  const stage = groupStage(groups, inputs, outputs, (group, isCentered) => {
+    const { w } = group;
+    const mean = isCentered ? group.mean(group.own(0)) : w.let('0.0f');
+    const distance = `(${group.own(0)} - ${mean})`;
+    const variance = group.mean(`${distance} * ${distance}`);
     const eps = w.uniform('eps', { kind: 'attr', name: 'eps' });
     const scale = w.let(`1.0f / sqrt(${variance} + ${eps})`);
-    const affine = inputs.length > 1 ? ` * ${row.shared(1)} + ${row.shared(2)}` : '';
-    row.each(() => w.line(`${row.inRow(out)} = ${distance} * ${scale}${affine};`));
+    const affine = inputs.length > 1 ? ` * ${group.weight(1)} + ${group.weight(2)}` : '';
+    group.each(() => w.line(`${group.own(out)} = ${distance} * ${scale}${affine};`));
     w.line(
-      'if (s == 0u && end > 0u) {',
-      `${row.statistic(stats, 0)} = ${mean};`,
-      `${row.statistic(stats, 1)} = ${scale};`,
+      'if (s == 0u && exists) {',
+      `${group.statistic(stats, 0)} = ${mean};`,
+      `${group.statistic(stats, 1)} = ${scale};`,
       '}',
     );
   });
@@ -147,19 +188,19 @@ export function standardizeGradPlan(
   outputs: readonly TensorMeta[],
   attrs: Attrs,
 ): WgslPlan | null {
-  const of = rowsOf(attrs, [inputs[1]!], inputs.slice(3));
-  if (!of) return null;
-  const stage = rowStage(of, inputs, outputs, (row, isCentered) => {
-    const { w } = row;
-    const mean = w.let(row.statistic(2, 0));
-    const scale = w.let(row.statistic(2, 1));
-    const own = inputs.length > 3 ? `(${row.inRow(0)} * ${row.shared(3)})` : row.inRow(0);
-    const normal = `((${row.inRow(1)} - ${mean}) * ${scale})`;
-    const shift = isCentered ? row.mean(own) : w.let('0.0f');
-    const along = row.mean(`${own} * ${normal}`);
-    row.each(() => {
+  const groups = groupsOf(attrs, inputs.slice(3));
+  if (!groups) return null;
+  const stage = groupStage(groups, inputs, outputs, (group, isCentered) => {
+    const { w } = group;
+    const mean = w.let(group.statistic(2, 0));
+    const scale = w.let(group.statistic(2, 1));
+    const own = inputs.length > 3 ? `(${group.own(0)} * ${group.weight(3)})` : group.own(0);
+    const normal = `((${group.own(1)} - ${mean}) * ${scale})`;
+    const shift = isCentered ? group.mean(own) : w.let('0.0f');
+    const along = group.mean(`${own} * ${normal}`);
+    group.each(() => {
       w.line(
-        `${row.inRow(inputs.length)} = ${scale} * (${own} - ${shift} - ${normal} * ${along});`,
+        `${group.own(inputs.length)} = ${scale} * (${own} - ${shift} - ${normal} * ${along});`,
       );
     });
   });
