@@ -77,7 +77,11 @@ const reportsErrors = `
 const html =
   '<!doctype html><script src="/errors.js"></script><script type="module" src="/page.js"></script>';
 
-const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+};
 
 /**
  * Loads `page.js` of the folder `files` as a module, and resolves to the body that it posts.

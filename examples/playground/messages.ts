@@ -3,7 +3,7 @@
 import type { PrintedStage } from '../../src/explain/print-stages.ts';
 import type { Timeline } from '../../src/lab/timeline.ts';
 
-export type Device = 'cpu' | 'gpu';
+export type Device = 'cpu' | 'webgpu' | 'webgl2';
 
 export interface InspectRequest {
   readonly kind: 'inspect';

@@ -13,12 +13,12 @@ import type {
   Statement,
 } from 'acorn';
 import { parse } from 'acorn';
-import MagicString from 'magic-string';
 import type { BreakReason } from '../traces/graph-break.ts';
 import type { Span } from '../vm/bytecode/instructions.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
 import { lineDiff, printLineDiff } from './line-diff.ts';
 import { lineStart, removeLines } from './statement-lines.ts';
+import { TextEdits } from './text-edits.ts';
 
 /**
  * In: the script and the span of the instruction at which the graph ended. Out: the changed lines as a
@@ -27,7 +27,7 @@ import { lineStart, removeLines } from './statement-lines.ts';
 export function rewriteOf(text: string, span: Span, reason: BreakReason): string[] | null {
   const path = pathTo(text, span);
   if (!path) return null;
-  const edited = new MagicString(text);
+  const edited = new TextEdits(text);
   if (!rules.get(reason)?.some((rule) => rule({ text, path, edited }))) return null;
   const patch = printLineDiff(lineDiff(text, edited.toString()));
   // A tool has joined the user's lines: they would be unrecognizable.
@@ -40,7 +40,7 @@ interface Place {
   readonly text: string;
   /** From the program down to the innermost node around the span. */
   readonly path: readonly AnyNode[];
-  readonly edited: MagicString;
+  readonly edited: TextEdits;
 }
 
 /** Edits the text, or returns false and leaves it as it is. */
@@ -104,7 +104,7 @@ function decideInGraph({ text, path, edited }: Place): boolean {
     const { target, value } = yesAssigned;
     const otherwise = noAssigned ? print(noAssigned.value) : target;
     const result = `${target} = ${chosen(print(value), otherwise)};`;
-    edited.overwrite(decision.start, decision.end, result);
+    edited.replace(decision.start, decision.end, result);
     return true;
   }
   if (yes?.type !== 'ReturnStatement' || !yes.argument) return false;
@@ -112,7 +112,7 @@ function decideInGraph({ text, path, edited }: Place): boolean {
   if (next?.type !== 'ReturnStatement' || !next.argument) return false;
   const end = Math.max(decision.end, next.end);
   const result = `return ${chosen(print(yes.argument), print(next.argument))};`;
-  edited.overwrite(decision.start, end, result);
+  edited.replace(decision.start, end, result);
   return true;
 }
 
@@ -161,7 +161,7 @@ function drawInGraph({ text, path, edited }: Place): boolean {
   if (!call || around?.type !== 'CallExpression' || around.callee.type !== 'MemberExpression') {
     return false;
   }
-  edited.overwrite(call.start, call.end, 'rand([])');
+  edited.replace(call.start, call.end, 'rand([])');
   return true;
 }
 
@@ -184,8 +184,8 @@ function moveToEnd({ text, path, edited }: Place): boolean {
   const indent = text.slice(lineStart(text, last.start), last.start);
   if (indent.trim() !== '') return false;
   removeLines(text, statement, edited);
-  if (last.type !== 'ReturnStatement') edited.appendLeft(last.end, `\n${indent}${report}`);
-  else edited.overwrite(last.start, last.end, returned(text, last, report, indent, body));
+  if (last.type !== 'ReturnStatement') edited.replace(last.end, last.end, `\n${indent}${report}`);
+  else edited.replace(last.start, last.end, returned(text, last, report, indent, body));
   return true;
 }
 
@@ -268,8 +268,8 @@ function withoutUnderscore({ path, edited }: Place): boolean {
   if (callee.object.type !== 'Identifier' || !name.endsWith('_')) return false;
   const target = callee.object.name;
   if (!isAssignable(path, target)) return false;
-  edited.overwrite(callee.property.start, callee.property.end, name.slice(0, -1));
-  edited.appendLeft(statement.start, `${target} = `);
+  edited.replace(callee.property.start, callee.property.end, name.slice(0, -1));
+  edited.replace(statement.start, statement.start, `${target} = `);
   return true;
 }
 

@@ -1,10 +1,14 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { build, preview } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { samples } from '../../examples/playground/samples.ts';
 import { inspect } from '../../examples/playground/worker/inspect.ts';
+import { postedByPage } from '../browser-page.ts';
 
 const request = { kind: 'inspect', id: 1, budgetShare: 1, fullGraph: false } as const;
 
@@ -34,7 +38,21 @@ describe('an inspection', () => {
   });
 });
 
-describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('the page in Chromium', () => {
+const folder = fileURLToPath(new URL('../../examples/playground/', import.meta.url));
+const outDir = mkdtempSync(join(tmpdir(), 'tostatic-playground-'));
+const config = {
+  configFile: `${folder}vite.config.ts`,
+  logLevel: 'error',
+  build: { outDir },
+} as const;
+const skipped = process.env['TOSTATIC_SKIP_GPU'] === '1';
+
+beforeAll(async () => {
+  if (!skipped) await build(config);
+}, 120_000);
+afterAll(() => rmSync(outDir, { recursive: true, force: true }));
+
+describe.skipIf(skipped)('the page in Chromium', () => {
   let browser: Browser;
   let page: Page;
   let close: () => Promise<void>;
@@ -46,9 +64,6 @@ describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('the page in Chromium'
     if (!existsSync(executablePath)) {
       throw new Error(`no ${executablePath}: apt-get install chromium`);
     }
-    const folder = fileURLToPath(new URL('../../examples/playground/', import.meta.url));
-    const config = { configFile: `${folder}vite.config.ts`, logLevel: 'error' } as const;
-    await build(config);
     const server = await preview({ ...config, preview: { port: 0 } });
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
     page = await browser.newPage({ viewport: { width: 390, height: 844 } });
@@ -138,3 +153,25 @@ describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('the page in Chromium'
     expect(inner).toBeLessThanOrEqual(outer!);
   });
 });
+
+describe.skipIf(skipped)('the page in Firefox', () => {
+  test('captures, shows graph breaks, and trains on digits', { timeout: 60_000 }, async () => {
+    const driver = readFileSync(join(import.meta.dirname, 'page-in-frame.ts'), 'utf8');
+    const { code } = transformSync(driver, { loader: 'ts', target: 'es2022' });
+    writeFileSync(join(outDir, 'page.js'), code);
+    const shown = JSON.parse(await postedByPage(outDir, { browser: 'firefox' })) as Shown;
+    expect(shown.first).toContain('as predicted, to the byte');
+    expect(shown.broken).toContain('2 graph breaks');
+    const [, accuracy] = /([\d.]+) %/.exec(shown.trained)!;
+    expect(Number(accuracy)).toBeGreaterThan(70);
+    expect(shown.trained).toContain('0 breaks');
+    expect(shown.problems).toEqual([]);
+  });
+});
+
+interface Shown {
+  readonly first: string;
+  readonly broken: string;
+  readonly trained: string;
+  readonly problems: readonly string[];
+}

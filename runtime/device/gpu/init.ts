@@ -1,3 +1,4 @@
+import { DeviceError } from '../../errors/errors.ts';
 import { registerDevice } from '../current.ts';
 import { softwareAsked } from './adapter.ts';
 import type { GpuApi, GpuDevice } from './gpu-device.ts';
@@ -37,7 +38,7 @@ let closing: Promise<void> = Promise.resolve();
 
 /**
  * The GPU, ready for use and known by the name 'gpu'; the same one when called again, unless that was lost. Throws
- * DeviceError where there is none.
+ * DeviceError where there is none, and when the open one is of another API than `options.api`.
  */
 export async function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
   const last = opened;
@@ -51,7 +52,20 @@ export async function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
       if (opened === opening) opened = null;
     });
   }
-  return opened;
+  const device = await opened;
+  if (options.api !== undefined && device.api !== options.api) {
+    throw otherApi(device.api, options.api);
+  }
+  return device;
+}
+
+function otherApi(api: GpuApi, given: GpuApi): DeviceError {
+  return new DeviceError({
+    what: `gpu: the device is open over ${api}`,
+    given: `api: '${given}'`,
+    expected: 'the API of the open device, of which there is one at a time',
+    remedy: "await shutdown('gpu') before, which loses its tensors",
+  });
 }
 
 async function open(options: GpuOptions): Promise<GpuDevice> {

@@ -94,6 +94,7 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
     expect(report.refusals).toEqual({
       'software renderer': 'DeviceError: gpu: WebGL2 computes on the CPU here',
       'kernels in WGSL': 'DeviceError: gpu: WebGL2 has no kernels in WGSL',
+      'another API beside it': 'DeviceError: gpu: the device is open over webgl2',
       'a tensor of too many elements':
         'OutOfMemoryError: gpu: one tensor is larger than the GPU allows for a buffer',
       'half precision': 'DTypeError: gpu: there is no float16 on the GPU',

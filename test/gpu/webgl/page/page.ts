@@ -86,6 +86,7 @@ async function report() {
     ),
   };
   const gpu = (await init('gpu', { allowSoftware: true })) as GpuDevice;
+  refusals['another API beside it'] = await refusal(() => init('gpu', { api: 'webgpu' }));
   const differences: Record<string, string> = {};
   for (const [name, body] of Object.entries(cases)) {
     const found = await difference(gpu, body).catch((error: unknown) => String(error));
