@@ -174,7 +174,7 @@ class FunctionNode extends GradNode {
       throw new ArgumentError({
         what: `backward of ${this.name}: not one gradient per input`,
         given: `${gradients.length} gradients for ${this.#inputs.length} inputs`,
-        expected: 'one per input of forward, null where there is none',
+        expected: 'one per input of forward, null for an input without a gradient',
         remedy: 'return an array with null for numbers and constants',
       });
     }

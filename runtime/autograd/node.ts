@@ -173,7 +173,7 @@ export function retainAt(tensor: Tensor): void {
 export function undoneTwice(op: string): AutogradError {
   return new AutogradError({
     what: `backward through ${op} a second time`,
-    given: 'a graph whose saved values were given back by an earlier backward',
+    given: 'a graph whose saved values an earlier backward freed',
     expected: 'a graph that was not yet differentiated',
     remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
   });

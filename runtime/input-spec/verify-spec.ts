@@ -55,7 +55,7 @@ function isDim(dim: Dim): boolean {
 
 function wrong(path: string, given: string, expected: string): ArgumentError {
   return new ArgumentError({
-    what: `toStatic: ${path} is no specification`,
+    what: `toStatic: ${path} is not a specification`,
     given,
     expected,
     remedy: "write a tensor's as tensorSpec(['batch', 784], 'float32')",

@@ -68,7 +68,7 @@ function gradientsOf(use: string, parameters: Tensor | Iterable<Tensor>): Tensor
   const gradients = list.flatMap(({ grad }) => (grad ? [grad] : []));
   if (gradients.length > 0) return gradients;
   throw new ArgumentError({
-    what: `${use}: there are no gradients`,
+    what: `${use}: no parameter has a gradient`,
     given: `${list.length} parameters, none with a gradient`,
     expected: 'parameters after backward()',
     remedy: 'call it between loss.backward() and optimizer.step()',

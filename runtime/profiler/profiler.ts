@@ -35,7 +35,7 @@ export function stop(): Profile {
     throw new ArgumentError({
       what: 'profiler: nothing is recorded',
       given: 'stop() without start()',
-      expected: 'a recording under way',
+      expected: 'a recording in progress',
       remedy: 'call profiler.start() first',
     });
   }

@@ -247,7 +247,7 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
 function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): Action {
   const [base, view] = [inputs[0]!, outputs[0]!];
   const { kernel } = op;
-  invariant(kernel.kind === 'view', `${op.name} is no view`);
+  invariant(kernel.kind === 'view', `${op.name} is not a view`);
   const metas = inputs.map((id) => values[id]!);
   const place = changingAttrs(attrs);
   const { shape, strides } = values[view]!;

@@ -5,7 +5,7 @@ function files(use: string): typeof import('node:fs/promises') {
   const found = globalThis.process?.getBuiltinModule?.('node:fs/promises');
   if (found) return found;
   throw new DataError({
-    what: `${use}: there are no files here`,
+    what: `${use}: no file system here`,
     given: 'a path outside of Node',
     expected: 'the bytes themselves',
     remedy: 'pass the bytes of a fetch() to load(), and offer those of save() as a download',

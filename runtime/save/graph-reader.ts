@@ -275,7 +275,7 @@ class GraphReader {
 
   #symbol(field: Field): SymbolicNumber {
     const table = this.#scalars;
-    if (!table) return field.fail('a graph with numbers of the host');
+    if (!table) return field.fail('a graph with JavaScript numbers');
     const id = field.get('scalar').int(0, table.nodes.length - 1);
     return new SymbolicNumber(table, id as ScalarId);
   }

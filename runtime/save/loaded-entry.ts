@@ -215,7 +215,7 @@ function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError 
   const place = numbers.find((each) => typeof placeReader(each)(values) !== 'number')!;
   const given = describe(placeReader(place)(values));
   return new ArgumentError({
-    what: `${printPlace(place, values.state)} is no number`,
+    what: `${printPlace(place, values.state)} is not a number`,
     given,
     expected: 'a number, as when the program was made',
     remedy: 'pass what the function takes',

@@ -192,7 +192,7 @@ function upload({ dtype, elements, at }: SavedStorage, data: Uint8Array, device:
   bytesOf(values).set(data.subarray(at, at + values.byteLength));
   // Truth values are 0 or 1 to every kernel.
   if (dtype === 'bool' && values.some((value) => value > 1)) {
-    throw badFile('a storage of truth values', 'a byte above 1', '0 or 1');
+    throw badFile('a storage of booleans', 'a byte above 1', '0 or 1');
   }
   const meta = contiguousMeta({ dtype, shape: [elements] }, device);
   const tensor = new Tensor(meta, newHolder(device, dtype, [elements]));

@@ -4,9 +4,9 @@ import { formatSpec, type TensorSpec } from './meta.ts';
 /** A tensor without data is used; `use`: what was about to read it. */
 export function disposedError(tensor: TensorSpec, use: string): DisposedError {
   return new DisposedError({
-    what: `${use}: the tensor has no data any more`,
+    what: `${use}: the tensor has been disposed`,
     given: `a disposed ${formatSpec(tensor)} tensor`,
-    expected: 'a tensor whose memory was not given back',
+    expected: 'a tensor that has not been disposed',
     remedy:
       'call dispose() or leave tidy() after the last use, or return the tensor from tidy() to keep it',
   });

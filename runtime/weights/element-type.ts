@@ -104,7 +104,7 @@ export function convertElements(values: TypedArray, from: DType, to: DType): Typ
 function truth(byte: number): number {
   if (byte <= 1) return byte;
   throw new DataError({
-    what: 'weights: a truth value is neither 0 nor 1',
+    what: 'weights: a boolean is neither 0 nor 1',
     given: String(byte),
     expected: '0 or 1',
     remedy: 'write the file again',

@@ -176,7 +176,7 @@ function readHeader(view: DataView, at: number): { header: Header; next: number 
     field += 4 + length;
   }
   if (method === 0 ? packed !== size : size > packed * maxRatio) {
-    throw bad(shown(name), `${size} bytes of ${packed}`, 'what its data can stand for');
+    throw bad(shown(name), `${size} bytes of ${packed}`, 'a size that its data can expand to');
   }
   return { header: { name, method, packed, size, local }, next };
 }

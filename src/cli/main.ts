@@ -81,7 +81,7 @@ program
   .requiredOption('--mesh <sizes>', 'sizes of the mesh by axis: data=4, or data=4,model=2')
   .option(
     '--shard <hint>',
-    'NAME=axis,… splits tensors over the mesh; * stands for any text, - for a whole dimension',
+    'NAME=axis,… splits tensors over the mesh; * matches any text, - for a whole dimension',
     (hint: string, hints: readonly string[]) => [...hints, hint],
     [] as readonly string[],
   )

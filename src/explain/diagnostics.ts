@@ -39,7 +39,7 @@ export const errorClasses: Readonly<
     remedy: 'Move tensors with `to()`, or choose another device.',
   },
   DisposedError: {
-    when: 'A tensor whose memory was given back is used.',
+    when: 'A disposed tensor is used.',
     remedy: 'Dispose of it after its last use, or return it from `tidy()`.',
   },
   AutogradError: {
@@ -55,7 +55,7 @@ export const errorClasses: Readonly<
     remedy: 'Save or download it again.',
   },
   ArgumentError: {
-    when: 'An argument outside of its range that is none of the above.',
+    when: 'An argument outside of its range, in cases other than the above.',
     remedy: 'Pass what the message expects.',
   },
   CaptureError: {

@@ -230,7 +230,7 @@ function notBegun(step: number): ArgumentError {
   return new ArgumentError({
     what: "the backend 'onnxruntime' computes a step that the framework has done",
     given: `step ${step}`,
-    expected: 'the steps that compile was told of',
+    expected: 'the steps that were passed to compile',
     remedy: 'use the kernels of tostatic: leave out `backend`',
   });
 }

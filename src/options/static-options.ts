@@ -106,7 +106,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
   if (!(minGraphSize >= 0)) {
     throw new ArgumentError({
-      what: 'toStatic: minGraphSize is no number of ops',
+      what: 'toStatic: minGraphSize is not a number of ops',
       given: String(minGraphSize),
       expected: 'a number from 0 on',
       remedy: 'leave it out to compile every graph',
@@ -118,13 +118,13 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       what: 'toStatic: unrollLimit is not a number of iterations',
       given: String(unrollLimit),
       expected: 'a number from 0 on',
-      remedy: 'leave it out to unroll every loop that the host counts',
+      remedy: 'leave it out to unroll every loop that JavaScript counts',
     });
   }
   const pathLimit = options.pathLimit ?? defaultPathLimit;
   if (!(pathLimit >= 1)) {
     throw new ArgumentError({
-      what: 'toStatic: pathLimit is no number of paths',
+      what: 'toStatic: pathLimit is not a number of paths',
       given: String(pathLimit),
       expected: 'a number from 1 on',
       remedy: `leave it out for ${defaultPathLimit}`,
@@ -142,7 +142,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
   const traceLimit = options.traceLimit ?? Number.POSITIVE_INFINITY;
   if (!(traceLimit >= 1)) {
     throw new ArgumentError({
-      what: 'toStatic: traceLimit is no number of instructions',
+      what: 'toStatic: traceLimit is not a number of instructions',
       given: String(traceLimit),
       expected: 'a number from 1 on',
       remedy: 'leave it out to trace functions of any length',

@@ -182,7 +182,7 @@ function noPreference(prefer: never): ArgumentError {
 
 function noBudget(budget: number): ArgumentError {
   return new ArgumentError({
-    what: 'toStatic: the memory budget is no number of bytes',
+    what: 'toStatic: the memory budget is not a number of bytes',
     given: String(budget),
     expected: 'a number from 0 on, or null for none',
     remedy: 'memory: { budget: 64 * 2 ** 20 } is one of 64 MiB',
@@ -191,7 +191,7 @@ function noBudget(budget: number): ArgumentError {
 
 function noSavedDtype(given: unknown): ArgumentError {
   return new ArgumentError({
-    what: 'toStatic: memory.savedDtype is no smaller dtype',
+    what: 'toStatic: memory.savedDtype is not one of the smaller dtypes',
     given: String(given),
     expected: `${savedDTypes.map((name) => `'${name}'`).join(', ')}, or null`,
     remedy: "memory: { savedDtype: 'bfloat16' } halves the saved values, and rounds gradients",

@@ -76,7 +76,7 @@ export class SiteCall implements DynamicCall {
 }
 
 const noOther = (): never => {
-  throw new Error('takes a tensor that is none of its operands');
+  throw new Error('takes a tensor that is not one of its operands');
 };
 
 /** An empty program whose inputs are the tensors that the call gets. */

@@ -31,7 +31,7 @@ function ownKernel(name: string, { at }: ProgramOp, kernel: string): CaptureErro
     what: `save: ${name || 'the function'} can't be saved as it was captured`,
     given: `the kernel ${kernel}, made by gpuKernel${at ? ` (${formatPosition(at)})` : ''}`,
     expected: "ops of the library: load() runs none of a file's code",
-    remedy: 'write it with ops, or save the parts before and behind it as functions of their own',
+    remedy: 'write it with ops, or save the parts before and after it as separate functions',
   });
 }
 
@@ -39,7 +39,8 @@ function severalDevices(name: string, { op, at }: ProgramOp): CaptureError {
   return new CaptureError({
     what: `save: ${name || 'the function'} can't be saved as it was captured`,
     given: `a transfer to ${op.target!.name}${at ? ` (${formatPosition(at)})` : ''}`,
-    expected: 'a program that runs on one device: load() puts all of it where it is told',
+    expected:
+      'a program that runs on one device: load() puts all of it on the device that it is given',
     remedy:
       'save the parts on each device as functions of their own, and move tensors between them',
   });

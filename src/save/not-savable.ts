@@ -7,6 +7,6 @@ export function notSavable(name: string, given: string): CaptureError {
     given,
     expected:
       'arguments, results and state of tensors, numbers, texts and other plain values, in arrays and objects',
-    remedy: 'pass and return plain data, and keep what is no data outside of the function',
+    remedy: 'pass and return plain data, and keep everything else outside of the function',
   });
 }

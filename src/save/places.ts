@@ -77,7 +77,10 @@ export class Places {
 
   #refuse(source: Source): never {
     const text = printSource(source, this.#fn.names);
-    throw notSavable(this.#fn.name, `it reads ${text}, which is no plain property of an argument`);
+    throw notSavable(
+      this.#fn.name,
+      `it reads ${text}, which is not a plain property of an argument`,
+    );
   }
 
   #stateOf(source: Source): number {

@@ -14,7 +14,7 @@ import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
 import { savedNumber } from './save-guards.ts';
 
-const orderDiffers = 'the order of keys in its result is one of several';
+const orderDiffers = 'the order of keys in its result is data-dependent';
 
 /** What a file can hold of one trace. Throws CaptureError for anything that is no data. */
 export class EntryWriter {
@@ -136,15 +136,15 @@ export class EntryWriter {
         return { kind: 'delete', place: this.#places.ofProperty(effect.object, effect.key) };
       case 'fillArray': {
         if (!this.#places.isArgument(effect.array)) {
-          return this.#refuse('it changes the elements of an array outside');
+          return this.#refuse('it changes the elements of a pre-existing array');
         }
-        if (effect.list) return this.#refuse('it changes the elements of an array outside');
+        if (effect.list) return this.#refuse('it changes the elements of a pre-existing array');
         const from = effect.from === 0 ? 'start' : 'end';
         const place = this.#places.of(effect.array);
         return { kind: 'fill', place, from, items: effect.items.map(this.#item) };
       }
       case 'orderKeys':
-        return this.#refuse('the order of the keys of an object outside is one of several');
+        return this.#refuse('the order of the keys of a pre-existing object is data-dependent');
       case 'requiresGrad':
       case 'retainGrad':
       case 'setGrad':
@@ -157,7 +157,7 @@ export class EntryWriter {
       case 'assignHost':
         return this.#refuse(`it changes a pre-existing ${effect.type}`);
       case 'dispose':
-        if (effect.when) return this.#refuse('it disposes of a tensor under a condition');
+        if (effect.when) return this.#refuse('it disposes of a tensor on one path only');
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };
       case 'disposeOutput': {
         const { output, when } = effect;
@@ -165,7 +165,7 @@ export class EntryWriter {
           output.kind !== 'output' ||
           this.#trace.same.some((each) => each.mayBeInput && each.output === output.index);
         if (when || mayBeGiven) {
-          return this.#refuse('it disposes of a tensor under a condition');
+          return this.#refuse('it disposes of a tensor on one path only');
         }
         return { kind: 'disposeOutput', output: output.index };
       }

@@ -80,7 +80,7 @@ function files(): typeof import('node:fs') {
   const fs = globalThis.process?.getBuiltinModule?.('node:fs');
   if (fs) return fs;
   throw new ArgumentError({
-    what: 'SummaryWriter: there are no files here',
+    what: 'SummaryWriter: no file system here',
     given: 'a page',
     expected: 'Node',
     remedy: 'use plotPage() in pages',

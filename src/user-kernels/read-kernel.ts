@@ -87,7 +87,7 @@ class KernelReader {
       throw this.#refused(node, 'an arrow function, which has no this.thread:', remedy);
     }
     if (node.async || node.generator) {
-      throw this.#refused(node, 'a function that stops:', 'return the number at once');
+      throw this.#refused(node, 'a function that stops:', 'return the number directly');
     }
     if (this.#inputs.length > mostInputs) {
       throw this.#refused(node, `more than ${mostInputs} operands:`, 'join tensors: cat, stack');
@@ -106,7 +106,7 @@ class KernelReader {
     const [snippet = ''] = source.text.slice(node.start, node.end).split('\n');
     const shown = snippet.length > 40 ? `${snippet.slice(0, 40)}…` : snippet;
     return new ArgumentError({
-      what: `gpuKernel: ${name || 'the function'} is no kernel`,
+      what: `gpuKernel: ${name || 'the function'} is not a kernel`,
       given: `${what} ${shown}, ${formatPosition(source.position(node.start))}`,
       expected: 'a function of numbers that a GPU can run',
       remedy,

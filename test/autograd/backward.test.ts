@@ -264,7 +264,7 @@ describe('mistakes around backward', () => {
     tidy(() => {
       const y = leaf(1).mul(2);
       y.dispose();
-      expect(() => y.backward()).toThrow('backward: the tensor has no data any more');
+      expect(() => y.backward()).toThrow('backward: the tensor has been disposed');
     });
   });
 });

@@ -199,7 +199,7 @@ describe('mistakes around grad', () => {
       ).toThrow('no gradient history');
       const y = x.mul(2);
       y.dispose();
-      expect(() => grad(y, x)).toThrow('grad: the tensor has no data any more');
+      expect(() => grad(y, x)).toThrow('grad: the tensor has been disposed');
     });
   });
 

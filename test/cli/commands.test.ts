@@ -47,7 +47,7 @@ const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>>
     'no-array.mjs',
     /^ArgumentError: .*inputs\(\)[\s\S]*no-array\.mjs:2:14/,
   ],
-  'a missing file': ['gone.mjs', /^DataError: there is no such module[\s\S]*gone\.mjs\n/],
+  'a missing file': ['gone.mjs', /^DataError: module not found[\s\S]*gone\.mjs\n/],
   'a missing import': [
     'bad-import.mjs',
     /^DataError: an import of the module[\s\S]*bad-import\.mjs:1:1/,

@@ -136,6 +136,6 @@ describe('float64', () => {
   });
 
   it('is refused on a GPU by name', () => {
-    expect(() => elementBytes('float64')).toThrow('there is no float64 on the GPU');
+    expect(() => elementBytes('float64')).toThrow('float64 is not available on the GPU');
   });
 });

@@ -271,7 +271,7 @@ describe('inputSpec', () => {
   }
 
   it.each<[string, unknown, RegExp]>([
-    ['a shape where a tensor is meant', [[2, 3]], /inputSpec\[0\]\[0\] is no specification/],
+    ['a shape where a tensor is meant', [[2, 3]], /inputSpec\[0\]\[0\] is not a specification/],
     [
       'bounds without a size between',
       [tensorSpec([{ min: 3, max: 2 }])],

@@ -159,7 +159,7 @@ describe('dispose', () => {
     x.dispose();
     x.dispose();
     expect([...view.dataSync()]).toEqual([1, 2, 3]);
-    expect(() => x.add(1)).toThrow('add: the tensor has no data any more');
+    expect(() => x.add(1)).toThrow('add: the tensor has been disposed');
     view[Symbol.dispose]();
     expect(allocated()).toBe(before);
   });

@@ -21,7 +21,7 @@ describe('clipGradNorm_', () => {
       parameters.push(tensor([1], { requiresGrad: true }));
       expect(utils.clipGradNorm_(parameters, 6).itemSync()).toBe(5);
       expect(gradients(parameters.slice(0, 2))).toEqual([[3], [4]]);
-      expect(() => utils.clipGradNorm_(parameters[2]!, 1)).toThrow('there are no gradients');
+      expect(() => utils.clipGradNorm_(parameters[2]!, 1)).toThrow('no parameter has a gradient');
     });
   });
 

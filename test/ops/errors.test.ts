@@ -185,7 +185,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'a difference of truth values': {
     make: () => tensor([true]).sub(tensor([false])),
     type: 'DTypeError',
-    what: 'sub: truth values have no differences',
+    what: 'sub: booleans have no differences',
     given: 'bool[1]',
     remedy: 'ne()',
   },
@@ -280,7 +280,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       return x.add(1);
     },
     type: 'DisposedError',
-    what: 'add: the tensor has no data any more',
+    what: 'add: the tensor has been disposed',
     given: 'a disposed f32[2,2] tensor',
     remedy: 'return the tensor from tidy()',
   },

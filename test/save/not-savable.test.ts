@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
       outerArray.push(1);
       return x.mul(2);
     },
-    reason: /outerArray, which is an object|elements of an array outside/,
+    reason: /outerArray, which is an object|elements of a pre-existing array/,
   },
   {
     what: 'a Map outside that it changes',
@@ -103,7 +103,7 @@ const cases: readonly Case[] = [
       if (y.sum().itemSync() < 0) z.dispose();
       return [y, z];
     },
-    reason: /disposes of a tensor under a condition/,
+    reason: /disposes of a tensor on one path only/,
   },
   {
     what: 'a function among the arguments',

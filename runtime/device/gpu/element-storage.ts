@@ -10,7 +10,7 @@ const stored: readonly DType[] = ['float32', 'int32', 'bool'];
 export function elementBytes(dtype: DType): number {
   if (stored.includes(dtype)) return 4;
   throw new DTypeError({
-    what: `gpu: there is no ${dtype} on the GPU`,
+    what: `gpu: ${dtype} is not available on the GPU`,
     given: `a ${dtype} tensor on the GPU`,
     expected: stored.join(', '),
     remedy: `cast it first: x.to('${dtype === 'uint8' ? 'int32' : 'float32'}'); or stay on the CPU: x.toAsync('cpu')`,

@@ -29,7 +29,7 @@ export function runError(op: string, cause: unknown): DeviceError {
 /** Something was asked of a GPU that was given back. */
 export function closedError(op: string): DeviceError {
   return new DeviceError({
-    what: `${op}: the GPU was given back`,
+    what: `${op}: the GPU was shut down`,
     given: "a device after shutdown('gpu')",
     expected: 'a device in use',
     remedy: "call await init('gpu') and make the tensors anew",

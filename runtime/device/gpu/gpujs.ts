@@ -336,7 +336,7 @@ function replaceAll(text: string, part: string, by: string): string {
 
 function noAdapter(): DeviceError {
   return new DeviceError({
-    what: 'gpu: there is no adapter',
+    what: 'gpu: no adapter found',
     given: 'requestAdapter() returned null',
     expected: 'a GPU whose driver speaks Vulkan, Metal or Direct3D 12',
     remedy: 'install the driver (on Linux also libvulkan1), or stay on the CPU device',

@@ -238,7 +238,7 @@ function entryAt<T>(entries: Iterable<[name: string, value: T]>, path: string, m
   throw new ArgumentError({
     what: `${method}: nothing has this path`,
     given: `'${path}'`,
-    expected: `one of ${[...found.keys()].map((name) => `'${name}'`).join(', ') || 'none: the module has none'}`,
+    expected: `one of ${[...found.keys()].map((name) => `'${name}'`).join(', ') || 'no such name: the module has none'}`,
     remedy: 'print the module to see its tree',
   });
 }

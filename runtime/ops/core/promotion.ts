@@ -48,7 +48,7 @@ export function inferFloat(name: string) {
 export function refuseBool(name: string, x: TensorMeta): void {
   if (x.dtype !== 'bool') return;
   throw new DTypeError({
-    what: `${name}: truth values have no differences`,
+    what: `${name}: booleans have no differences`,
     given: formatSpec(x),
     expected: 'float32 or int32',
     remedy: 'compare with eq() or ne(), or cast first',

@@ -116,7 +116,7 @@ export function presentView(
   inputs: readonly TensorMeta[],
   attrs: Attrs,
 ): TensorMeta {
-  invariant(kernel.kind === 'view', `${name} is no view`);
+  invariant(kernel.kind === 'view', `${name} is not a view`);
   return kernel.view(inputs, presentAttrs(attrs));
 }
 

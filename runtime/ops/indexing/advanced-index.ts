@@ -109,7 +109,7 @@ function expectMask(x: Tensor, dim: number, mask: Tensor): void {
   throw new ArgumentError({
     what: "index: the mask doesn't fit",
     given: `mask ${formatSpec(mask)} at dimension ${dim} of ${formatSpec(x)}`,
-    expected: 'a mask with the sizes of the dimensions it stands for',
+    expected: 'a mask with the sizes of the dimensions that it indexes',
     remedy: 'check the order of the dimensions',
   });
 }

@@ -164,7 +164,7 @@ export function scatterReduce(
   expectIndices('scatterReduce', index);
   if (reduce === 'mean' && x.dtype === 'bool') {
     throw new DTypeError({
-      what: 'scatterReduce: truth values have no mean',
+      what: 'scatterReduce: booleans have no mean',
       given: formatSpec(x),
       expected: 'numbers',
       remedy: "cast the tensor, x.to('float32'), or use 'amax' for whether any is true",

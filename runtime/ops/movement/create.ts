@@ -134,6 +134,6 @@ function expectFloating(name: string, dtype: DType): void {
     what: `${name}: random numbers between integers`,
     given: dtype,
     expected: 'a floating-point dtype',
-    remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
+    remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for booleans',
   });
 }

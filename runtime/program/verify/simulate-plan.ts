@@ -65,7 +65,7 @@ export class SimulatedPlan {
     });
     this.#fail = failureAt(`${this.#where}, its end`);
     for (const id of plan.outputs) {
-      if (!this.#alive.has(id)) this.#fail(`the result %${id}, which is not there`, 'a value');
+      if (!this.#alive.has(id)) this.#fail(`the result %${id}, which is not live`, 'a value');
       this.#alive.made.add(id);
     }
     for (const id of plan.freesAtEnd) this.#free(id);
@@ -125,7 +125,7 @@ export class SimulatedPlan {
     if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
     inputs.forEach((id, i) => {
       if (operandUse(op, i) === 'shape') return;
-      if (!this.#alive.has(id)) this.#fail(`%${id}, which is not there`, 'a value that is alive');
+      if (!this.#alive.has(id)) this.#fail(`%${id}, which is not live`, 'a live value');
       const isTarget = op.inPlace && i === 0;
       const isRead = op.kernel.kind !== 'view' && op.layout === 'contiguous';
       if (isRead && !isTarget && !isContiguousMeta(this.#meta(id))) {
@@ -229,7 +229,7 @@ export class SimulatedPlan {
 
   #free(id: ValueId): void {
     const living = this.#alive.get(id);
-    if (!living) this.#fail(`%${id} freed, which is not there`, 'a value that is alive');
+    if (!living) this.#fail(`%${id} freed, which is not live`, 'a live value');
     this.#alive.delete(id);
     const { storage } = living;
     if (--storage.owners === 0 && storage.place) {

@@ -15,5 +15,5 @@ export function verifyAttrs(
   const problem = attrProblem(op.attrs ?? {}, attrs, rank);
   if (problem) fail(`${problem.name}=${JSON.stringify(problem.given)}`, problem.expected);
   const expected = op.fits?.(inputs, attrs) ?? true;
-  if (expected !== true) fail('operands and attributes that its kernel refuses', expected);
+  if (expected !== true) fail('operands and attributes that its kernel rejects', expected);
 }

@@ -20,5 +20,5 @@ export function failureAt(where: string): Fail {
 export function expectSpec({ dtype, shape }: TensorSpec, fail: Fail): void {
   if (!Object.hasOwn(dtypes, dtype)) fail(`a result of dtype ${String(dtype)}`, 'a dtype');
   const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size));
-  if (!isShape) fail('a result with a shape that is none', 'a list of sizes');
+  if (!isShape) fail('a result with an invalid shape', 'a list of sizes');
 }

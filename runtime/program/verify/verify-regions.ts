@@ -6,7 +6,7 @@ import type { ControlCheck } from './control-check.ts';
 
 export function verifyCond(check: ControlCheck): void {
   const [test, ...captured] = check.inputs;
-  if (!test) check.fail('no condition', 'a truth value');
+  if (!test) check.fail('no condition', 'a boolean');
   check.expectSingle(test);
   for (const region of check.regions(2)) {
     check.expectInputs(region, captured);

@@ -7,7 +7,7 @@ const methods: readonly unknown[] = ['log', 'info', 'warn', 'error', 'debug'];
 
 export function verifyAssert(check: ControlCheck): void {
   const [test] = check.inputs;
-  if (!test || check.inputs.length !== 1) check.fail('no condition', 'a truth value');
+  if (!test || check.inputs.length !== 1) check.fail('no condition', 'a boolean');
   check.expectSingle(test);
   check.expectNoResults();
 }

@@ -15,7 +15,7 @@ import { readNumber } from './read-number.ts';
 export function compileList(step: Step, values: ValueTable): Action {
   const { name } = step.op.op;
   const compile = actions[name];
-  if (!compile) throw new InvariantError(`${name} is no op on lists`);
+  if (!compile) throw new InvariantError(`${name} is not an op on lists`);
   return compile(new ListStep(step, values));
 }
 

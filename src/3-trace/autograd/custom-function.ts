@@ -113,7 +113,7 @@ function gradientsOf(t: Tracer, answer: Variable): Tensor | null | (Tensor | nul
   const one = (each: Variable): Tensor | null => {
     if (each.kind === 'tensor') return t.use(each);
     if (constantOf(t, each) === null) return null;
-    throw new GraphBreak('throw', 'a gradient of a custom function that is no tensor');
+    throw new GraphBreak('throw', 'a gradient of a custom function that is not a tensor');
   };
   const list = asArray(t, answer);
   return list ? arrayElements(t, list).map(one) : one(answer);

@@ -16,7 +16,7 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
   if (variable.kind === 'tensor') return t.use(variable);
   const value = constantOf(t, variable);
   if (value === null || value === undefined) return null;
-  throw new GraphBreak('throw', 'a gradient that is no tensor');
+  throw new GraphBreak('throw', 'a gradient that is not a tensor');
 }
 
 /**
@@ -33,7 +33,7 @@ export function flagsOf<F extends string>(
   const given = options && specialized(options);
   if (!given || (given.kind === 'constant' && constantOf(t, given) === undefined)) return {};
   if (given.kind === 'constant')
-    throw new GraphBreak('throw', `${owner}() of options that are no object`);
+    throw new GraphBreak('throw', `${owner}() of options that are not an object`);
   const found: { [Name in F]?: boolean } = {};
   for (const key of plainKeys(t, given)) {
     if (others.includes(key)) continue;

@@ -164,7 +164,7 @@ function fieldsOf(t: Tracer, descriptor: Variable): Fields {
     else if (name !== 'get' && name !== 'set') fields[name] = truthiness(t, value);
     else if (value.kind === 'constant' && constantOf(t, value) === undefined) fields[name] = null;
     else if (value.kind === 'closure' || value.kind === 'function') fields[name] = value;
-    else throw new GraphBreak('native-call', 'an accessor is no function');
+    else throw new GraphBreak('native-call', 'an accessor is not a function');
   }
   if (('get' in fields || 'set' in fields) && ('value' in fields || 'writable' in fields)) {
     throw typeError(

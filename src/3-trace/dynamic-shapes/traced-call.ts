@@ -59,7 +59,7 @@ export class NotDynamic extends Error {
 }
 
 const noOther = (): never => {
-  throw new NotDynamic('takes a tensor that is none of its operands');
+  throw new NotDynamic('takes a tensor that is not one of its operands');
 };
 
 /** Throws what the function throws for these shapes. */

@@ -380,7 +380,7 @@ export class Reconstruction {
         const view = ArrayBuffer.isView(value) ? this.#view(value) : undefined;
         if (view) return view;
         if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
-        invariant(build, 'an object of the host that cannot be made');
+        invariant(build, 'a host object that cannot be created');
         return { kind: 'fixedHost', build };
       }
       case 'generator': {

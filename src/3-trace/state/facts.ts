@@ -21,7 +21,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
     if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
     return guardValue(t, variable);
   }
-  if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by the host');
+  if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
   if (variable.kind === 'text') throw textAsked(variable, 'is needed inside');
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
@@ -48,7 +48,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
     return Boolean(guardValue(t, variable));
   }
   if (variable.kind === 'scalar') {
-    throw numberNeeded(variable, 'is decided on by a function of the host');
+    throw numberNeeded(variable, 'decides something in a native function');
   }
   if (variable.kind === 'text') return truthOfText(variable);
   const source = sourceOf(variable);

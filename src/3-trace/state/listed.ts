@@ -36,13 +36,13 @@ export function expectIdentity(variable: Variable): void {
   if (variable.kind === 'tensor' && variable.mayBeKnown) {
     throw new GraphBreak(
       'unbacked-list',
-      'a tensor that a branch, a loop or an array that grows in one leaves is told apart by identity',
+      'a tensor that a branch, a loop or an array of data-dependent length produces is compared by identity',
     );
   }
   if (!isListed(variable)) return;
   throw new GraphBreak(
     'unbacked-list',
-    'elements of an array that grows in a loop of the program are told apart by identity',
+    'elements of an array of data-dependent length are compared by identity',
   );
 }
 

@@ -76,7 +76,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
 function comparable(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   if (variable.kind === 'scalar') {
-    throw numberNeeded(variable, 'is compared by a function of the host');
+    throw numberNeeded(variable, 'is compared by a native function');
   }
   if (variable.kind === 'text') throw textAsked(variable, 'is compared');
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;

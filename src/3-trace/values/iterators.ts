@@ -190,7 +190,7 @@ function nextElement(
 ): Variable | null {
   if (next) return callNext(t, iterator, next, read);
   if (iterator.kind === 'iterator') return advanceIterator(t, iterator);
-  if (iterator.kind !== 'generator') throw new GraphBreak('throw', 'next is no function');
+  if (iterator.kind !== 'generator') throw new GraphBreak('throw', 'next is not a function');
   const { value, done } = nextOf(t, iterator, undefinedVariable);
   return done ? null : value;
 }

@@ -13,6 +13,6 @@ export function numberNeeded(
 
 /** For a person: what it is, and where it was read of a tensor. */
 export function nameOfNumber({ type, at }: DeviceScalar): string {
-  const what = type === 'boolean' ? 'a truth value' : 'a number';
+  const what = type === 'boolean' ? 'a boolean' : 'a number';
   return `${what} of the program${at ? ` (read at ${formatPosition(at)})` : ''}`;
 }

@@ -173,7 +173,7 @@ type NodeError = Error & { readonly code?: string };
 function unloadable(path: string, { code, message }: NodeError): ErrorFacts {
   if (!existsSync(path)) {
     return {
-      what: 'there is no such module',
+      what: 'module not found',
       given: path,
       expected: 'the path of a JavaScript or TypeScript module',
       remedy: 'check the path; it is taken from the working directory',

@@ -188,7 +188,7 @@ class EntryLowering<V extends TargetValue, A> {
       else if (effect.kind === 'fill') throw notExportable('an array that the function changes');
       else if (effect.kind === 'draw') {
         const count = this.#valueOf(effect.count, outputs);
-        if (!count) throw notExportable('a count of random numbers that is no number');
+        if (!count) throw notExportable('a count of random numbers that is not a number');
         drawn = this.#engine.convert(count, 'f64');
       }
     }

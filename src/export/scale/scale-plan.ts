@@ -66,7 +66,7 @@ export function scalePlan(
 function checkName({ name, kind }: ExportedInput): void {
   if (kind !== 'argument' || /^(?!.*\.\.)[\w.-]+$/.test(name)) return;
   throw new ArgumentError({
-    what: 'scale: the name of an argument is no name of a file',
+    what: 'scale: the name of an argument is not a valid file name',
     given: name,
     expected: 'letters, digits, -, _ and single dots',
     remedy: 'rename the property of the argument, and save the step again',

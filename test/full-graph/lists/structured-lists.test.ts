@@ -346,6 +346,6 @@ describe('what a list of structures refuses', () => {
         all.push({ h });
       }
       return all[1] === first ? x : h;
-    }, /told apart by identity/);
+    }, /compared by identity/);
   });
 });

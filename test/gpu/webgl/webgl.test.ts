@@ -97,9 +97,9 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
       'another API beside it': 'DeviceError: gpu: the device is open over webgl2',
       'a tensor of too many elements':
         'OutOfMemoryError: gpu: one tensor is larger than the GPU allows for a buffer',
-      'half precision': 'DTypeError: gpu: there is no float16 on the GPU',
+      'half precision': 'DTypeError: gpu: float16 is not available on the GPU',
       'a read at once': 'DeviceError: dataSync: a GPU can only be read asynchronously',
-      'a tensor after shutdown': 'DeviceError: allocation: the GPU was given back',
+      'a tensor after shutdown': 'DeviceError: allocation: the GPU was shut down',
       'a read after the loss of the context': 'DeviceError: data: the GPU was lost',
       'an op after it': 'DeviceError: allocation: the GPU was lost',
       'a tensor after it': 'DeviceError: allocation: the GPU was lost',

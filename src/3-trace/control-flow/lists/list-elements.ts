@@ -219,7 +219,7 @@ export const notThere: Variable[] = new Proxy([], {
 export function unknownLength(): GraphBreak {
   return new GraphBreak(
     'unbacked-list',
-    'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
+    'an array of data-dependent length is used where its elements are needed one by one',
   );
 }
 

@@ -225,7 +225,7 @@ function indirectCall(
 function listed(t: Tracer, list: Variable | undefined): Variable[] {
   if (!list || isNullish(t, list)) return [];
   const array = asArray(t, list);
-  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are not an array');
   return arrayElements(t, array);
 }
 

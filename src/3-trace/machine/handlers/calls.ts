@@ -45,7 +45,7 @@ function finish(frame: TraceFrame, dst: Reg, result: Variable | undefined): Pc {
 /** The arguments that the code has put together. */
 function listed(t: Tracer, args: Variable): Variable[] {
   const array = asArray(t, args);
-  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are not an array');
   return arrayElements(t, array);
 }
 

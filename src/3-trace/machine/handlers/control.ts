@@ -71,7 +71,7 @@ export const controlHandlers: Handlers<
     if (iteration.kind !== 'iteratorRecord') {
       // Its position differs from iteration to iteration: stepped natively, so that no entry depends on it.
       const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
-      throw new GraphBreak(reason, 'a loop that began before the last break goes on');
+      throw new GraphBreak(reason, 'a loop that began before the last break continues');
     }
     const element = advance(t, iteration);
     if (element === null) return done;
@@ -81,7 +81,10 @@ export const controlHandlers: Handlers<
   iteratorSkip: (t, frame, { iterator }) => {
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
-      throw new GraphBreak('loop-iteration', 'an iterator that was made before goes on');
+      throw new GraphBreak(
+        'loop-iteration',
+        'an iterator that was created before the last break continues',
+      );
     }
     skip(t, iteration);
   },

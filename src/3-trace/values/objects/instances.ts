@@ -16,7 +16,7 @@ const ordinary = Function.prototype[Symbol.hasInstance];
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
   const [value, type] = [specialized(given), specialized(callee)];
   if (type.kind !== 'function') {
-    throw new GraphBreak('unsupported-value', 'instanceof something made inside');
+    throw new GraphBreak('unsupported-value', 'instanceof something created in the trace');
   }
   const { value: constructorFunction } = type;
   if (isProxy(constructorFunction) || constructorFunction[Symbol.hasInstance] !== ordinary) {
