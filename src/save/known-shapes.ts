@@ -15,7 +15,7 @@ export function expectKnownShapes(name: string, steps: readonly Step[]): void {
       const place = op.at ? ` (${formatPosition(op.at)})` : '';
       throw new CaptureError({
         what: `save: ${name || 'the function'} can't be saved as it was captured`,
-        given: `${op.call.name}${place} of a shape that only the run knows`,
+        given: `${op.call.name}${place} of data-dependent shape`,
         expected:
           'shapes that follow from those of the arguments: a file has no compiler to plan others with',
         remedy:

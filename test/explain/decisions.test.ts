@@ -219,9 +219,7 @@ const cases: Readonly<Record<string, Case>> = {
     full: [
       branch(three),
       branch(one),
-      unrolled(
-        'reshape of a shape that only the run knows says: reshape: the number of elements differs',
-      ),
+      unrolled('reshape of data-dependent shape says: reshape: the number of elements differs'),
     ],
   },
   'keepLoop()': {
@@ -344,7 +342,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'text of a number': {
     run: (x) => (`${sum(x)}`.length > 3 ? x : x.neg()),
-    auto: [broken('text of a number of the program (…) is asked for length')],
+    auto: [broken('text of a data-dependent number (…) is asked for length')],
   },
   'a native call': {
     run: (x) => x.mul(structuredClone({ a: sum(x) }).a),

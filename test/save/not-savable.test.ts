@@ -115,7 +115,7 @@ const cases: readonly Case[] = [
     what: 'an instance among the arguments',
     fn: (x, other) => x.mul((other as Map<string, number>).get('n')!),
     other: new Map([['n', 2]]),
-    reason: /relies on|no plain property of an argument/,
+    reason: /relies on|not a plain property of an argument/,
   },
   {
     what: 'a graph that is too small to be compiled',

@@ -32,7 +32,7 @@ export function tensorOfScalars(
   const leaves: Variable[] = [];
   const sizes = collect(t, data, leaves);
   if (!leaves.some(({ kind }) => kind === 'scalar')) return undefined;
-  if (!sizes) throw new GraphBreak('unsupported-value', 'numbers of the program in a ragged array');
+  if (!sizes) throw new GraphBreak('unsupported-value', 'data-dependent numbers in a ragged array');
   const { dtype, requiresGrad } = optionsOf(
     t,
     leaves,
@@ -86,7 +86,7 @@ function optionsOf(
     if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
     else if (key === 'requiresGrad' && typeof given === 'boolean') requiresGrad = given;
     else {
-      throw new GraphBreak('unsupported-value', `a tensor of numbers of the program with ${key}`);
+      throw new GraphBreak('unsupported-value', `a tensor of data-dependent numbers with ${key}`);
     }
   }
   if (dtypes[dtype].floating) return { dtype, requiresGrad };
@@ -94,7 +94,7 @@ function optionsOf(
     // Eager execution rejects it.
     throw new GraphBreak(
       'unsupported-value',
-      `a tensor of numbers of the program, of ${dtype}, with requiresGrad`,
+      `a tensor of data-dependent numbers, of ${dtype}, with requiresGrad`,
     );
   }
   if (dtype === 'bool') return { dtype, requiresGrad };
@@ -111,7 +111,7 @@ function optionsOf(
 function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
   if (leaf.kind === 'scalar') {
     if (leaf.tensor.device !== t.currentDevice) {
-      throw new GraphBreak('unsupported-value', 'a number of the program on another device');
+      throw new GraphBreak('unsupported-value', 'a data-dependent number on another device');
     }
     const { tensor: value } = leaf;
     if (value.dtype === dtype) return value;
@@ -123,7 +123,7 @@ function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
   if (typeof value !== 'number' && typeof value !== 'boolean') {
     throw new GraphBreak(
       'unsupported-value',
-      'numbers of the program beside something else, as elements of a tensor',
+      'data-dependent numbers and other values as elements of one tensor',
     );
   }
   return t.runApi(() => noGrad(() => full([], Number(value), { dtype })));
@@ -135,6 +135,6 @@ function arrayOfSizes(t: Tracer, shape: Variable): number[] {
   if (sizes?.every((size): size is number => typeof size === 'number')) return sizes;
   throw new GraphBreak(
     'unsupported-value',
-    'full() of a number of the program with an unknown shape',
+    'full() of a data-dependent number with an unknown shape',
   );
 }

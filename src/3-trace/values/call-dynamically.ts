@@ -233,7 +233,7 @@ class Call {
   #refused(why: string): GraphBreak {
     return new GraphBreak(
       'unbacked-shape',
-      `${this.#fn.name || 'a function'} of a shape that only the run knows ${why}`,
+      `${this.#fn.name || 'a function'} of data-dependent shape ${why}`,
     );
   }
 

@@ -77,7 +77,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       y.add_(1);
       return row;
     },
-    says: /a write to a tensor of which rows were taken at a number of the program/,
+    says: /a write to a tensor of which rows were taken at a data-dependent index/,
   },
   'object-write': {
     run: (x, bytes: Uint8Array) => {
@@ -176,7 +176,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     {
       name: 'for a key',
       run: (x) => new Map([[sum(x), x]]),
-      says: /a number of the program \(read at .*\) is a key of a Map or Set/,
+      says: /a data-dependent number \(read at .*\) is a key of a Map or Set/,
     },
     {
       name: 'for a dtype',
@@ -191,7 +191,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   ],
   'number-as-text': {
     run: (x) => `${sum(x)}`.length,
-    says: RegExp(`text of a number of the program \\(read at ${place} is asked for length`),
+    says: RegExp(`text of a data-dependent number \\(read at ${place} is asked for length`),
   },
   'unbacked-list': {
     run: (x) => {
@@ -215,7 +215,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       }
       return stack(all).add_(1);
     },
-    says: /add_ of a shape that only the run knows writes in place .*assign the result of add\(\)/,
+    says: /add_ of data-dependent shape writes in place .*assign the result of add\(\)/,
   },
   'unbounded-loop': [
     {

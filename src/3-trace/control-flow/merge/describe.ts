@@ -55,7 +55,7 @@ export function describe(t: Tracer, variable: Variable): string {
     case 'dynamic':
       return `a ${formatDynamic(variable)} tensor`;
     case 'text':
-      return 'text with a number of the program';
+      return 'text with a data-dependent number';
     case 'list': {
       const what =
         variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;

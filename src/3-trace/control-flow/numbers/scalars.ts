@@ -217,7 +217,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   if (value === undefined) return Number.NaN;
   throw new GraphBreak(
     'unsupported-value',
-    `a number of the program ${operator} a ${typeof value}`,
+    `a data-dependent number ${operator} a ${typeof value}`,
   );
 }
 
@@ -247,7 +247,7 @@ export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Varia
     case 'void':
       return known(undefined);
     default:
-      throw new GraphBreak('unsupported-value', `${operator} of a number of the program`);
+      throw new GraphBreak('unsupported-value', `${operator} of a data-dependent number`);
   }
 }
 

@@ -39,5 +39,5 @@ export class CopiedViews {
 const isCopied = (): GraphBreak =>
   new GraphBreak(
     'in-place',
-    'a write to a tensor of which rows were taken at a number of the program',
+    'a write to a tensor of which rows were taken at a data-dependent index',
   );
