@@ -168,7 +168,7 @@ describe('plan/saved-dtype', () => {
   it('rejects other dtypes, and check mode', () => {
     const savedDtype = 'bfloat16';
     expect(() => toStatic((x: Tensor) => x, { memory: { savedDtype: 'int4' as never } })).toThrow(
-      'no smaller dtype',
+      'not one of the smaller dtypes',
     );
     expect(() => toStatic((x: Tensor) => x, { check: 1, memory: { savedDtype } })).toThrow(
       'check mode compares bits',
