@@ -1,5 +1,6 @@
 let enabled = true;
 
+import { expectFunction } from '../options/expect-arguments.ts';
 export function gradEnabled(): boolean {
   return enabled;
 }
@@ -16,11 +17,13 @@ function withGrad<T>(value: boolean, body: () => T): T {
 
 /** Ops inside record nothing for backward. */
 export function noGrad<T>(body: () => T): T {
+  expectFunction('noGrad', body);
   return withGrad(false, body);
 }
 
 /** Ops inside record for backward, also within `noGrad`. */
 export function enableGrad<T>(body: () => T): T {
+  expectFunction('enableGrad', body);
   return withGrad(true, body);
 }
 

@@ -1,5 +1,7 @@
 import { currentDevice } from '../device/current.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -59,6 +61,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
   );
   constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {
+    if (typeof dataset !== 'object' || dataset === null) throw noDataset(dataset);
     this.dataset = countable(dataset);
     expectLoaderOptions(this.dataset, options);
     this.batchSize = options.batchSize ?? 1;
@@ -263,4 +266,13 @@ function countable(dataset: Source): Source {
 
 function dispose(samples: readonly unknown[]): void {
   for (const tensor of tensorsIn(samples)) tensor.dispose();
+}
+
+function noDataset(given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: 'DataLoader: not a data set',
+    given: shown(given),
+    expected: 'an array, or an object with length and get() or batch(), or an iterable',
+    remedy: 'new data.TensorDataset(inputs, labels) is one',
+  });
 }

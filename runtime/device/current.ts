@@ -1,4 +1,5 @@
 import { DeviceError } from '../errors/errors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import type { Device } from './device.ts';
 
 const devices = new Map<string, Device>();
@@ -72,6 +73,7 @@ export function setDevice(device: Device | string): void {
  * Throws DeviceError for anything that is no device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
+  expectFunction('deviceGuard', body);
   const outer = { current, guarding, unguarded };
   if (guarding === null) unguarded = current;
   const next = device === null ? null : resolve(device);

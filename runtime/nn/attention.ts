@@ -8,6 +8,7 @@ import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
 import { dropout } from '../ops/random/dropout.ts';
 import { mean } from '../ops/reduce/reduce.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -78,6 +79,7 @@ export class MultiheadAttention extends Module {
 
   constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
     super();
+    expectSizes('nn.MultiheadAttention', { embedDim, numHeads });
     expectOptions('MultiheadAttention', options, attentionKinds);
     if (!Number.isInteger(embedDim / numHeads)) {
       throw new ArgumentError({

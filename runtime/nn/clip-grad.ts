@@ -14,6 +14,7 @@ import {
 import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
 import { max } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
+import { noParameters } from '../options/expect-arguments.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -64,6 +65,8 @@ export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: num
 }
 
 function gradientsOf(use: string, parameters: Tensor | Iterable<Tensor>): Tensor[] {
+  if (!('holderFor' in parameters || Symbol.iterator in parameters))
+    throw noParameters(use, parameters);
   const list = 'holderFor' in parameters ? [parameters] : [...parameters];
   const gradients = list.flatMap(({ grad }) => (grad ? [grad] : []));
   if (gradients.length > 0) return gradients;

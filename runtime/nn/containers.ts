@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { shown } from '../options/expect-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { isParameter, type Parameter, parameter } from './module/parameter.ts';
@@ -9,12 +10,25 @@ export interface Layer extends Module {
   forward(input: Tensor): Tensor;
 }
 
+function expectLayer(layer: unknown, at: number): void {
+  if (typeof (layer as Layer | null)?.forward === 'function') return;
+  throw new ArgumentError({
+    what: 'Sequential: not a layer',
+    given: `${shown(layer)} as layer ${at}`,
+    expected: 'modules with forward()',
+    remedy: Array.isArray(layer)
+      ? 'pass the layers one by one: new nn.Sequential(...layers)'
+      : 'wrap a function in a module: class Relu extends nn.Module { forward(x) { return x.relu(); } }',
+  });
+}
+
 /** Its layers one after the other, named by position. */
 export class Sequential extends Module {
   readonly layers: readonly Layer[];
 
   constructor(...layers: Layer[]) {
     super();
+    layers.forEach(expectLayer);
     this.layers = layers;
   }
 

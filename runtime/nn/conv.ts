@@ -7,6 +7,7 @@ import {
 } from '../ops/convolution/conv-transpose.ts';
 import { convKinds, convTransposeKinds } from '../ops/convolution/convolution-options.ts';
 import { type PadMode, pad } from '../ops/movement/padding.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -119,6 +120,7 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     dims: number,
   ) {
     super();
+    expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convKinds(dims), ...paddedKinds };
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, paddingMode = 'zeros', ...rest } = own;
@@ -184,6 +186,7 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     dims: number,
   ) {
     super();
+    expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convTransposeKinds(dims), ...layerKinds };
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, ...options } = own;

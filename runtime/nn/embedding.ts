@@ -8,6 +8,7 @@ import { zerosLike } from '../ops/movement/ranges.ts';
 import { mul_ } from '../ops/pointwise/in-place.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { norm } from '../ops/reduce/statistics.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyInteger, flag, nonNegativeNumber, orNull, positive } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -46,6 +47,7 @@ export class Embedding extends Module {
 
   constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}) {
     super();
+    expectSizes('nn.Embedding', { entries, size });
     expectOptions('Embedding', options, embeddingKinds);
     this.paddingIdx = rowOf(entries, options.paddingIdx ?? null);
     this.maxNorm = options.maxNorm ?? null;

@@ -1,6 +1,7 @@
 import { reshape } from '../ops/movement/movement.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -29,6 +30,7 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions | boolean = {}) {
     super();
+    expectSizes('nn.Linear', { inFeatures, outFeatures });
     const bias = hasBias('Linear', options);
     this.weight = kaimingUniform([outFeatures, inFeatures], inFeatures);
     this.bias = bias ? kaimingUniform([outFeatures], inFeatures) : null;
@@ -51,6 +53,7 @@ export class Bilinear extends Module {
     options: LinearOptions | boolean = {},
   ) {
     super();
+    expectSizes('nn.Bilinear', { in1, in2, outFeatures });
     const bias = hasBias('Bilinear', options);
     this.weight = kaimingUniform([outFeatures, in1, in2], in1);
     this.bias = bias ? kaimingUniform([outFeatures], in1) : null;

@@ -13,6 +13,7 @@ import {
 } from '../ops/normalization/norms.ts';
 import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag, orNull } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -70,6 +71,7 @@ abstract class RunningNorm extends Module {
 
   constructor(numFeatures: number, options: RunningNormOptions, affine: boolean, tracks: boolean) {
     super();
+    expectSizes(`nn.${new.target.name}`, { numFeatures });
     expectOptions(new.target.name, options, runningNormKinds);
     this.numFeatures = numFeatures;
     this.eps = options.eps ?? 1e-5;
@@ -206,6 +208,7 @@ export class GroupNorm extends Module {
 
   constructor(numGroups: number, numChannels: number, options: GroupNormOptions = {}) {
     super();
+    expectSizes('nn.GroupNorm', { numGroups, numChannels });
     expectOptions('GroupNorm', options, groupNormKinds);
     this.numGroups = numGroups;
     this.eps = options.eps ?? 1e-5;
@@ -221,6 +224,13 @@ export class GroupNorm extends Module {
     }
     return groupNorm(input, this.numGroups, this.weight, this.bias, this.eps);
   }
+}
+
+/** The sizes of the last dimensions, those that are normalized. */
+function normalized(layer: string, shape: number | Shape): Shape {
+  const sizes = Array.isArray(shape) ? (shape as Shape) : [shape as number];
+  for (const size of sizes) expectSizes(`nn.${layer}`, { shape: size });
+  return sizes;
 }
 
 export interface LayerNormOptions {
@@ -248,7 +258,7 @@ export class LayerNorm extends Module {
   constructor(shape: number | Shape, options: LayerNormOptions = {}) {
     super();
     expectOptions('LayerNorm', options, layerNormKinds);
-    this.shape = typeof shape === 'number' ? [shape] : shape;
+    this.shape = normalized('LayerNorm', shape);
     this.eps = options.eps ?? 1e-5;
     const affine = options.elementwiseAffine ?? true;
     this.weight = affine ? parameter(ones(this.shape)) : null;
@@ -280,7 +290,7 @@ export class RMSNorm extends Module {
   constructor(shape: number | Shape, options: RMSNormOptions = {}) {
     super();
     expectOptions('RMSNorm', options, rmsNormKinds);
-    this.shape = typeof shape === 'number' ? [shape] : shape;
+    this.shape = normalized('RMSNorm', shape);
     this.eps = options.eps ?? null;
     this.weight = (options.elementwiseAffine ?? true) ? parameter(ones(this.shape)) : null;
   }

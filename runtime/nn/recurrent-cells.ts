@@ -2,6 +2,7 @@ import { narrow } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
 import { linear } from '../ops/products/matmul.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -33,6 +34,7 @@ export abstract class RecurrentCell extends Module {
 
   constructor(inputSize: number, hiddenSize: number, gates: number, options: CellOptions) {
     super();
+    expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.inputSize = inputSize;
     this.hiddenSize = hiddenSize;
     const rows = gates * hiddenSize;

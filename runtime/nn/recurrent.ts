@@ -3,6 +3,7 @@ import { cat, stack } from '../ops/movement/joining.ts';
 import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
 import { dropout } from '../ops/random/dropout.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -57,6 +58,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
 
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions) {
     super();
+    expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.numLayers = options.numLayers ?? 1;
     this.bidirectional = options.bidirectional ?? false;
     this.batchFirst = options.batchFirst ?? false;

@@ -3,6 +3,7 @@ import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
+import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import type { TensorSpec } from '../tensor/meta.ts';
@@ -204,6 +205,9 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
 function groupsOf<H extends object>(
   parameters: Parameters<H>,
 ): (Omit<ParameterGroupOptions<H>, 'parameters'> & { readonly parameters: readonly Tensor[] })[] {
+  if (typeof parameters !== 'object' || !(Symbol.iterator in (parameters ?? {}))) {
+    throw noParameters('optimizer', parameters);
+  }
   const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
   const groups = given.every((item): item is ParameterGroupOptions<H> => isGroup(item))
     ? given

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { shown } from '../options/expect-options.ts';
 import { noteChanging } from './changing-rates.ts';
-import type { Optimizer } from './optimizer.ts';
+import { Optimizer } from './optimizer.ts';
 
 export interface SchedulerState {
   readonly epoch: number;
@@ -18,6 +19,7 @@ export abstract class LRScheduler {
   protected epochs = 0;
 
   constructor(optimizer: Optimizer) {
+    if (!(optimizer instanceof Optimizer)) throw noOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules made later start from the same rates.
     this.baseRates = optimizer.groups.map((group) => {
@@ -129,4 +131,14 @@ export function setMomentum(group: object, value: number): void {
     noteChanging(group, 'momentum');
     Object.assign(group, { momentum: value });
   }
+}
+
+function noOptimizer(given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: 'scheduler: not an optimizer',
+    given: shown(given),
+    expected: 'the optimizer whose rates it sets',
+    remedy:
+      'new optim.StepLR(optimizer, 10), with optimizer = new optim.SGD(model.parameters(), { lr: 0.1 })',
+  });
 }

@@ -1,6 +1,7 @@
 /** `profiler.…`: where the time of eager ops, programs and copies goes. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import { Profile } from './profile.ts';
 import { SpanRecorder } from './recorder.ts';
 import { spans } from './spans.ts';
@@ -54,6 +55,7 @@ export interface Profiled<T> {
 export function profile<T>(body: () => Promise<T>): Promise<Profiled<T>>;
 export function profile<T>(body: () => T): Profiled<T>;
 export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Profiled<T>> {
+  expectFunction('profile', body);
   start();
   let result: T | Promise<T>;
   try {
@@ -74,6 +76,7 @@ export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Pr
 
 /** Names what `body` does in a recording: a row of its own. Does nothing else, and nothing where none is under way. */
 export function span<T>(name: string, body: () => T): T {
+  expectFunction('span', body);
   if (!spans.active) return body();
   const start = { kind: 'user', name, device: 'host' } as const;
   let pending: Promise<unknown> | undefined;

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/errors.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -33,6 +34,14 @@ export function skipNumbers(count: number): void {
 
 /** Random numbers depend on (seed, offset) alone: the same seed gives the same numbers on every device. */
 export function seed(value: number): void {
+  if (!Number.isFinite(value)) {
+    throw new ArgumentError({
+      what: 'seed: not a number',
+      given: typeof value === 'number' ? String(value) : typeof value,
+      expected: 'a finite number',
+      remedy: 'pass an integer, such as seed(1)',
+    });
+  }
   currentSeed = value;
   offset = 0;
 }

@@ -5,6 +5,9 @@
 export const absentMethods = {
   cuda: "move it with x.to('gpu') after await init('gpu')",
   numpy: 'read the values: x.data() or x.dataSync() as a typed array, x.tolist() as nested arrays',
+  array: 'await x.toArray() gives nested arrays, await x.data() a typed array',
+  arraySync: 'x.tolist() gives nested arrays, x.dataSync() a typed array',
+  print: 'console.log(x.toString()) prints the values',
   type: "x.dtype is the dtype, and x.to('float32') casts",
   short: 'integers are int32 and uint8: x.int() or x.byte()',
   char: 'integers are int32 and uint8: x.int() or x.byte()',

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Handles in the order of their making. Each knows its place, so that it can leave at once. */
@@ -123,6 +124,7 @@ export function outsideTidy<T>(body: () => T): T {
  * not be async: its tensors would be gone before it goes on.
  */
 export function tidy<T>(body: () => T): T {
+  expectFunction('tidy', body);
   const outer = made;
   const own = new HandleList();
   made = own;

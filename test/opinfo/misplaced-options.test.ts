@@ -1,8 +1,9 @@
-/** An object or a text where an operator takes a number or a flag by position is an error of its own. */
+/** Anything else where an operator takes a tensor, a number or a flag by position is an error of its own. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { adapters } from './adapters.ts';
 import { callAdapter } from './arguments.ts';
 import { opinfo } from './operators-doc.ts';
@@ -94,6 +95,37 @@ describe('arguments by position', () => {
     }
     expect([...failures]).toEqual([]);
     expect(tried).toBeGreaterThan(1000);
+  });
+
+  it('are tensors, or rejected', () => {
+    const failures = new Set<string>();
+    const known = new Set<string>();
+    const attempt = (call: Call, at: number, kind: string, put: (value: unknown) => unknown) => {
+      const place = `${call.name}, argument ${at}${kind}`;
+      if (known.has(place)) return;
+      known.add(place);
+      for (const value of [undefined, null, 'x', {}, [1, 2], () => 1]) {
+        const failure = failureOf({ ...call, args: call.args.with(at, put(value)) });
+        // Operands may be left out where they are optional, and indices may be arrays.
+        const isTaken = failure === 'no error' && (value == null || Array.isArray(value));
+        if (failure && !isTaken) failures.add(`${place}: ${String(value)}: ${failure}`);
+      }
+    };
+    for (const sample of samples) {
+      tidy(() => {
+        for (const call of callsOf(sample)) {
+          call.args.forEach((arg, i) => {
+            if (arg instanceof Tensor) attempt(call, i, '', (value) => value);
+            if (!Array.isArray(arg) || !arg.some((each) => each instanceof Tensor)) return;
+            attempt(call, i, ', a list', (value) => value);
+            attempt(call, i, ', its last', (value) => arg.with(-1, value));
+          });
+        }
+        return null;
+      });
+    }
+    expect([...failures]).toEqual([]);
+    expect(known.size).toBeGreaterThan(350);
   });
 
   it('in an options object are known by name', () => {

@@ -194,14 +194,14 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     type: 'ArgumentError',
     what: 'add: an operand is not a tensor',
     given: 'an array',
-    remedy: 'wrap arrays in tensor([...])',
+    remedy: 'tensor([1, 2])',
   },
   'nothing as operand, in place': {
     make: () => f(2).mul_(undefined as unknown as Tensor),
     type: 'ArgumentError',
     what: 'mul_: an operand is not a tensor',
     given: 'undefined',
-    remedy: 'wrap arrays in tensor([...])',
+    remedy: 'check where the value comes from',
   },
   'an expanded target': {
     make: () => f(1).expand([3]).fill_(1),

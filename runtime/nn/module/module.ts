@@ -2,6 +2,7 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import type { HookHandle } from '../../autograd/hooks.ts';
 import { defineAbsent } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { TransferTarget } from '../../tensor/transfer.ts';
@@ -153,6 +154,7 @@ export abstract class Module {
 
   /** Sets `training` here and in all modules below. */
   train(mode = true): this {
+    if (typeof mode !== 'boolean') throw noMode(mode);
     for (const module of this.modules()) module.training = mode;
     return this;
   }
@@ -260,4 +262,13 @@ function dropGrad(tensor: Tensor): void {
 function release(tensor: Tensor): void {
   dropGrad(tensor);
   tensor.dispose();
+}
+
+function noMode(given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: 'train: not a mode',
+    given: shown(given),
+    expected: 'true for training, false for evaluation',
+    remedy: 'model.train() and model.eval() need no argument',
+  });
 }

@@ -9,6 +9,7 @@ import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { squeeze, unsqueeze } from '../movement/movement.ts';
 import {
   batched,
@@ -79,6 +80,8 @@ export function convTranspose2d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions = {},
 ): Tensor {
+  expectTensors('convTranspose2d', x, weight);
+  expectOptional('convTranspose2d', bias);
   expectNames('convTranspose2d', options, convTransposeOptions);
   const sizes = {
     stride: pairOf(options.stride ?? 1),
@@ -133,6 +136,8 @@ export function convTranspose1d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions<number | readonly [number]> = {},
 ): Tensor {
+  expectTensors('convTranspose1d', x, weight);
+  expectOptional('convTranspose1d', bias);
   expectNames('convTranspose1d', options, convTransposeOptions);
   expectRank('convTranspose1d', x, weight);
   return tidy(() => {

@@ -7,6 +7,7 @@ import { sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
 import { add } from '../pointwise/pointwise.ts';
@@ -217,6 +218,8 @@ export function conv2d(
   bias: Tensor | null = null,
   options: ConvOptions = {},
 ): Tensor {
+  expectTensors('conv2d', x, weight);
+  expectOptional('conv2d', bias);
   expectNames('conv2d', options, convOptions);
   const stride = pairOf(options.stride ?? 1);
   const dilation = pairOf(options.dilation ?? 1);
@@ -283,6 +286,8 @@ export function conv1d(
   bias: Tensor | null = null,
   options: ConvOptions<number | readonly [number]> = {},
 ): Tensor {
+  expectTensors('conv1d', x, weight);
+  expectOptional('conv1d', bias);
   expectNames('conv1d', options, convOptions);
   expectRank('conv1d', x, weight);
   const { padding } = options;

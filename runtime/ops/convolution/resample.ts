@@ -9,6 +9,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferFloat } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
 import { clone, permute, reshape } from '../movement/movement.ts';
@@ -153,6 +154,7 @@ const interpolateOptions = [
 
 /** [n, c, …] with other sizes of the spatial dimensions, by values in between. */
 export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
+  expectTensors('interpolate', x);
   expectNames('interpolate', options, interpolateOptions);
   const { size, scaleFactor, mode = 'nearest', alignCorners = false } = options;
   const count = x.rank - 2;
@@ -309,6 +311,7 @@ export const adaptiveAvgPool3d = adaptiveAvgPool<
 
 /** [n, c · r², h, w] → [n, c, h · r, w · r]: channels become positions. */
 export function pixelShuffle(x: Tensor, factor: number): Tensor {
+  expectTensors('pixelShuffle', x);
   const [channels = -1, h = 0, w = 0] = x.shape.slice(-3);
   expectFactor('pixelShuffle', x, factor, channels % (factor * factor) === 0);
   const lead = x.shape.slice(0, -3);
@@ -328,6 +331,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
 
 /** The opposite: positions become channels. */
 export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
+  expectTensors('pixelUnshuffle', x);
   const [c = 0, h = -1, w = -1] = x.shape.slice(-3);
   expectFactor('pixelUnshuffle', x, factor, h % factor === 0 && w % factor === 0);
   const lead = x.shape.slice(0, -3);

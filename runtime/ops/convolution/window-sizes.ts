@@ -3,6 +3,7 @@
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 
 /** One dimension. */
 export interface WindowSizes {
@@ -98,6 +99,7 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
 }
 
 function expectSpatial(name: string, x: Tensor, count: number): void {
+  expectTensors(name, x);
   const fits = x.rank === count + 1 || x.rank === count + 2;
   // An empty batch is fine, an empty plane has no windows.
   if (fits && !x.shape.slice(x.rank - count).includes(0)) return;

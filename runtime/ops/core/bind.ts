@@ -7,7 +7,7 @@ import { DeviceError } from '../../errors/errors.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { copy } from './copy.ts';
-import { type Attrs, type OpRecord, userName } from './define-op.ts';
+import { type Attrs, expectTensor, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
 import { type GuardedOp, guardedOp } from './guarded-op.ts';
 
@@ -100,6 +100,7 @@ function bindInPlace(
 }
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
+  for (let i = 0; i < inputs.length; i++) expectTensor(op, inputs[i]!);
   const { device } = inputs[0]!;
   for (let i = 1; i < inputs.length; i++) {
     if (inputs[i]!.device === device) continue;

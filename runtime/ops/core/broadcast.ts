@@ -12,6 +12,7 @@ import {
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { defineOp, saving } from './define-op.ts';
+import { expectTensors } from './expect-tensors.ts';
 
 function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
   const areSizes = shape.every((size) => Number.isInteger(size) && size >= 0);
@@ -60,6 +61,7 @@ const sumToOp = defineOp({
 
 /** Repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a dimension's size. */
 export function expand(x: Tensor, shape: Shape): Tensor {
+  expectTensors('expand', x);
   const lead = shape.length - x.rank;
   const wanted = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
   return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });

@@ -1,5 +1,4 @@
 import type { Device } from '../../device/device.ts';
-import { ArgumentError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -12,6 +11,7 @@ import type { RowRule } from '../row-cuts.ts';
 import type { StagedBody } from '../staged-body.ts';
 import type { UserKernel } from '../user-kernel.ts';
 import type { AttrRules } from './attr-rules.ts';
+import { isTensor, noTensor } from './expect-tensors.ts';
 import type { KernelName } from './kernel-names.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
@@ -264,14 +264,7 @@ export function userName(op: OpRecord): string {
 
 /** For operands that come from plain JavaScript, where types are not checked. */
 export function expectTensor(op: OpRecord, operand: Tensor): void {
-  const given: unknown = operand;
-  if (typeof given === 'object' && given !== null && 'holderFor' in given) return;
-  throw new ArgumentError({
-    what: `${userName(op)}: an operand is not a tensor`,
-    given: given === null ? 'null' : Array.isArray(given) ? 'an array' : typeof given,
-    expected: 'a tensor, or a number where the op takes one',
-    remedy: 'wrap arrays in tensor([...])',
-  });
+  if (!isTensor(operand)) throw noTensor(userName(op), operand);
 }
 
 /** How the kernel uses input number `index`. */

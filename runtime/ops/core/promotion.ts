@@ -67,6 +67,7 @@ export type Operand = Tensor | number;
 
 /** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32 < float64). */
 export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, a);
   expectTensor(op, b);
   // Without a closure for the usual case.
   if (a.dtype === b.dtype) return bind1(op, [a, b]);
@@ -75,17 +76,20 @@ export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
 
 /** Both operands in the floating dtype that the rule gives. */
 export function bindFloats(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, a);
   expectTensor(op, b);
   const dtype = floating(promote(a.dtype, b.dtype));
   return casting([a, b], dtype, (operands) => bind1(op, operands));
 }
 
 export function bindFloat(op: OpRecord, a: Tensor, attrs: Attrs = {}): Tensor {
+  expectTensor(op, a);
   if (dtypes[a.dtype].floating) return bind1(op, [a], attrs);
   return casting([a], floating(a.dtype), (operands) => bind1(op, operands, attrs));
 }
 
 export function bindNumber(op: OpRecord, a: Tensor, value: number): Tensor {
+  expectTensor(op, a);
   if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
   return casting([a], joinedBy(a.dtype, value), (operands) => bind1(op, operands, { value }));
 }

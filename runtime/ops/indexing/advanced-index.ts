@@ -1,12 +1,13 @@
 /** x[…] with numbers, slices, new dimensions, masks and index tensors, by NumPy's and PyTorch's rules. */
 
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectNames, shown } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { stack } from '../movement/joining.ts';
 import { permute, reshape, select, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -38,6 +39,28 @@ export function slice(
 ): readonly [number | null, number | null, number | null] {
   return [start, end, step];
 }
+
+/** For indices that come from plain JavaScript. */
+function expectItems(op: string, items: readonly IndexItem[]): void {
+  const wrong = Array.isArray(items) ? items.findIndex((item) => !isItem(item)) : 0;
+  if (wrong < 0) return;
+  const given: unknown = Array.isArray(items) ? items[wrong] : items;
+  throw new ArgumentError({
+    what: `${op}: not ${Array.isArray(items) ? 'an index' : 'a list of indices'}`,
+    given: Array.isArray(items) ? `${shown(given)} as index ${wrong}` : shown(given),
+    expected: "numbers, slice(start, end), int32 tensors, masks, null and '...', in an array",
+    remedy: `one index per dimension: x.${op}([0, slice(1, 3)])`,
+  });
+}
+
+function isItem(item: unknown): boolean {
+  if (item === null || item === '...' || isNumber(item)) return true;
+  if (typeof item !== 'object') return false;
+  return item instanceof Tensor || Array.isArray(item) || isRange(item);
+}
+
+const isRange = (item: object): boolean => Object.keys(item).every((name) => rangeNames.has(name));
+const rangeNames: ReadonlySet<string> = new Set(['start', 'end', 'step']);
 
 const isMask = (item: IndexItem): item is Tensor => item instanceof Tensor && item.dtype === 'bool';
 
@@ -138,6 +161,8 @@ function joined({ base, tensors }: Plan): Joined {
 
 /** `x[items]`: a view where only numbers, slices and null are given, otherwise a copy. */
 export function index(x: Tensor, ...items: IndexItem[]): Tensor {
+  expectTensors('index', x);
+  expectItems('index', items);
   return tidy(() => {
     const plan = planOf(x, items);
     if (plan.tensors.length === 0) return plan.base;
@@ -173,6 +198,9 @@ export function indexPut(
   value: Tensor | number,
   options: IndexPutOptions = {},
 ): Tensor {
+  expectTensors('indexPut', x);
+  expectOperand('indexPut', value);
+  expectItems('indexPut', items);
   expectNames('indexPut', options, ['accumulate']);
   const { accumulate = false } = options;
   return tidy(() => {
@@ -228,8 +256,13 @@ export function indexPut_(
   x: Tensor,
   items: readonly IndexItem[],
   value: Tensor | number,
-  { accumulate = false }: IndexPutOptions = {},
+  options: IndexPutOptions = {},
 ): Tensor {
+  expectTensors('indexPut_', x);
+  expectOperand('indexPut_', value);
+  expectItems('indexPut_', items);
+  expectNames('indexPut_', options, ['accumulate']);
+  const { accumulate = false } = options;
   tidy(() => {
     const filled = accumulate ? null : filledWhere(x, items, value);
     if (filled) {

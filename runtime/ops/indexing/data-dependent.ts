@@ -9,6 +9,7 @@ import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { indexed } from './indexing.ts';
 
@@ -80,6 +81,7 @@ export function nonzeroColumns(op: string, x: Tensor): Tensor[] {
 
 /** The elements where the mask is true, in row-major order; both broadcast. Reads the mask. */
 export function maskedSelect(x: Tensor, mask: Tensor): Tensor {
+  expectTensors('maskedSelect', x, mask);
   return tidy(() => {
     const shape: Shape = broadcastShapes(x.shape, mask.shape, 'maskedSelect');
     const test = expand(cast(mask, 'bool'), shape);

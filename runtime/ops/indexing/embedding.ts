@@ -8,6 +8,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { zeros } from '../movement/create.ts';
@@ -35,6 +36,7 @@ const embeddingOptions = ['paddingIdx', 'maxNorm', 'normType', 'scaleGradByFreq'
 
 /** Rows of `weight` [n, size] for every index: the gradient adds up what each row is used for. */
 export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOptions = {}): Tensor {
+  expectTensors('embedding', weight, indices);
   expectNames('embedding', options, embeddingOptions);
   const { paddingIdx = null, maxNorm = null, normType = 2, scaleGradByFreq = false } = options;
   expectIndices('embedding', indices);

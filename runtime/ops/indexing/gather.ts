@@ -8,6 +8,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -96,6 +97,7 @@ export function expectWithin(op: string, x: Tensor, index: Tensor, dim: number):
 
 /** out[i][j] = x[index[i][j]][j] for `dim` 0: an entry of the dimension for every place of `index`. */
 export function gather(x: Tensor, dim: number, index: Tensor): Tensor {
+  expectTensors('gather', x, index);
   const at = normalizeDim(dim, x.rank, 'gather');
   expectIndices('gather', index);
   return tidy(() => {
@@ -143,16 +145,20 @@ export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
 
 /** A copy of `x` in which out[index[i][j]][j] = source[i][j] for `dim` 0; of equal places the last wins. */
 export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | number): Tensor {
+  expectTensors('scatter', x, index);
+  expectOperand('scatter', source);
   return scattered(scatterOp, x, dim, index, source);
 }
 
 /** The same, added to what is there; of truth values, whether any is true. */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);
 }
 
 /** `gather` after broadcasting: the sizes of `x` and `chosen` may differ by 1s. Flat without `dim`. */
 export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
+  expectTensors('takeAlongDim', x, chosen);
   return tidy(() => {
     if (dim === undefined) return gather(reshape(x, [-1]), 0, reshape(chosen, [-1]));
     const at = normalizeDim(dim, x.rank, 'takeAlongDim');

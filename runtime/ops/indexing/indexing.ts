@@ -11,6 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -119,6 +120,7 @@ function entryIndex(op: string, index: Tensor): Tensor {
 
 /** The entries of dimension `dim` that `index` [k] names, in its order. */
 export function indexSelect(x: Tensor, dim: number, index: Tensor): Tensor {
+  expectTensors('indexSelect', x, index);
   const at = normalizeDim(dim, x.rank, 'indexSelect');
   return tidy(() => {
     const out = indexed(atleast1d(x), entryIndex('indexSelect', index), { dim: at, wraps: false });
@@ -148,6 +150,7 @@ function entriesReplaced(
 
 /** A copy of `x` with alpha times the entries of `source` added to those that `index` [k] names. */
 export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, alpha = 1): Tensor {
+  expectTensors('indexAdd', x, index, source);
   return tidy(() =>
     entriesReplaced('indexAdd', x, dim, index, alpha === 1 ? source : mul(source, alpha)),
   );
@@ -155,11 +158,14 @@ export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, 
 
 /** A copy of `x` with the entries of `source` in place of those that `index` [k] names. */
 export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  expectTensors('indexCopy', x, index, source);
   return entriesReplaced('indexCopy', x, dim, index, source);
 }
 
 /** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
+  expectTensors('indexFill', x, index);
+  expectOperand('indexFill', value);
   return tidy(() => {
     const at = normalizeDim(dim, x.rank, 'indexFill');
     const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
@@ -170,6 +176,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
 
 /** Elements of the flat tensor: out has the shape of `index`. */
 export function take(x: Tensor, index: Tensor): Tensor {
+  expectTensors('take', x, index);
   expectIndices('take', index);
   return tidy(() => {
     const places = reshape(indices(index), [1, ...index.shape]);

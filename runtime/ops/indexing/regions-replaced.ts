@@ -7,6 +7,7 @@ import { normalizeDim, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
 import { arange } from '../movement/ranges.ts';
 import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
@@ -22,6 +23,7 @@ const places = (x: Tensor, start: number, count: number, step: number): Tensor =
 
 /** Entry `index` of `dim` replaced by `source`, which lacks that dimension. */
 export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
+  expectTensors('selectScatter', x, source);
   const at = normalizeDim(dim, x.rank, 'selectScatter');
   const size = x.shape[at] ?? 0;
   const place = isBelow(index, 0) ? plus(index, size) : index;
@@ -76,6 +78,7 @@ export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0,
  * has at least as many elements as the mask has true ones.
  */
 export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
+  expectTensors('maskedScatter', x, mask, source);
   return tidy(() => {
     const [target, test] = expandTogether('maskedScatter', x, mask);
     const chosen = cast(test, 'bool');

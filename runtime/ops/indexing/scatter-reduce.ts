@@ -11,6 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -149,6 +150,7 @@ export function scatterReduce(
   reduce: ScatterReduction,
   options: ScatterOptions = {},
 ): Tensor {
+  expectTensors('scatterReduce', x, index, source);
   expectNames('scatterReduce', options, ['includeSelf']);
   const { includeSelf = true } = options;
   const at = normalizeDim(dim, x.rank, 'scatterReduce');

@@ -8,6 +8,7 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
@@ -98,6 +99,7 @@ function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void
 
 /** −logProbs of each label, times the weight of its class: [n, classes, …] and int32 [n, …]. */
 export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  expectTensors('nllLoss', logProbs, target);
   expectOptions('nllLoss', options, nllKinds);
   const { weight = null, ignoreIndex = ignoredByKernel, reduction = 'mean' } = options;
   expectReduction('nllLoss', reduction);
@@ -131,6 +133,7 @@ export function crossEntropy(
   target: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
+  expectTensors('crossEntropy', scores, target);
   expectOptions('crossEntropy', options, crossEntropyKinds);
   const { labelSmoothing = 0, weight = null } = options;
   expectReduction('crossEntropy', options.reduction ?? 'mean');
@@ -208,6 +211,7 @@ function smoothed(
 
 /** (x − target)² */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectTensors('mseLoss', x, target);
   expectOptions('mseLoss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
   return tidy(() => {

@@ -6,6 +6,7 @@ import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { transpose } from '../movement/movement.ts';
 import { exp, mul, neg, sub } from '../pointwise/pointwise.ts';
 import { sum } from '../reduce/reduce.ts';
@@ -81,12 +82,21 @@ function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
 }
 
 /** e^x over its sum along `dim`. */
-export const softmax = (x: Tensor, dim = -1): Tensor => alongDim(softmaxOp, x, dim);
+export const softmax = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('softmax', x);
+  return alongDim(softmaxOp, x, dim);
+};
 /** The logarithm of softmax along `dim`. */
-export const logSoftmax = (x: Tensor, dim = -1): Tensor => alongDim(logSoftmaxOp, x, dim);
+export const logSoftmax = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('logSoftmax', x);
+  return alongDim(logSoftmaxOp, x, dim);
+};
 
 /** softmax of −x: the smallest gets the largest share. */
-export const softmin = (x: Tensor, dim = -1): Tensor => tidy(() => softmax(neg(x), dim));
+export const softmin = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('softmin', x);
+  return tidy(() => softmax(neg(x), dim));
+};
 
 const nllLossGradOp = defineOp({
   name: 'nllLossGrad',

@@ -3,6 +3,7 @@
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { oneHot } from '../indexing/embedding.ts';
 import { gather } from '../indexing/gather.ts';
@@ -33,6 +34,7 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectTensors('softMarginLoss', x, target);
   expectOptions('softMarginLoss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => softMarginLoss(a, b, options));
   return tidy(() => reduced('softMarginLoss', neg(logSigmoid(mul(x, target))), options));
@@ -45,6 +47,7 @@ export function marginRankingLoss(
   target: Tensor,
   given: MarginOptions = {},
 ): Tensor {
+  expectTensors('marginRankingLoss', a, b, target);
   expectOptions('marginRankingLoss', given, marginKinds);
   const { margin = 0, ...options } = given;
   if (anyHalf(a, b, target))
@@ -59,6 +62,7 @@ export function marginRankingLoss(
 
 /** x where target is 1, max(0, margin − x) where it is −1. */
 export function hingeEmbeddingLoss(x: Tensor, target: Tensor, given: MarginOptions = {}): Tensor {
+  expectTensors('hingeEmbeddingLoss', x, target);
   expectOptions('hingeEmbeddingLoss', given, marginKinds);
   const { margin = 1, ...options } = given;
   if (anyHalf(x, target))
@@ -77,6 +81,7 @@ export function cosineEmbeddingLoss(
   target: Tensor,
   given: MarginOptions = {},
 ): Tensor {
+  expectTensors('cosineEmbeddingLoss', a, b, target);
   expectOptions('cosineEmbeddingLoss', given, marginKinds);
   const { margin = 0, ...options } = given;
   if (anyHalf(a, b, target))
@@ -107,6 +112,7 @@ export function tripletMarginLoss(
   negative: Tensor,
   given: TripletOptions = {},
 ): Tensor {
+  expectTensors('tripletMarginLoss', anchor, positive, negative);
   expectOptions('tripletMarginLoss', given, tripletKinds);
   const { margin = 1, p = 2, eps = 1e-6, swap = false, ...options } = given;
   if (anyHalf(anchor, positive, negative))

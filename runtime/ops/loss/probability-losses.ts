@@ -7,6 +7,7 @@ import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloats, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
@@ -71,6 +72,7 @@ export interface BinaryOptions extends LossOptions {
 
 /** −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
+  expectTensors('binaryCrossEntropy', x, target);
   expectOptions('binaryCrossEntropy', given, binaryKinds);
   const { weight = null, ...options } = given;
   if (anyHalf(x, target, weight))
@@ -94,6 +96,7 @@ export function binaryCrossEntropyWithLogits(
   target: Tensor,
   given: LogitOptions = {},
 ): Tensor {
+  expectTensors('binaryCrossEntropyWithLogits', x, target);
   expectOptions('binaryCrossEntropyWithLogits', given, logitKinds);
   const { weight = null, posWeight = null, ...options } = given;
   if (anyHalf(x, target, weight, posWeight))
@@ -123,6 +126,7 @@ export interface KlDivOptions {
 
 /** target · (ln target − x), with x the logarithms of probabilities. */
 export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tensor {
+  expectTensors('klDiv', x, target);
   expectOptions('klDiv', given, klDivKinds);
   const { reduction = 'mean', logTarget = false } = given;
   if (anyHalf(x, target))

@@ -11,6 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
@@ -35,6 +36,7 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  expectTensors('l1Loss', x, target);
   expectOptions('l1Loss', options, lossKinds);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => l1Loss(a, b, options));
   return tidy(() => reduced('l1Loss', abs(sub(x, target)), options));
@@ -71,6 +73,7 @@ export function smoothL1Loss(
   target: Tensor,
   given: LossOptions & { readonly beta?: number } = {},
 ): Tensor {
+  expectTensors('smoothL1Loss', x, target);
   expectOptions('smoothL1Loss', given, smoothL1Kinds);
   const { beta = 1, ...options } = given;
   if (anyHalf(x, target))
@@ -85,6 +88,7 @@ export function huberLoss(
   target: Tensor,
   given: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
+  expectTensors('huberLoss', x, target);
   expectOptions('huberLoss', given, huberKinds);
   const { delta = 1, ...options } = given;
   if (anyHalf(x, target))
@@ -106,6 +110,7 @@ export interface PoissonNllOptions extends LossOptions {
 
 /** Minus the logarithm of Poisson's probability of `target`, up to a constant. */
 export function poissonNllLoss(x: Tensor, target: Tensor, given: PoissonNllOptions = {}): Tensor {
+  expectTensors('poissonNllLoss', x, target);
   expectOptions('poissonNllLoss', given, poissonKinds);
   const { logInput = true, full = false, eps = 1e-8, ...options } = given;
   if (anyHalf(x, target))
@@ -137,6 +142,7 @@ export function gaussianNllLoss(
   variance: Tensor,
   given: GaussianNllOptions = {},
 ): Tensor {
+  expectTensors('gaussianNllLoss', x, target, variance);
   expectOptions('gaussianNllLoss', given, gaussianKinds);
   const { full = false, eps = 1e-6, ...options } = given;
   if (anyHalf(x, target, variance))

@@ -10,6 +10,7 @@ import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp, type OpRecord } from '../core/define-op.ts';
+import { expectNumber } from '../core/positional.ts';
 import { mul } from '../pointwise/arithmetic.ts';
 import { div, floor } from '../pointwise/division.ts';
 import { drawnRows } from '../row-cuts.ts';
@@ -71,6 +72,7 @@ export function full<D extends DType = 'float32'>(
   value: number,
   options?: CreateOptions<D>,
 ): Tensor<D> {
+  expectNumber('full', 'value', value);
   return filled('full', shape, value, options);
 }
 

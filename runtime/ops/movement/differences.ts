@@ -6,6 +6,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { plus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -25,6 +26,7 @@ export interface DiffOptions {
 
 /** Each entry less the one before it, `n` times. Truth values: whether they differ. */
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
+  expectTensors('diff', x);
   expectNames('diff', options, ['prepend', 'append']);
   const at = normalizeDim(dim, x.rank, 'diff');
   if (x.rank === 0 || !Number.isInteger(n) || n < 0) {
@@ -74,6 +76,7 @@ export interface GradientOptions {
 
 /** The slope in the direction of each dimension, by central differences of second order. */
 export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
+  expectTensors('gradient', x);
   expectNames('gradient', options, ['spacing', 'dim', 'edgeOrder']);
   const { spacing = 1, dim = x.shape.map((_, d) => d), edgeOrder = 1 } = options;
   const dims = [dim].flat().map((own) => normalizeDim(own as number, x.rank, 'gradient'));
@@ -158,6 +161,7 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
 
 /** The area under samples along a dimension. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  expectTensors('trapezoid', y);
   expectNames('trapezoid', options, ['x', 'dx', 'dim']);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>

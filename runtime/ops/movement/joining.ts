@@ -9,6 +9,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, type Fits, saving } from '../core/define-op.ts';
+import { expectTensorList } from '../core/expect-tensors.ts';
 import { narrow, reshape, unsqueeze } from './movement.ts';
 
 /** Parts differ in the joined dimension alone, and are as large there as said. */
@@ -70,6 +71,7 @@ function mismatch(op: string, tensors: readonly TensorMeta[], expected: string):
 
 /** Joins tensors along an existing dimension; all other sizes are equal. */
 export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
+  expectTensorList('cat', tensors);
   expectSome('cat', tensors);
   // Tensors of shape [0] count as "nothing yet", whatever the others look like, as in PyTorch.
   const joined = tensors.filter((x) => !sameShape(x.shape, [0]));
@@ -89,6 +91,7 @@ export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
 
 /** Joins tensors of one shape along a new dimension. */
 export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
+  expectTensorList('stack', tensors);
   expectSome('stack', tensors);
   const { rank, shape } = tensors[0]!;
   const at = normalizeDim(dim, rank + 1, 'stack');
@@ -107,6 +110,7 @@ const withRank = (x: Tensor, shape: (own: Shape) => Shape): Tensor => reshape(x,
 
 /** Side by side: along dimension 1, or 0 for vectors. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
+  expectTensorList('hstack', tensors);
   expectSome('hstack', tensors);
   return tidy(() => {
     const parts = tensors.map((x) => (x.rank === 0 ? withRank(x, () => [1]) : x));
@@ -116,6 +120,7 @@ export function hstack(tensors: readonly Tensor[]): Tensor {
 
 /** On top of each other: vectors become rows. */
 export function vstack(tensors: readonly Tensor[]): Tensor {
+  expectTensorList('vstack', tensors);
   expectSome('vstack', tensors);
   return tidy(() => {
     const row = (own: Shape): Shape => [1, own[0] ?? 1];
@@ -125,6 +130,7 @@ export function vstack(tensors: readonly Tensor[]): Tensor {
 
 /** Behind each other, along dimension 2. */
 export function dstack(tensors: readonly Tensor[]): Tensor {
+  expectTensorList('dstack', tensors);
   expectSome('dstack', tensors);
   return tidy(() => {
     const deep = (own: Shape): Shape =>
@@ -138,6 +144,7 @@ export function dstack(tensors: readonly Tensor[]): Tensor {
 
 /** Side by side as columns: vectors and scalars become columns. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
+  expectTensorList('columnStack', tensors);
   expectSome('columnStack', tensors);
   return tidy(() => {
     const column = (own: Shape): Shape => [own[0] ?? 1, 1];

@@ -16,6 +16,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { copy } from '../core/copy.ts';
 import { defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { isAtMost, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
@@ -68,6 +69,7 @@ export function clone(x: Tensor): Tensor {
 
 /** One dimension may be -1: it is inferred. A view where the strides allow it, else a copy. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
+  expectTensors('reshape', x);
   const attrs = { shape: resolveShape(x, shape) };
   if (viewStrides(x.shape, x.strides, attrs.shape)) return bind1(viewOp, [x], attrs);
   return tidy(() => bind1(viewOp, [contiguous(x)], attrs));
@@ -109,6 +111,7 @@ function resolveShape(x: Tensor, shape: Shape): Shape {
 
 /** The dimensions from `startDim` to `endDim` as one. */
 export function flatten(x: Tensor, startDim = 0, endDim = -1): Tensor {
+  expectTensors('flatten', x);
   const start = normalizeDim(startDim, x.rank, 'flatten');
   const end = x.rank === 0 ? 0 : normalizeDim(endDim, x.rank, 'flatten') + 1;
   if (x.rank > 0 && end <= start) {
@@ -128,12 +131,14 @@ export function flatten(x: Tensor, startDim = 0, endDim = -1): Tensor {
 }
 
 export function unsqueeze(x: Tensor, dim: number): Tensor {
+  expectTensors('unsqueeze', x);
   const at = normalizeDim(dim, x.rank + 1, 'unsqueeze');
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
 /** Removes dimensions of size 1: the given ones, or all; those of another size stay, as in PyTorch. */
 export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
+  expectTensors('squeeze', x);
   const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
   const at = given.map((own) => normalizeDim(own as number, x.rank, 'squeeze'));
   const shape = x.shape.filter((size, i) => size !== 1 || !at.includes(i));
@@ -173,6 +178,7 @@ const permuteOp = defineOp({
 });
 
 export function permute(x: Tensor, dims: readonly number[]): Tensor {
+  expectTensors('permute', x);
   const order = dims.map((dim) => normalizeDim(dim, x.rank, 'permute'));
   if (order.length !== x.rank || new Set(order).size !== x.rank) {
     throw new ArgumentError({
@@ -187,6 +193,7 @@ export function permute(x: Tensor, dims: readonly number[]): Tensor {
 
 /** Swaps two dimensions. */
 export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
+  expectTensors('transpose', x);
   const a = normalizeDim(dim0, x.rank, 'transpose');
   const b = normalizeDim(dim1, x.rank, 'transpose');
   const order = x.shape.map((_, i) => i);
@@ -249,6 +256,7 @@ const narrowGradOp = defineOp({
 
 /** `length` entries of dimension `dim` from `start` on. */
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
+  expectTensors('narrow', x);
   const at = normalizeDim(dim, x.rank, 'narrow');
   const size = x.shape[at] ?? 0;
   const isInside = isAtMost(0, start) && length >= 0 && isAtMost(start, size - length);
@@ -265,6 +273,7 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
 
 /** Entry `index` of dimension `dim`, which disappears. */
 export function select(x: Tensor, dim: number, index: number): Tensor {
+  expectTensors('select', x);
   const at = normalizeDim(dim, x.rank, 'select');
   const size = x.shape[at] ?? 0;
   const from = isBelow(index, 0) ? plus(index, size) : index;

@@ -6,6 +6,7 @@ import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectNumber } from '../core/positional.ts';
 import { cat } from './joining.ts';
 import { clone, narrow } from './movement.ts';
@@ -69,6 +70,7 @@ export function pad(
   mode: PadMode = 'constant',
   value = 0,
 ): Tensor {
+  expectTensors('pad', x);
   expectNumber('pad', 'value', value);
   const paired = amounts.length % 2 === 0 && amounts.length / 2 <= x.rank;
   if (!paired || !amounts.every(Number.isInteger)) {

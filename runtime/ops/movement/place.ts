@@ -17,6 +17,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { full } from './create.ts';
@@ -180,6 +181,7 @@ export function diagonalRegion(
 
 /** Zeros but for a diagonal of two new dimensions, the last ones by default, which holds the last dimension of `x`. */
 export function diagEmbed(x: Tensor, diagonal = 0, dim1 = -2, dim2 = -1): Tensor {
+  expectTensors('diagEmbed', x);
   if (x.rank === 0 || !Number.isInteger(diagonal)) {
     throw new ArgumentError({
       what: 'diagEmbed: no diagonal to fill',

@@ -11,6 +11,7 @@ import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectNumber } from '../core/positional.ts';
 import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -141,6 +142,7 @@ const likeNames: readonly string[] = ['shape'];
 
 /** Filled with a number: shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
+  expectTensors('fullLike', x);
   return filledLike('fullLike', x, value, options, likeNames);
 }
 
@@ -158,10 +160,14 @@ function filledLike(
   );
 }
 
-export const zerosLike = (x: Tensor, options: LikeOptions = {}): Tensor =>
-  filledLike('zerosLike', x, 0, options, likeNames);
-export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor =>
-  filledLike('onesLike', x, 1, options, likeNames);
+export const zerosLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
+  expectTensors('zerosLike', x);
+  return filledLike('zerosLike', x, 0, options, likeNames);
+};
+export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
+  expectTensors('onesLike', x);
+  return filledLike('onesLike', x, 1, options, likeNames);
+};
 /** `zerosLike`: no tensor shows what was in its memory before. */
 export const emptyLike = zerosLike;
 

@@ -10,6 +10,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { expectWhole } from '../core/positional.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { indexSelect } from '../indexing/indexing.ts';
@@ -30,6 +31,7 @@ const flipOp: OpRecord = defineOp({
 
 /** The entries of each of the dimensions in reverse order. */
 export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
+  expectTensors('flip', x);
   const named = [dims].flat() as number[];
   const list = named.map((dim) => normalizeDim(dim, x.rank, 'flip'));
   if (new Set(list).size !== list.length) {
@@ -43,8 +45,14 @@ export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
   return bind1(flipOp, [x], { dims: x.rank === 0 ? [] : list });
 }
 
-export const fliplr = (x: Tensor): Tensor => flip(x, 1);
-export const flipud = (x: Tensor): Tensor => flip(x, 0);
+export const fliplr = (x: Tensor): Tensor => {
+  expectTensors('fliplr', x);
+  return flip(x, 1);
+};
+export const flipud = (x: Tensor): Tensor => {
+  expectTensors('flipud', x);
+  return flip(x, 0);
+};
 
 const rollOp: OpRecord = defineOp({
   name: 'roll',
@@ -66,6 +74,7 @@ export function roll(
   shifts: number | readonly number[],
   dims?: number | readonly number[],
 ): Tensor {
+  expectTensors('roll', x);
   const by = [shifts].flat() as number[];
   return tidy(() => {
     if (dims === undefined) {
@@ -87,6 +96,7 @@ export function roll(
 
 /** A turn by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
+  expectTensors('rot90', x);
   expectWhole('rot90', 'k', k);
   const [a, b] = dims;
   const turns = ((k % 4) + 4) % 4;
@@ -109,6 +119,7 @@ function expectCounts(op: string, counts: readonly number[]): void {
 
 /** The whole tensor side by side, so many times along each dimension; more counts add dimensions. */
 export function repeat(x: Tensor, counts: readonly number[]): Tensor {
+  expectTensors('repeat', x);
   expectCounts('repeat', counts);
   if (counts.length < x.rank) {
     throw new ArgumentError({
@@ -127,6 +138,7 @@ export function repeat(x: Tensor, counts: readonly number[]): Tensor {
 
 /** `repeat` in which missing counts in front are 1. */
 export function tile(x: Tensor, counts: readonly number[]): Tensor {
+  expectTensors('tile', x);
   const missing = Math.max(0, x.rank - counts.length);
   return repeat(x, [...new Array<number>(missing).fill(1), ...counts]);
 }
@@ -136,6 +148,8 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
  * them is read); of the flat tensor when `dim` is left out.
  */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
+  expectTensors('repeatInterleave', x);
+  expectOperand('repeatInterleave', repeats);
   if (repeats instanceof Tensor) return repeatedByCounts(x, repeats, dim);
   expectCounts('repeatInterleave', [repeats]);
   return tidy(() => {

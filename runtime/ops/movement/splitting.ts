@@ -4,6 +4,7 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { numbersIn } from '../core/positional.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
@@ -30,6 +31,7 @@ function expectCount(op: string, what: string, count: number): void {
 
 /** Pieces of the size (the last may be smaller), or of each of the sizes, along `dim`. */
 export function split(x: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
+  expectTensors('split', x);
   const at = normalizeDim(dim, x.rank, 'split');
   const total = x.shape[at] ?? 1;
   if (typeof size !== 'number') {
@@ -53,6 +55,7 @@ export function split(x: Tensor, size: number | readonly number[], dim = 0): Ten
 
 /** At most `chunks` pieces of one size, of which the last may be smaller. */
 export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
+  expectTensors('chunk', x);
   expectCount('chunk', 'the number of chunks', chunks);
   const at = normalizeDim(dim, x.rank, 'chunk');
   const total = x.shape[at] ?? 1;
@@ -69,6 +72,7 @@ export function tensorSplit(
   indices: number | readonly number[] | Tensor,
   dim = 0,
 ): Tensor[] {
+  expectTensors('tensorSplit', x);
   const pieces = indices instanceof Tensor ? readIndices(indices) : indices;
   const at = normalizeDim(dim, x.rank, 'tensorSplit');
   const total = x.shape[at] ?? 1;
@@ -99,6 +103,7 @@ function readIndices(indices: Tensor): number | readonly number[] {
 
 /** Every entry of a dimension, without that dimension. */
 export function unbind(x: Tensor, dim = 0): Tensor[] {
+  expectTensors('unbind', x);
   const at = normalizeDim(dim, x.rank, 'unbind');
   return Array.from({ length: x.shape[at] ?? 0 }, (_, i) => select(x, at, i));
 }

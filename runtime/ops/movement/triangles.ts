@@ -5,6 +5,7 @@ import { tensor } from '../../tensor/create.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectNumber } from '../core/positional.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { ge, le, type Operand, where } from '../pointwise/pointwise.ts';
@@ -73,15 +74,18 @@ export function triuIndices(rows: number, columns: number, offset = 0): Tensor {
 
 /** The elements on and below a diagonal of the last two dimensions; 0 elsewhere. */
 export function tril(x: Tensor, offset = 0): Tensor {
+  expectTensors('tril', x);
   return triangle('tril', x, offset, ge);
 }
 
 /** The elements on and above a diagonal of the last two dimensions; 0 elsewhere. */
 export function triu(x: Tensor, offset = 0): Tensor {
+  expectTensors('triu', x);
   return triangle('triu', x, offset, le);
 }
 
 /** The sum of a matrix's main diagonal. */
 export function trace(x: Tensor): Tensor {
+  expectTensors('trace', x);
   return tidy(() => sum(diagonal(x)));
 }

@@ -15,6 +15,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { difference, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
@@ -135,6 +136,7 @@ const diagonalOp = defineOp({
 
 /** A diagonal over two dimensions, as the new last dimension; positive ones lie above the main one. */
 export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  expectTensors('diagonal', x);
   const a = normalizeDim(dim1, x.rank, 'diagonal');
   const b = normalizeDim(dim2, x.rank, 'diagonal');
   if (a === b || x.rank < 2 || !Number.isInteger(offset)) {
@@ -150,6 +152,7 @@ export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
 
 /** A matrix's diagonal, or the square matrix with a vector on its diagonal. */
 export function diag(x: Tensor, offset = 0): Tensor {
+  expectTensors('diag', x);
   if (x.rank === 1) return diagEmbed(x, offset);
   if (x.rank === 2) return diagonal(x, offset);
   throw new ShapeError({
@@ -168,6 +171,7 @@ export function movedim(
   source: number | readonly number[],
   destination: number | readonly number[],
 ): Tensor {
+  expectTensors('movedim', x);
   const from = [source].flat().map((dim) => normalizeDim(dim as number, x.rank, 'movedim'));
   const to = [destination].flat().map((dim) => normalizeDim(dim as number, x.rank, 'movedim'));
   if (from.length !== to.length || new Set(from).size + new Set(to).size !== 2 * to.length) {
@@ -215,6 +219,7 @@ export function reversed(x: Tensor): Tensor {
 
 /** One dimension as several, whose product it is; one of them may be -1. */
 export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
+  expectTensors('unflatten', x);
   const at = normalizeDim(dim, x.rank, 'unflatten');
   const size = x.shape[at] ?? 1;
   const known = sizeOf(sizes.filter((own) => own !== -1));

@@ -9,6 +9,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
 import { padConstant } from './place.ts';
 import { fullLike } from './ranges.ts';
@@ -79,6 +80,7 @@ const unfoldGradOp: OpRecord = defineOp({
 
 /** Windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
 export function unfold(x: Tensor, dim: number, size: number, step: number): Tensor {
+  expectTensors('unfold', x);
   const at = normalizeDim(dim, x.rank, 'unfold');
   const entries = x.shape[at] ?? 1;
   const whole = [size, step].every(Number.isInteger);
@@ -160,6 +162,7 @@ function expectImages(name: string, x: Tensor, rank: number, expected: string): 
  * `nn.functional.unfold`. Without the batch dimension, too.
  */
 export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions = {}): Tensor {
+  expectTensors('im2col', x);
   expectImages('im2col', x, 4, '[n, c, h, w] or [c, h, w]');
   return tidy(() => {
     if (x.rank === 3) return select(im2col(unsqueeze(x, 0), kernel, options), 0, 0);

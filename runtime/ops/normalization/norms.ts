@@ -7,6 +7,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { expectNumber } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
@@ -72,6 +73,9 @@ export function layerNorm(
   bias: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
+  expectTensors('layerNorm', x);
+  expectOptional('layerNorm', weight);
+  expectOptional('layerNorm', bias);
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
@@ -109,6 +113,9 @@ export function groupNorm(
   bias: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
+  expectTensors('groupNorm', x);
+  expectOptional('groupNorm', weight);
+  expectOptional('groupNorm', bias);
   expectNumber('groupNorm', 'eps', eps);
   const channels = expectChannels('groupNorm', x);
   if (!Number.isInteger(groups) || groups < 1 || channels % groups !== 0) {
@@ -192,6 +199,9 @@ export function batchNorm(
   runningVar: Tensor | null,
   options: BatchNormOptions = {},
 ): Tensor {
+  expectTensors('batchNorm', x);
+  expectOptional('batchNorm', runningMean);
+  expectOptional('batchNorm', runningVar);
   expectNames('batchNorm', options, batchNormOptions);
   const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
   if (!training) {
@@ -266,6 +276,8 @@ export function instanceNorm(
   second: Tensor | null = null,
   rest: InstanceNormOptions | null = null,
 ): Tensor {
+  expectTensors('instanceNorm', x);
+  expectOptional('instanceNorm', second);
   const byPosition = first instanceof Tensor || second !== null || rest !== null;
   if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
   const runningMean = first instanceof Tensor ? first : null;

@@ -3,6 +3,7 @@
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -67,6 +68,15 @@ const reluGradOp: OpRecord = defineOp({
   vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
 });
 
-export const tanh = (a: Tensor): Tensor => bindFloat(tanhOp, a);
-export const sigmoid = (a: Tensor): Tensor => bindFloat(sigmoidOp, a);
-export const relu = (a: Tensor): Tensor => bind1(reluOp, [a]);
+export const tanh = (a: Tensor): Tensor => {
+  expectTensors('tanh', a);
+  return bindFloat(tanhOp, a);
+};
+export const sigmoid = (a: Tensor): Tensor => {
+  expectTensors('sigmoid', a);
+  return bindFloat(sigmoidOp, a);
+};
+export const relu = (a: Tensor): Tensor => {
+  expectTensors('relu', a);
+  return bind1(reluOp, [a]);
+};

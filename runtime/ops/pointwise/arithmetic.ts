@@ -3,6 +3,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   bindNumber,
   bindPromoted,
@@ -146,6 +147,8 @@ const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(
 
 /** a + alpha · b */
 export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
+  expectTensors('add', a);
+  expectOperand('add', b);
   if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
   if (alpha === 1) return bindPromoted(addOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => add(x, y, alpha));
@@ -154,6 +157,8 @@ export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
 
 /** a − alpha · b */
 export function sub(a: Tensor, b: Operand, alpha = 1): Tensor {
+  expectTensors('sub', a);
+  expectOperand('sub', b);
   if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
   if (alpha === 1) return bindPromoted(subOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => sub(x, y, alpha));
@@ -161,6 +166,8 @@ export function sub(a: Tensor, b: Operand, alpha = 1): Tensor {
 }
 
 export function mul(a: Tensor, b: Operand): Tensor {
+  expectTensors('mul', a);
+  expectOperand('mul', b);
   return isNumber(b) ? bindNumber(mulScalarOp, a, b) : bindPromoted(mulOp, a, b);
 }
 
@@ -170,9 +177,24 @@ function mulScalar(a: Tensor, value: number): Tensor {
 }
 
 /** The larger of each pair; NaN where either is NaN. */
-export const maximum = (a: Tensor, b: Tensor): Tensor => bindPromoted(maximumOp, a, b);
+export const maximum = (a: Tensor, b: Tensor): Tensor => {
+  expectTensors('maximum', a, b);
+  return bindPromoted(maximumOp, a, b);
+};
 /** The smaller of each pair; NaN where either is NaN. */
-export const minimum = (a: Tensor, b: Tensor): Tensor => bindPromoted(minimumOp, a, b);
-export const neg = (a: Tensor): Tensor => bind1(negOp, [a]);
-export const abs = (a: Tensor): Tensor => bind1(absOp, [a]);
-export const sign = (a: Tensor): Tensor => bind1(signOp, [a]);
+export const minimum = (a: Tensor, b: Tensor): Tensor => {
+  expectTensors('minimum', a, b);
+  return bindPromoted(minimumOp, a, b);
+};
+export const neg = (a: Tensor): Tensor => {
+  expectTensors('neg', a);
+  return bind1(negOp, [a]);
+};
+export const abs = (a: Tensor): Tensor => {
+  expectTensors('abs', a);
+  return bind1(absOp, [a]);
+};
+export const sign = (a: Tensor): Tensor => {
+  expectTensors('sign', a);
+  return bind1(signOp, [a]);
+};

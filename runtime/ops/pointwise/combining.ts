@@ -9,6 +9,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand, sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   floating,
   inferBinary,
@@ -55,6 +56,7 @@ type Bound = Operand | null;
 
 /** Between `min` and `max`, either of which may be left out (null); both numbers, or both tensors. */
 export function clamp(a: Tensor, min: Bound = null, max: Bound = null): Tensor {
+  expectTensors('clamp', a);
   if (min === null && max === null) {
     throw new ArgumentError({
       what: 'clamp: no bound',
@@ -84,23 +86,35 @@ function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tens
 /** `clamp` by its other name. */
 export const clip = clamp;
 
-export const clampMin = (a: Tensor, min: Operand): Tensor => clamp(a, min);
-export const clampMax = (a: Tensor, max: Operand): Tensor => clamp(a, null, max);
+export const clampMin = (a: Tensor, min: Operand): Tensor => {
+  expectTensors('clampMin', a);
+  expectOperand('clampMin', min);
+  return clamp(a, min);
+};
+export const clampMax = (a: Tensor, max: Operand): Tensor => {
+  expectTensors('clampMax', a);
+  expectOperand('clampMax', max);
+  return clamp(a, null, max);
+};
 
 /** a + weight · (b − a) */
 export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
+  expectTensors('lerp', a, b);
+  expectOperand('lerp', weight);
   if (anyHalf(a, b, weight)) return roundedOnce([a, b, weight], (x, y, w) => lerp(x, y, w));
   return tidy(() => add(a, mul(sub(b, a), weight)));
 }
 
 /** a + value · b · c */
 export function addcmul(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  expectTensors('addcmul', a, b, c);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
   return tidy(() => add(a, scaled(mul(b, c), value)));
 }
 
 /** a + value · b / c */
 export function addcdiv(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  expectTensors('addcdiv', a, b, c);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
   return tidy(() => add(a, scaled(div(b, c), value)));
 }
@@ -139,6 +153,7 @@ const nanToNumOp = defineOp({
 
 /** Finite numbers for NaN (0) and for infinities (the largest of the dtype), or those given. */
 export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): Tensor {
+  expectTensors('nanToNum', a);
   const { dtype } = a;
   if (!dtypes[dtype].floating) return a;
   const largest = largestOf[dtype as keyof typeof largestOf];
@@ -168,6 +183,8 @@ const xlogyOp = defineOp({
 
 /** a · ln b, and 0 where a is 0 (unless b is NaN). */
 export function xlogy(a: Tensor, b: Operand): Tensor {
+  expectTensors('xlogy', a);
+  expectOperand('xlogy', b);
   return tidy(() => {
     const other = isNumber(b) ? fullLike(a, b, { shape: [], dtype: 'float32' }) : b;
     expectTensor(xlogyOp, other);
@@ -178,6 +195,8 @@ export function xlogy(a: Tensor, b: Operand): Tensor {
 
 /** A tensor filled with a number or a scalar tensor, with the shape, dtype and device of `a`. */
 export function fill(a: Tensor, value: Operand): Tensor {
+  expectTensors('fill', a);
+  expectOperand('fill', value);
   if (!(value instanceof Tensor)) return fullLike(a, value);
   return tidy(() => clone(expand(cast(value, a.dtype), a.shape)));
 }

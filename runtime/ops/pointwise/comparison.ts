@@ -7,6 +7,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   bindPromoted,
   inferBinary,
@@ -95,6 +96,7 @@ function compare(name: keyof typeof compareOps) {
 
 /** Integers are compared with a whole number exactly, also with one that int32 does not hold. */
 function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
+  expectTensor(op, a);
   if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
   const joined = joinedBy(a.dtype, value);
   const dtype = joined === 'int32' && !isHeld(value, 'int32') ? 'float64' : joined;
@@ -136,6 +138,8 @@ const maskedFillOp = defineOp({
  * Throws DTypeError for a number that the dtype does not hold.
  */
 export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
+  expectTensors('maskedFill', a, mask);
+  expectOperand('maskedFill', value);
   expectTensor(maskedFillOp, mask);
   if (!isNumber(value)) {
     expectTensor(maskedFillOp, value);
@@ -162,6 +166,7 @@ export function where(test: Tensor, a: Operand, b: Operand): Tensor;
 /** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
 export function where(test: Tensor): Tensor[];
 export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
+  expectTensors('where', test);
   if (a === undefined || b === undefined) return nonzeroColumns('where', test);
   if (isNumber(a) && isNumber(b)) return chosenNumber(test, a, b);
   if (isNumber(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));

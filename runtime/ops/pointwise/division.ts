@@ -6,6 +6,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { expectWhole } from '../core/positional.ts';
 import {
   bindFloat,
@@ -72,6 +73,7 @@ const roundToInteger = rounding('round');
 
 /** Halves go to the even neighbour, as in PyTorch; `decimals` digits after the point stay. */
 export function round(a: Tensor, decimals = 0): Tensor {
+  expectTensors('round', a);
   if (equals(decimals, 0)) return roundToInteger(a);
   expectWhole('round', 'decimals', decimals);
   if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
@@ -80,7 +82,10 @@ export function round(a: Tensor, decimals = 0): Tensor {
 }
 
 /** What is after the point, with the sign of the number. */
-export const frac = (a: Tensor): Tensor => tidy(() => sub(a, trunc(a)));
+export const frac = (a: Tensor): Tensor => {
+  expectTensors('frac', a);
+  return tidy(() => sub(a, trunc(a)));
+};
 
 // Quotients in whole numbers and their remainders
 
@@ -117,6 +122,7 @@ function division(name: string, { float, int, quotient }: Division) {
   });
   const [floats, ints] = [records('', float, true), records('Int', int, false)];
   return (a: Tensor, b: Operand): Tensor => {
+    expectTensor(floats.tensor, a);
     if (!isNumber(b)) expectTensor(floats.tensor, b);
     const joined = isNumber(b) ? joinedBy(a.dtype, b) : promote(a.dtype, b.dtype);
     const dtype = counted(joined);
@@ -157,6 +163,8 @@ export interface DivOptions {
 
 /** True division: integers are divided as float32. */
 export function div(a: Tensor, b: Operand, options: DivOptions = {}): Tensor {
+  expectTensors('div', a);
+  expectOperand('div', b);
   expectNames('div', options, ['roundingMode']);
   const { roundingMode = null } = options;
   if (roundingMode) return (roundingMode === 'floor' ? floorDivide : truncDivide)(a, b);

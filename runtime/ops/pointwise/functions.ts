@@ -6,6 +6,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -90,7 +91,10 @@ const rsqrtOp = defineOp({
 });
 
 /** 1/√x */
-export const rsqrt = (a: Tensor): Tensor => bindFloat(rsqrtOp, a);
+export const rsqrt = (a: Tensor): Tensor => {
+  expectTensors('rsqrt', a);
+  return bindFloat(rsqrtOp, a);
+};
 
 const atan2Op = defineOp({
   name: 'atan2',
@@ -113,6 +117,7 @@ function squaredLength(a: Tensor, b: Tensor): Tensor {
 
 /** The angle of the point (x, y), from −π to π. */
 export function atan2(y: Tensor, x: Tensor): Tensor {
+  expectTensors('atan2', y, x);
   expectTensor(atan2Op, x);
   return casting([y, x], floating(promote(y.dtype, x.dtype)), (operands) =>
     bind1(atan2Op, operands),

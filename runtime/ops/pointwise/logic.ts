@@ -23,6 +23,7 @@ function logical(name: string, expr: (a: Expr, b: Expr) => Expr) {
     kernel: pointwise(expr(isTrue(x), isTrue(E.input(1)))),
   });
   return (a: Tensor, b: Tensor): Tensor => {
+    expectTensor(op, a);
     expectTensor(op, b);
     return bind1(op, [a, b]);
   };

@@ -9,6 +9,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
@@ -50,6 +51,7 @@ function ignoringNaN(
     },
   });
   return (a: Tensor, b: Tensor): Tensor => {
+    expectTensor(op, a);
     expectTensor(op, b);
     return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
   };
@@ -85,7 +87,10 @@ const hypotOp = defineOp({
 });
 
 /** √(x² + y²), without overflow on the way. */
-export const hypot = (a: Tensor, b: Tensor): Tensor => bindFloats(hypotOp, a, b);
+export const hypot = (a: Tensor, b: Tensor): Tensor => {
+  expectTensors('hypot', a, b);
+  return bindFloats(hypotOp, a, b);
+};
 
 /** log(eˣ + eʸ) in the base of `power`, without overflow. */
 function logOfSum(name: 'logaddexp' | 'logaddexp2', logOfOnePlus: (gap: Expr) => Expr) {
@@ -151,6 +156,7 @@ const heavisideOp = defineOp({
 
 /** 0 below 0, 1 above, `values` at 0. */
 export const heaviside = (a: Tensor, values: Tensor): Tensor => {
+  expectTensors('heaviside', a, values);
   expectTensor(heavisideOp, values);
   return casting([a, values], promote(a.dtype, values.dtype), (own) => bind1(heavisideOp, own));
 };
@@ -204,6 +210,8 @@ export function rsub(a: Tensor, other: Operand, alpha = 1): Tensor {
 
 /** `pow` in float64, whatever the operands. */
 export function floatPower(base: Operand, exponent: Operand): Tensor {
+  expectOperand('floatPower', base);
+  expectOperand('floatPower', exponent);
   const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
   return tidy(() => {
     const result = pow(real(base), real(exponent));
@@ -222,6 +230,7 @@ export interface ClosenessOptions {
 
 /** Where |a − b| ≤ atol + rtol · |b|; infinities are close to themselves alone. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  expectTensors('isclose', a, b);
   expectNames('isclose', options, ['rtol', 'atol', 'equalNan']);
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');

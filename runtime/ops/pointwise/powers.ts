@@ -8,6 +8,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   bindFloat,
   counted,
@@ -81,6 +82,8 @@ const powOp = defineOp({
  * negative number as the exponent of integers is refused, as in PyTorch.
  */
 export function pow(base: Operand, exponent: Operand): Tensor {
+  expectOperand('pow', base);
+  expectOperand('pow', exponent);
   if (isNumber(exponent)) return powNumber(base as Tensor, exponent);
   expectTensor(powOp, exponent);
   if (isNumber(base)) {
@@ -104,7 +107,10 @@ function powNumber(base: Tensor, exponent: number): Tensor {
   return casting([base], dtype, (operands) => bind1(powScalarOp, operands, { value: exponent }));
 }
 
-export const square = (a: Tensor): Tensor => pow(a, 2);
+export const square = (a: Tensor): Tensor => {
+  expectTensors('square', a);
+  return pow(a, 2);
+};
 
 const sqrtOp = defineOp({
   name: 'sqrt',
@@ -122,6 +128,12 @@ const reciprocalOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => neg(mul(dy, mul(out, out)))) },
 });
 
-export const sqrt = (a: Tensor): Tensor => bindFloat(sqrtOp, a);
+export const sqrt = (a: Tensor): Tensor => {
+  expectTensors('sqrt', a);
+  return bindFloat(sqrtOp, a);
+};
 /** 1/x */
-export const reciprocal = (a: Tensor): Tensor => bindFloat(reciprocalOp, a);
+export const reciprocal = (a: Tensor): Tensor => {
+  expectTensors('reciprocal', a);
+  return bindFloat(reciprocalOp, a);
+};

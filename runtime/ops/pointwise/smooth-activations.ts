@@ -4,6 +4,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -61,7 +62,10 @@ const eluOp = activation('elu', {
 });
 
 /** x where it is positive, alpha · (eˣ − 1) elsewhere. */
-export const elu = (a: Tensor, alpha = 1): Tensor => bindFloat(eluOp, a, { alpha });
+export const elu = (a: Tensor, alpha = 1): Tensor => {
+  expectTensors('elu', a);
+  return bindFloat(eluOp, a, { alpha });
+};
 
 const [seluAlpha, seluScale] = [1.6732632423543772, 1.0507009873554805];
 const seluOp = activation('selu', {
@@ -71,7 +75,10 @@ const seluOp = activation('selu', {
   secondDerivative: (x) => mul(dropWhere(exp(x), gt(x, 0)), seluScale * seluAlpha),
 });
 
-export const selu = (a: Tensor): Tensor => bindFloat(seluOp, a);
+export const selu = (a: Tensor): Tensor => {
+  expectTensors('selu', a);
+  return bindFloat(seluOp, a);
+};
 
 const negativeSlope = E.attr('negativeSlope');
 const leakyReluOp = activation('leakyRelu', {
@@ -80,8 +87,10 @@ const leakyReluOp = activation('leakyRelu', {
 });
 
 /** x where it is positive, negativeSlope · x elsewhere. */
-export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor =>
-  bindFloat(leakyReluOp, a, { negativeSlope });
+export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor => {
+  expectTensors('leakyRelu', a);
+  return bindFloat(leakyReluOp, a, { negativeSlope });
+};
 
 const [minVal, maxVal] = [E.attr('min'), E.attr('max')];
 const hardtanhOp = activation('hardtanh', {
@@ -90,9 +99,14 @@ const hardtanhOp = activation('hardtanh', {
 });
 
 /** Between two bounds; unlike clamp's, its gradient is 0 on them. */
-export const hardtanh = (a: Tensor, min = -1, max = 1): Tensor =>
-  bindFloat(hardtanhOp, a, { min, max });
-export const relu6 = (a: Tensor): Tensor => hardtanh(a, 0, 6);
+export const hardtanh = (a: Tensor, min = -1, max = 1): Tensor => {
+  expectTensors('hardtanh', a);
+  return bindFloat(hardtanhOp, a, { min, max });
+};
+export const relu6 = (a: Tensor): Tensor => {
+  expectTensors('relu6', a);
+  return hardtanh(a, 0, 6);
+};
 
 const shifted = (x: Expr): Expr => E.div(clamped(E.add(x, c(3)), c(0), c(6)), c(6));
 const hardsigmoidOp = activation('hardsigmoid', {
@@ -109,9 +123,15 @@ const hardswishOp = activation('hardswish', {
 });
 
 /** A line from 0 at −3 to 1 at 3. */
-export const hardsigmoid = (a: Tensor): Tensor => bindFloat(hardsigmoidOp, a);
+export const hardsigmoid = (a: Tensor): Tensor => {
+  expectTensors('hardsigmoid', a);
+  return bindFloat(hardsigmoidOp, a);
+};
 /** x · hardsigmoid(x) */
-export const hardswish = (a: Tensor): Tensor => bindFloat(hardswishOp, a);
+export const hardswish = (a: Tensor): Tensor => {
+  expectTensors('hardswish', a);
+  return bindFloat(hardswishOp, a);
+};
 
 /** s(1 − s), the slope of the sigmoid, from its value. */
 const sigmoidSlope = (s: Tensor): Tensor => mul(s, add(neg(s), 1));
@@ -130,7 +150,10 @@ const siluOp = activation('silu', {
 });
 
 /** x · sigmoid(x) */
-export const silu = (a: Tensor): Tensor => bindFloat(siluOp, a);
+export const silu = (a: Tensor): Tensor => {
+  expectTensors('silu', a);
+  return bindFloat(siluOp, a);
+};
 
 const [beta, threshold] = [E.attr('beta'), E.attr('threshold')];
 const softplusOp = activation('softplus', {
@@ -149,8 +172,10 @@ const softplusOp = activation('softplus', {
 });
 
 /** ln(1 + e^(beta · x)) / beta; x itself where beta · x is above the threshold. */
-export const softplus = (a: Tensor, beta = 1, threshold = 20): Tensor =>
-  bindFloat(softplusOp, a, { beta, threshold });
+export const softplus = (a: Tensor, beta = 1, threshold = 20): Tensor => {
+  expectTensors('softplus', a);
+  return bindFloat(softplusOp, a, { beta, threshold });
+};
 
 const logSigmoidOp = activation('logSigmoid', {
   value: (x) => E.neg(F.softplus(E.neg(x))),
@@ -159,7 +184,10 @@ const logSigmoidOp = activation('logSigmoid', {
 });
 
 /** The logarithm of the sigmoid, without its underflow. */
-export const logSigmoid = (a: Tensor): Tensor => bindFloat(logSigmoidOp, a);
+export const logSigmoid = (a: Tensor): Tensor => {
+  expectTensors('logSigmoid', a);
+  return bindFloat(logSigmoidOp, a);
+};
 
 const softsignOp = activation('softsign', {
   value: (x) => E.div(x, E.add(one, E.abs(x))),
@@ -174,7 +202,10 @@ const softsignOp = activation('softsign', {
 });
 
 /** x / (1 + |x|) */
-export const softsign = (a: Tensor): Tensor => bindFloat(softsignOp, a);
+export const softsign = (a: Tensor): Tensor => {
+  expectTensors('softsign', a);
+  return bindFloat(softsignOp, a);
+};
 
 const mishOp = activation('mish', {
   value: (x) => E.mul(x, E.tanh(F.softplus(x))),
@@ -192,7 +223,10 @@ const mishOp = activation('mish', {
 });
 
 /** x · tanh(softplus(x)) */
-export const mish = (a: Tensor): Tensor => bindFloat(mishOp, a);
+export const mish = (a: Tensor): Tensor => {
+  expectTensors('mish', a);
+  return bindFloat(mishOp, a);
+};
 
 const gaussian = 1 / Math.sqrt(2 * Math.PI);
 /** The share of the normal distribution below x. */
@@ -233,5 +267,6 @@ const geluTanhOp = activation('geluTanh', {
 
 /** x times the share of the normal distribution below x, exactly or by a tanh. */
 export function gelu(a: Tensor, approximate: 'none' | 'tanh' = 'none'): Tensor {
+  expectTensors('gelu', a);
   return bindFloat(approximate === 'tanh' ? geluTanhOp : geluOp, a);
 }

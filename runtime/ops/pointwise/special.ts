@@ -6,6 +6,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, floating, inferFloat, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
@@ -75,7 +76,10 @@ const erfinvOp = defineOp({
 });
 
 /** The number whose error function is x: ±∞ at ±1, NaN beyond. */
-export const erfinv = (a: Tensor): Tensor => bindFloat(erfinvOp, a);
+export const erfinv = (a: Tensor): Tensor => {
+  expectTensors('erfinv', a);
+  return bindFloat(erfinvOp, a);
+};
 
 // Gamma: Stirling's series from 8 on; below, by Γ(x + 1) = x Γ(x); below ½, by reflection.
 
@@ -174,7 +178,10 @@ const lgammaOp = defineOp({
 });
 
 /** ln |Γ(x)| */
-export const lgamma = (a: Tensor): Tensor => bindFloat(lgammaOp, a);
+export const lgamma = (a: Tensor): Tensor => {
+  expectTensors('lgamma', a);
+  return bindFloat(lgammaOp, a);
+};
 /** The derivative of lgamma. */
 export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
 
@@ -230,7 +237,10 @@ const sincOp = defineOp({
   },
 });
 
-export const sinc = (a: Tensor): Tensor => bindFloat(sincOp, a);
+export const sinc = (a: Tensor): Tensor => {
+  expectTensors('sinc', a);
+  return bindFloat(sincOp, a);
+};
 
 /** ln(x / (1 − x)); with `eps`, x is kept between eps and 1 − eps. */
 export function logit(a: Tensor, eps: number | null = null): Tensor {

@@ -10,6 +10,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import {
   bindFloat,
   floating,
@@ -68,6 +69,7 @@ const thresholdOp = cut(
 
 /** x where it is above the threshold, `value` elsewhere. */
 export function threshold(a: Tensor, threshold: number, value: number): Tensor {
+  expectTensors('threshold', a);
   return bind1(thresholdOp, [a], { threshold, value });
 }
 
@@ -88,9 +90,15 @@ const softshrinkOp = cut(
 );
 
 /** 0 from −lambd to lambd, x elsewhere. */
-export const hardshrink = (a: Tensor, lambd = 0.5): Tensor => shrunk(hardshrinkOp, a, lambd);
+export const hardshrink = (a: Tensor, lambd = 0.5): Tensor => {
+  expectTensors('hardshrink', a);
+  return shrunk(hardshrinkOp, a, lambd);
+};
 /** x moved towards 0 by lambd, and 0 where it would pass it. */
-export const softshrink = (a: Tensor, lambd = 0.5): Tensor => shrunk(softshrinkOp, a, lambd);
+export const softshrink = (a: Tensor, lambd = 0.5): Tensor => {
+  expectTensors('softshrink', a);
+  return shrunk(softshrinkOp, a, lambd);
+};
 
 function shrunk(op: OpRecord, a: Tensor, lambd: number): Tensor {
   return bindFloat(op, a, { lambd });
@@ -98,6 +106,7 @@ function shrunk(op: OpRecord, a: Tensor, lambd: number): Tensor {
 
 /** x − tanh x */
 export function tanhshrink(a: Tensor): Tensor {
+  expectTensors('tanhshrink', a);
   if (anyHalf(a)) return roundedOnce([a], tanhshrink);
   return tidy(() => sub(a, tanh(a)));
 }
@@ -126,7 +135,10 @@ const celuOp = defineOp({
 });
 
 /** x where it is positive, alpha · (e^(x / alpha) − 1) elsewhere. */
-export const celu = (a: Tensor, alpha = 1): Tensor => bindFloat(celuOp, a, { alpha });
+export const celu = (a: Tensor, alpha = 1): Tensor => {
+  expectTensors('celu', a);
+  return bindFloat(celuOp, a, { alpha });
+};
 
 const preluOp = defineOp({
   name: 'prelu',
@@ -146,6 +158,7 @@ const preluOp = defineOp({
 
 /** x where it is positive, weight · x elsewhere; weight has one element, or one per channel (dimension 1). */
 export function prelu(a: Tensor, weight: Tensor): Tensor {
+  expectTensors('prelu', a, weight);
   const channels = a.rank > 1 ? a.shape[1]! : (a.shape[0] ?? 1);
   if (weight.rank > 1 || (weight.numel() !== 1 && (a.rank === 0 || weight.numel() !== channels))) {
     throw new ShapeError({
@@ -168,6 +181,7 @@ export function prelu(a: Tensor, weight: Tensor): Tensor {
 
 /** The first half of a dimension times the sigmoid of the second. */
 export function glu(a: Tensor, dim = -1): Tensor {
+  expectTensors('glu', a);
   const at = normalizeDim(dim, a.rank, 'glu');
   const size = a.shape[at] ?? 1;
   if (a.rank === 0 || size % 2 !== 0) {

@@ -9,6 +9,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, wide } from '../core/rounded-once.ts';
 import { softmax } from '../loss/loss.ts';
 import { transpose } from '../movement/movement.ts';
@@ -53,6 +54,7 @@ export function scaledDotProductAttention(
   value: Tensor,
   options: AttentionOptions & { readonly returnWeights?: boolean } = {},
 ): Tensor | [Tensor, Tensor] {
+  expectTensors('scaledDotProductAttention', query, key, value);
   expectNames('scaledDotProductAttention', options, attentionOptions);
   const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
   expectFitting(query, key, value);

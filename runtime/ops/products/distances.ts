@@ -5,6 +5,7 @@ import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { unsqueeze } from '../movement/movement.ts';
 import { expandTogether } from '../movement/views.ts';
@@ -24,6 +25,7 @@ export interface NormalizeOptions {
 
 /** Divided by the p-norm along `dim`. */
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
+  expectTensors('normalize', x);
   expectNames('normalize', options, ['p', 'dim', 'eps']);
   if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
@@ -32,6 +34,7 @@ export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
 
 /** The cosine of the angle between vectors along `dim`; both broadcast. */
 export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Tensor {
+  expectTensors('cosineSimilarity', a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, dim, eps));
   return tidy(() => {
     const [x, y] = expandTogether('cosineSimilarity', a, b);
@@ -52,6 +55,7 @@ export function pairwiseDistance(
   b: Tensor,
   options: PairwiseDistanceOptions = {},
 ): Tensor {
+  expectTensors('pairwiseDistance', a, b);
   expectNames('pairwiseDistance', options, ['p', 'eps', 'keepDim']);
   const { p = 2, eps = 1e-6, keepDim = false } = options;
   if (anyHalf(a, b))
@@ -61,6 +65,7 @@ export function pairwiseDistance(
 
 /** The p-norm distance of every row of a […,n,k] to every row of b […,m,k]: […,n,m]. */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
+  expectTensors('cdist', a, b);
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1) || isBelow(p, 0)) {
     throw new ShapeError({
       what: "cdist: the rows don't fit",

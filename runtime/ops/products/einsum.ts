@@ -6,6 +6,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensorList } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { permute, reshape } from '../movement/movement.ts';
 import { diagonal } from '../movement/views.ts';
@@ -182,6 +183,7 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
  * stand once, in alphabetical order. '...' stands for any dimensions, which broadcast.
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
+  expectTensorList('einsum', tensors);
   const [inputs = '', output, ...more] = equation.replaceAll(' ', '').split('->');
   const texts = inputs.split(',');
   if (more.length > 0 || texts.length !== tensors.length) {

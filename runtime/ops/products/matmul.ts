@@ -7,6 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { reshape, transpose } from '../movement/movement.ts';
 import { add } from '../pointwise/pointwise.ts';
 import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
@@ -98,6 +99,7 @@ function isTransposed(x: TensorMeta): boolean {
 
 /** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
 export function matmul(a: Tensor, b: Tensor): Tensor {
+  expectTensors('matmul', a, b);
   expectTensor(matmulOp, b);
   check(a, b);
   if (a.rank === 2 && b.rank === 2) return bind1(matmulOp, [a, b]);
@@ -139,6 +141,8 @@ function unfitFeatures(input: Tensor, weight: Tensor): ShapeError {
 
 /** `input · weightᵀ + bias` with weight [out, in], as in PyTorch's linear. */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  expectTensors('linear', input, weight);
+  expectOptional('linear', bias);
   if (input.shape.at(-1) !== weight.shape.at(-1)) throw unfitFeatures(input, weight);
   return tidy(() => {
     const product = matmul(input, transpose(weight, 0, 1));

@@ -6,6 +6,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectOptional, expectTensorList, expectTensors } from '../core/expect-tensors.ts';
 import { expectWhole } from '../core/positional.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
@@ -18,6 +19,7 @@ import { einsum } from './einsum.ts';
 import { matmul } from './matmul.ts';
 
 function expectRanks(name: string, tensors: readonly Tensor[], ranks: readonly number[]): void {
+  expectTensorList(name, tensors);
   if (tensors.every((x, i) => x.rank === ranks[i])) return;
   throw new ShapeError({
     what: `${name}: not the right dimensions`,
@@ -52,18 +54,21 @@ export function bmm(a: Tensor, b: Tensor): Tensor {
 
 /** The sum of the products of two vectors. */
 export function dot(a: Tensor, b: Tensor): Tensor {
+  expectTensors('dot', a, b);
   expectRanks('dot', [a, b], [1, 1]);
   return matmul(a, b);
 }
 
 /** Every product of an element of one vector and one of the other: [n,m]. */
 export function outer(a: Tensor, b: Tensor): Tensor {
+  expectTensors('outer', a, b);
   expectRanks('outer', [a, b], [1, 1]);
   return tidy(() => mul(unsqueeze(a, 1), b));
 }
 
 /** The sum of products over the last dimension of both: […a, …b]. */
 export function inner(a: Tensor, b: Tensor): Tensor {
+  expectTensors('inner', a, b);
   return tidy(() => {
     if (a.rank === 0 || b.rank === 0) return mul(a, b);
     return tensordot(a, b, [[-1], [-1]]);
@@ -76,6 +81,7 @@ export function tensordot(
   b: Tensor,
   dims: number | readonly [readonly number[], readonly number[]] = 2,
 ): Tensor {
+  expectTensors('tensordot', a, b);
   if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
   const count = typeof dims === 'number' ? dims : dims[0].length;
   const [ofA, ofB] =
@@ -159,6 +165,8 @@ export const addr = plus('addr', outer);
 
 /** out[…,o] = Σ a[…,i] · weight[o,i,j] · b[…,j], plus bias[o]. */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  expectTensors('bilinear', a, b, weight);
+  expectOptional('bilinear', bias);
   if (anyHalf(a, b, weight, bias)) {
     return roundedOnce([a, b, weight, bias], bilinear);
   }
@@ -170,6 +178,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
 
 /** The product of vectors in space: of dimension `dim`, or the first one of size 3. Both broadcast. */
 export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
+  expectTensors('cross', a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cross(x, y, dim));
   return tidy(() => {
     const [x, y] = expandTogether('cross', a, b);

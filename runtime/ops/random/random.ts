@@ -12,6 +12,7 @@ import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
+import { expectNumber } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { rand, randn } from '../movement/create.ts';
 import { unsqueeze } from '../movement/movement.ts';
@@ -32,6 +33,8 @@ export function randint(
   shape: Shape,
   options: CreateOptions = {},
 ): Tensor {
+  expectNumber('randint', 'low', low);
+  expectNumber('randint', 'high', high);
   const range = difference(high, low);
   if (![low, high].every(isInteger) || isBelow(range, 1) || isBelow(most, range)) {
     throw new ArgumentError({

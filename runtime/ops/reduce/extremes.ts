@@ -7,6 +7,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectFlag } from '../core/positional.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
@@ -83,6 +84,7 @@ function place(name: 'argmax' | 'argmin') {
   });
   return (x: Tensor, dim: number | null = null, keepDim = false): Tensor =>
     tidy(() => {
+      expectTensors(name, x);
       expectFlag(name, 'keepDim', keepDim);
       // A scalar counts as one entry.
       const at = dim === null ? 0 : normalizeDim(dim, x.rank, name);
@@ -108,6 +110,7 @@ type Chosen = [values: Tensor, indices: Tensor];
 /** Values and places along one dimension; the gradient goes to the places. */
 function alongDim(where: typeof argmax) {
   return (x: Tensor, dim: number, keepDim: boolean): Chosen => {
+    expectTensors('max', x);
     const at = normalizeDim(dim, x.rank, 'max');
     expectFlag('max', 'keepDim', keepDim);
     if (x.rank === 0) return [tidy(() => amax(x)), where(x)];

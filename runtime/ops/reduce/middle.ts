@@ -6,6 +6,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectFlag } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
@@ -70,6 +71,7 @@ function chosenBy(name: string, place: Place) {
   function chosen(x: Tensor): Tensor;
   function chosen(x: Tensor, dim: number, keepDim?: boolean): Chosen;
   function chosen(x: Tensor, dim?: number, keepDim = false): Tensor | Chosen {
+    expectTensors(name, x);
     return dim === undefined ? ofAll(x) : along(x, dim, keepDim);
   }
   return chosen;

@@ -7,7 +7,8 @@ import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind } from '../core/bind.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectFlag } from '../core/positional.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape, select, unsqueeze } from '../movement/movement.ts';
@@ -54,6 +55,7 @@ function ordered<D extends DType>(
   descending: boolean,
   count: number | null,
 ): ValuesAndPlaces<D> {
+  expectTensor(op, x);
   const at = normalizeDim(dim, x.rank, op.name);
   const size = x.shape[at] ?? 1;
   if (count !== null && !(Number.isInteger(count) && count >= 0 && count <= size)) {
@@ -87,11 +89,13 @@ export function sort<D extends DType>(
 
 /** The places that would sort a dimension. */
 export function argsort(x: Tensor, dim = -1, descending = false): Tensor<'int32'> {
+  expectTensors('argsort', x);
   return tidy(() => sort(x, dim, descending)[1]);
 }
 
 /** Sorted along the first dimension. */
 export function msort(x: Tensor): Tensor {
+  expectTensors('msort', x);
   return tidy(() => sort(x, 0)[0]);
 }
 
@@ -113,6 +117,7 @@ export function kthvalue<D extends DType>(
   keepDim = false,
 ): ValuesAndPlaces<D> {
   expectFlag('kthvalue', 'keepDim', keepDim);
+  expectTensor(topkOp, x);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
   return tidy(() => {
     const smallest = ordered(topkOp, x, at, false, k);

@@ -7,6 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { type Attrs, defineOp, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { div } from '../pointwise/division.ts';
@@ -164,6 +165,7 @@ export function reduceAttrs(
   options: ReduceOptions,
   op: string,
 ): Attrs | null {
+  expectTensors(op, x);
   const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
   const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
   // A scalar has nothing to reduce.
@@ -177,6 +179,7 @@ export function sum(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('sum', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return sum(x, ...positional('sum', dims, options));
   const attrs = reduceAttrs(x, dims, options, 'sum');
@@ -190,6 +193,7 @@ export function mean(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('mean', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return mean(x, ...positional('mean', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));

@@ -7,6 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferSame } from '../core/promotion.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape } from '../movement/movement.ts';
@@ -36,6 +37,7 @@ function running(name: 'cummax' | 'cummin') {
     },
   });
   return (x: Tensor, dim: number): Chosen => {
+    expectTensors(name, x);
     const at = normalizeDim(dim, x.rank, name);
     return tidy(() => {
       if (x.rank > 0) return bind(op, [x], { dim: at }) as Chosen;
@@ -87,6 +89,7 @@ const finiteOr0 = (a: Tensor): Tensor => dropWhere(a, logicalNot(isfinite(a)));
 
 /** ln Σ eˣ of everything up to each entry, without overflow. */
 export function logcumsumexp(x: Tensor, dim: number): Tensor {
+  expectTensors('logcumsumexp', x);
   const at = normalizeDim(dim, x.rank, 'logcumsumexp');
   return casting([x], floating(x.dtype), ([own]) => {
     if (x.rank > 0) return bind1(logcumsumexpOp, [own!], { dim: at });

@@ -7,6 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { defineOp, type OpRecord, opNamed, saving } from '../core/define-op.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { expectFlag } from '../core/positional.ts';
 import { inferSame } from '../core/promotion.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
@@ -82,10 +83,15 @@ function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: 
 }
 
 /** Partial sums along `dim`. */
-export const cumsum = (x: Tensor, dim: number): Tensor =>
-  scan(cumsumOp, x, dim, { reverse: false });
+export const cumsum = (x: Tensor, dim: number): Tensor => {
+  expectTensors('cumsum', x);
+  return scan(cumsumOp, x, dim, { reverse: false });
+};
 /** Partial products along `dim`. */
-export const cumprod = (x: Tensor, dim: number): Tensor => scan(cumprodOp, x, dim, {});
+export const cumprod = (x: Tensor, dim: number): Tensor => {
+  expectTensors('cumprod', x);
+  return scan(cumprodOp, x, dim, {});
+};
 
 const prodOp = defineOp({
   name: 'prod',
@@ -111,6 +117,7 @@ const prodOp = defineOp({
 
 /** The product of all elements, or along `dim`. int32 and bool multiply as int32. */
 export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
+  expectTensors('prod', x);
   expectFlag('prod', 'keepDim', keepDim);
   const at = dim === null ? 0 : normalizeDim(dim, x.rank, 'prod');
   const flat = dim === null || x.rank === 0;

@@ -5,6 +5,7 @@ import { dtypes } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { expectTensors } from '../core/expect-tensors.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { nuclearNorm } from '../linalg/singular-values.ts';
@@ -43,6 +44,7 @@ export function variance(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): Tensor {
+  expectTensors('variance', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
     return variance(x, ...positional('var', dims, options, varianceNames));
   }
@@ -62,6 +64,7 @@ export function std(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): Tensor {
+  expectTensors('std', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
     return std(x, ...positional('std', dims, options, varianceNames));
   }
@@ -75,6 +78,7 @@ export function varMean(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): [Tensor, Tensor] {
+  expectTensors('varMean', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
     return varMean(x, ...positional('varMean', dims, options, varianceNames));
   }
@@ -88,6 +92,7 @@ export function stdMean(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): [Tensor, Tensor] {
+  expectTensors('stdMean', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
     return stdMean(x, ...positional('stdMean', dims, options, varianceNames));
   }
@@ -105,6 +110,7 @@ export function norm(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('norm', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return norm(x, p, ...positional('norm', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
@@ -131,6 +137,7 @@ function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions):
 
 /** The norm of a difference; both broadcast. */
 export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
+  expectTensors('dist', x, other);
   if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
   return tidy(() => norm(sub(x, other), p));
 }
@@ -147,6 +154,7 @@ export function logsumexp(
   dims: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('logsumexp', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return logsumexp(x, ...positional('logsumexp', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
@@ -172,6 +180,7 @@ export function nansum(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('nansum', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return nansum(x, ...positional('nansum', dims, options));
   return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
@@ -183,6 +192,7 @@ export function nanmean(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('nanmean', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return nanmean(x, ...positional('nanmean', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
@@ -202,6 +212,7 @@ export function aminmax(
 
 /** How many elements are not 0, as int32. */
 export function countNonzero(x: Tensor, dims?: Dims): Tensor {
+  expectTensors('countNonzero', x);
   return tidy(() => sum(ne(x, 0), dims));
 }
 
@@ -211,6 +222,7 @@ export function any(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('any', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return any(x, ...positional('any', dims, options));
   return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
@@ -222,6 +234,7 @@ export function all(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
+  expectTensors('all', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return all(x, ...positional('all', dims, options));
   return tidy(() => eq(sum(eq(x, 0), dims, options), 0));

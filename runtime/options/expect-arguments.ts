@@ -1,0 +1,40 @@
+/** Checks what functions take by position, for plain JavaScript. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { shown } from './expect-options.ts';
+
+/** Throws ArgumentError for anything but a function. `owner` is the user's name of what takes it. */
+export function expectFunction(owner: string, given: unknown): void {
+  if (typeof given === 'function') return;
+  throw new ArgumentError({
+    what: `${owner}: not a function`,
+    given: shown(given),
+    expected: 'a function',
+    remedy: `pass the function itself: ${owner}(() => { … })`,
+  });
+}
+
+/** Throws ArgumentError for a size, by its name, that is not an integer, 0 or more. While tracing it may be symbolic. */
+export function expectSizes(owner: string, sizes: Readonly<Record<string, unknown>>): void {
+  for (const name of Object.keys(sizes)) {
+    const size = sizes[name];
+    if (typeof size === 'number' ? Number.isInteger(size) && size >= 0 : isNumber(size)) continue;
+    throw new ArgumentError({
+      what: `${owner}: ${name} is not a size`,
+      given: `${name} = ${shown(size)}`,
+      expected: 'an integer, 0 or more',
+      remedy: `new ${owner}() takes ${Object.keys(sizes).join(', ')} by position, in this order`,
+    });
+  }
+}
+
+/** The error for what should be parameters and can't be iterated, such as a module. */
+export function noParameters(owner: string, given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: not parameters`,
+    given: shown(given),
+    expected: 'tensors in an array, or what model.parameters() returns',
+    remedy: 'pass model.parameters()',
+  });
+}

@@ -1,0 +1,69 @@
+/** What someone writes who doesn't know the API yet: each is an error of the library that says what was meant. */
+
+import { expect, it } from 'vitest';
+import {
+  ArgumentError,
+  data,
+  deviceGuard,
+  einsum,
+  full,
+  nn,
+  noGrad,
+  ones,
+  optim,
+  profiler,
+  randint,
+  relu,
+  seed,
+  tidy,
+} from '../../src/index.ts';
+
+const linear = new nn.Linear(3, 4);
+const sgd = () => new optim.SGD(linear.parameters(), { lr: 0.1 });
+
+// biome-ignore lint/suspicious/noExplicitAny: plain JavaScript
+type Any = any;
+const [Layers, Optimizers, Data] = [nn as Any, optim as Any, data as Any];
+const call = (fn: unknown, ...args: unknown[]) => (fn as (...args: unknown[]) => unknown)(...args);
+
+const misuses: Readonly<Record<string, readonly [call: () => unknown, message: RegExp]>> = {
+  'a layer without a size': [() => new Layers.Linear(3), /nn\.Linear: outFeatures is not a size/],
+  'a size as text': [() => new Layers.Linear('3', 4), /inFeatures = '3'/],
+  'a negative size': [() => new Layers.Linear(3, -4), /outFeatures = -4/],
+  'a fraction of a feature': [() => new Layers.Bilinear(3, 2.5, 1), /in2 = 2\.5/],
+  'a network without a hidden size': [() => new Layers.LSTM(16), /nn\.LSTM: hiddenSize/],
+  'a cell without a hidden size': [() => new Layers.GRUCell(16), /nn\.GRUCell: hiddenSize/],
+  'an embedding without a size': [() => new Layers.Embedding(10), /nn\.Embedding: size/],
+  'a norm without a shape': [() => new Layers.LayerNorm(), /nn\.LayerNorm: shape/],
+  'a norm without features': [() => new Layers.BatchNorm2d(), /nn\.BatchNorm2d: numFeatures/],
+  'groups without channels': [() => new Layers.GroupNorm(2), /nn\.GroupNorm: numChannels/],
+  'a convolution without channels': [() => new Layers.Conv2d({}), /nn\.Conv2d: inChannels/],
+  'attention without heads': [() => new Layers.MultiheadAttention(8), /numHeads = undefined/],
+  'a list of layers': [() => new Layers.Sequential([linear]), /Sequential\(\.\.\.layers\)/],
+  'a function as a layer': [() => new Layers.Sequential(relu), /wrap a function in a module/],
+  'a mode as text': [() => call(linear.train.bind(linear), 'eval'), /train: not a mode/],
+  'a module to optimize': [() => new Optimizers.SGD(linear, { lr: 1 }), /model\.parameters\(\)/],
+  'an optimizer without a rate': [() => new Optimizers.SGD(linear.parameters()), /SGD: options/],
+  'a rate alone': [() => new Optimizers.SGD(linear.parameters(), 0.1), /SGD: options/],
+  'a schedule of a module': [() => new Optimizers.StepLR(linear, 2), /scheduler: not an optimizer/],
+  'a schedule without steps': [() => new Optimizers.StepLR(sgd()), /stepSize = undefined/],
+  'a module to clip': [() => call(nn.utils.clipGradNorm_, linear, 1), /model\.parameters\(\)/],
+  'a loader of a number': [() => new Data.DataLoader(5), /DataLoader: not a data set/],
+  'no operand': [() => call(relu), /relu: an operand is not a tensor/],
+  'numbers as operand': [() => call(relu, [1, 2]), /tensor\(\[1, 2\]\)/],
+  'an equation without tensors': [() => call(einsum, 'ij,jk'), /einsum: not a list of tensors/],
+  'an index out of nothing': [() => ones([2]).index(undefined as never), /undefined as index 0/],
+  'a shape without a value': [() => call(full, [2]), /full: value is not a number/],
+  'a range without its end': [() => call(randint, 10), /randint: high is not a number/],
+  'no function for noGrad': [() => call(noGrad), /noGrad: not a function/],
+  'no function for tidy': [() => call(tidy), /tidy: not a function/],
+  'no function for a guard': [() => call(deviceGuard, 'cpu'), /deviceGuard: not a function/],
+  'no function for the profiler': [() => call(profiler.profile), /profile: not a function/],
+  'a seed as text': [() => call(seed, 'one'), /seed: not a number/],
+  'a method of TensorFlow.js': [() => (ones([2]) as Any).arraySync(), /x\.tolist\(\)/],
+};
+
+it.each(Object.entries(misuses))('%s', (_name, [attempt, message]) => {
+  expect(attempt).toThrow(ArgumentError);
+  expect(attempt).toThrow(message);
+});
