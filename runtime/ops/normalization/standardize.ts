@@ -220,12 +220,6 @@ const affineOp = defineOp({
       { x: 'value', out1: 'value', weight: 'shape' },
       ({ x, out1, weight }, dy, attrs) => {
         const grouping = groupingOf(attrs);
-        if (!gradEnabled() && x.device.kind === 'gpu') {
-          return perWeight(
-            mul(reshape(dy, grouping.view), byStatistics(x, out1, grouping)),
-            grouping,
-          );
-        }
         if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
         return roundedOnce(
           [dy, x],
@@ -247,13 +241,6 @@ function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
   const lead = view.length - weightShape.length;
   const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);
   return reshape(sum(x, dims), [sizeOf(weightShape)]);
-}
-
-/** The standardized rows again, in the shape of `view`. */
-function byStatistics(x: Tensor, stats: Tensor, { view, over }: Grouping): Tensor {
-  const perGroup = view.map((size, d) => (over.includes(d) ? 1 : size));
-  const [center, scale] = ([0, 1] as const).map((i) => reshape(select(stats, 1, i), perGroup));
-  return mul(sub(reshape(x, view), center!), scale!);
 }
 
 const keep = { keepDim: true } as const;

@@ -32,14 +32,14 @@ const last = (shape: readonly number[]): Case => ({
   shape,
   weights: [shape.at(-1)!],
   norm: (x, weight, bias) => layerNorm(x, [shape.at(-1)!], weight, bias),
-  kernels: 2,
+  kernels: 3,
 });
 
 const batches = (shape: readonly number[]): Case => ({
   shape,
   weights: [shape[1]!],
   norm: (x, weight, bias) => batchNorm(x, null, null, { weight, bias, training: true }),
-  kernels: 2,
+  kernels: 3,
 });
 
 const cases: Readonly<Record<string, Case>> = {
@@ -49,12 +49,12 @@ const cases: Readonly<Record<string, Case>> = {
   'many rows': last([700, 33]),
   'one row': last([1, 40]),
   'rows of one': last([6, 1]),
-  'no rows': { ...last([0, 8]), kernels: 1 },
+  'no rows': { ...last([0, 8]), kernels: 2 },
   'two dimensions': {
     shape: [4, 6, 9],
     weights: [6, 9],
     norm: (x, weight, bias) => layerNorm(x, [6, 9], weight, bias),
-    kernels: 2,
+    kernels: 3,
   },
   'without weights': {
     shape: [6, 50],
@@ -66,7 +66,7 @@ const cases: Readonly<Record<string, Case>> = {
     shape: [6, 50],
     weights: [50],
     norm: (x, weight, bias) => rmsNorm(x, [50], weight).add(bias),
-    kernels: 2,
+    kernels: 3,
   },
   groups: {
     shape: [3, 8, 5],
@@ -84,7 +84,7 @@ const cases: Readonly<Record<string, Case>> = {
     shape: [9, 40],
     weights: [9],
     norm: (x, weight, bias) => layerNorm(x.t(), [9], weight, bias),
-    kernels: 2,
+    kernels: 3,
   },
   batches: batches([6, 4, 5]),
   'batches of images': batches([5, 3, 9, 8]),

@@ -29,6 +29,8 @@ export interface FoldOp {
   readonly result: (value: string, at: ElementAt) => string;
   /** One result per output, in one dispatch, however long the fold is. */
   readonly isWhole?: boolean;
+  /** Elements of one output are neighbours in memory; true by default. */
+  readonly isAlong?: boolean;
 }
 
 export function foldPlan(op: FoldOp): WgslPlan {
@@ -38,6 +40,7 @@ export function foldPlan(op: FoldOp): WgslPlan {
   const partials: FoldOp = {
     ...op,
     sizes: { outputs: sizes.outputs, count: parts },
+    isAlong: true,
     source: (w, at) => (out) => {
       const base = w.let(`${out} * ${w.count('parts', parts)}`);
       return (r) => at(op.reads.length, `${base} + ${r}`);
@@ -51,7 +54,7 @@ export function foldPlan(op: FoldOp): WgslPlan {
 
 /** One dispatch: results, or the results of parts. `from`: a further operand, after those that the op reads. */
 function foldStage(
-  { fold, sizes, reads, out, source, result }: FoldOp,
+  { fold, sizes, reads, out, source, result, isAlong = true }: FoldOp,
   parts: number,
   target: Slot,
   from: Slot | null = null,
@@ -70,7 +73,7 @@ function foldStage(
       const w = new WgslWriter({ threads: threadsFor(slices), written });
       const at: ElementAt = (operand, index) =>
         `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
-      const texts = { parts, isAlong: true, source: source(w, at) };
+      const texts = { parts, isAlong, source: source(w, at) };
       const groups = foldText(w, fold, sizes, texts);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const isPart = target.kind === 'scratch';

@@ -2,6 +2,8 @@ import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { input, output, type Slot } from '../kernel-plan.ts';
+import { asItIs, foldPlan } from './fold-plan.ts';
+import { folds } from './fold-text.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -205,4 +207,34 @@ export function standardizeGradPlan(
     });
   });
   return { scratch: [], stages: [stage] };
+}
+
+/** (dy, x, statistics, weight: shape) → the gradient of the weights: sums over groups, or over a channel. */
+export function standardizeWeightGradPlan(
+  inputs: readonly TensorMeta[],
+  [out]: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan | null {
+  const groups = groupsOf(attrs, inputs.slice(3));
+  if (!groups) return null;
+  const { count, length, inner, form } = groups;
+  const isRows = form === 'rows';
+  return foldPlan({
+    fold: folds.sum,
+    sizes: isRows ? { outputs: length, count } : { outputs: count, count: length },
+    reads: [0, 1, 2],
+    out: out!,
+    isAlong: !isRows,
+    source: (w, at) => (o) => (r) => {
+      const stride = isRows ? w.count('weights', length) : w.count('inner', inner);
+      const channels = isRows ? '' : w.count('channels', count);
+      const index = isRows
+        ? `${r} * ${stride} + ${o}`
+        : `(${r} / ${stride} * ${channels} + ${o}) * ${stride} + ${r} % ${stride}`;
+      const group = isRows ? r : o;
+      const distance = `(${at(1, index)} - ${at(2, `${group} * 2u`)})`;
+      return `${at(0, index)} * (${distance} * ${at(2, `${group} * 2u + 1u`)})`;
+    },
+    result: asItIs,
+  });
 }

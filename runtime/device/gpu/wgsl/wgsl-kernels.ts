@@ -22,7 +22,7 @@ import { matmulPlan, productPlan } from './matmul-kernel.ts';
 import { catPlan, flipPlan, rollPlan } from './movement/joining.ts';
 import { arangePlan, unfoldGradPlan } from './movement/range.ts';
 import { narrowGradPlan, placeIntoPlan, placePlan } from './movement/region.ts';
-import { standardizeGradPlan, standardizePlan } from './norm-kernels.ts';
+import { standardizeGradPlan, standardizePlan, standardizeWeightGradPlan } from './norm-kernels.ts';
 import { cumprodGradPlan, extremePlacePlan, scanPlan } from './order/line-kernels.ts';
 import { sortPlan } from './order/sort-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
@@ -85,8 +85,12 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
   ['maxPool2d', { why: `two results, ${sizes}`, plan: maxPoolPlan }],
   ['maxPool2dGrad', { why: sizes, plan: maxPoolGradPlan }],
-  ['standardize', { why: `two results, ${shared}; groups that are rows`, plan: standardizePlan }],
-  ['standardizeGrad', { why: `${shared}; groups that are rows`, plan: standardizeGradPlan }],
+  ['standardize', { why: `two results, ${shared}; rows and channels`, plan: standardizePlan }],
+  ['standardizeGrad', { why: `${shared}; rows and channels`, plan: standardizeGradPlan }],
+  [
+    'standardizeWeightGrad',
+    { why: `${shared}; rows and channels`, plan: standardizeWeightGradPlan },
+  ],
   ['matmul', { why: shared, plan: matmulPlan }],
   ['cat', { why: `several parts in one dispatch, ${sizes}`, plan: catPlan }],
   ['flip', { why: sizes, plan: flipPlan }],
