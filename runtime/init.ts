@@ -72,7 +72,7 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
   });
 }
 
-/** Gives back what `init` took, so that the process can end. */
+/** Frees what `init` took, so that the process can end. */
 export async function shutdown(name: string): Promise<void> {
   if (name !== 'gpu') return;
   const { destroyGpu } = await import('./device/gpu/init.ts');

@@ -35,7 +35,7 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
 }
 
 /**
- * A function with a gradient of its own. Both parts run inside `tidy`: temporaries are given back. With
+ * A function with a gradient of its own. Both parts run inside `tidy`: temporaries are freed. With
  * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
  */
 export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
@@ -50,7 +50,7 @@ type AnyFunction = CustomFunction<readonly unknown[], Outputs>;
 
 const functions = new WeakMap<object, AnyFunction>();
 
-/** The rules of what `customFunction` has answered; undefined for any other function. */
+/** The rules of what `customFunction` has returned; undefined for any other function. */
 export function rulesOf(fn: object): AnyFunction | undefined {
   return functions.get(fn);
 }

@@ -1,7 +1,7 @@
 import type { Tensor } from '../tensor/tensor.ts';
 import { GradNode } from './node.ts';
 
-/** Stands for a graph that was used up: a backward that comes to it fails as it would have in the graph. */
+/** Represents a graph that was freed: a backward that comes to it fails as it would have in the graph. */
 class SpentNode extends GradNode {
   override readonly name: string;
 
@@ -20,7 +20,7 @@ class SpentNode extends GradNode {
 
 const nodes = new Map<string, SpentNode>();
 
-/** Gives the tensor a history that was used up; `name`: of the op at which a backward would find out. */
+/** Gives the tensor a history that was freed; `name`: of the op at which a backward would find out. */
 export function markFreed(tensor: Tensor, name: string): void {
   let node = nodes.get(name);
   if (!node) {

@@ -86,7 +86,7 @@ export function throughHooks(
   }
 }
 
-/** The hook's answer as a handle of the engine's own; null to go on with the same gradient. */
+/** The hook's answer as a handle of the engine's own; null to continue with the same gradient. */
 function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tensor | null {
   if (!answer || answer === gradient) return null;
   checkReplacement(gradient, answer);

@@ -15,7 +15,7 @@ export interface WriteInPlace {
 }
 
 /**
- * Runs a write in place and makes the target the result of it: its history goes on behind the write.
+ * Runs a write in place and makes the target the result of it: its history continues after the write.
  * What backward needs of the target as it was is copied first. A write through a view is a write to its
  * base, whose other views see it, too.
  */

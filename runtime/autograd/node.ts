@@ -12,7 +12,7 @@ export interface GradEdge {
 export type Target = GradEdge | { readonly leaf: Tensor } | null;
 
 /**
- * Gets the complete gradient of a tensor, and may answer another one to go on with. What it computes is
+ * Gets the complete gradient of a tensor, and may return another one to continue with. What it computes is
  * disposed when it returns, as in `tidy`: `keep(gradient.clone())` keeps a gradient.
  */
 export type GradHook = (gradient: Tensor) => Tensor | null | undefined;
@@ -29,7 +29,7 @@ export interface RetainedResult {
 
 export type TakeSum = (target: number) => Tensor | null;
 
-/** Takes over a complete gradient of output `index`, and returns the one to go on with. */
+/** Takes over a complete gradient of output `index`, and returns the one to continue with. */
 export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
 let sequence = 0;
@@ -58,7 +58,7 @@ export abstract class GradNode {
 
   /**
    * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
-   * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
+   * `gradOutputs` early. Without `retainGraph` saved values may be freed on the way. `wanted` says
    * which gradients are requested; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
    * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
@@ -95,11 +95,11 @@ export abstract class GradNode {
 
   /**
    * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
-   * before any node runs: throws AutogradError where an earlier backward has used up what leads there.
+   * before any node runs: throws AutogradError where an earlier backward has freed what leads there.
    */
   leadsTo?(outputs: ReadonlySet<number>): readonly boolean[] | null;
 
-  /** Gives back everything kept for backward. */
+  /** Frees everything kept for backward. */
   protected abstract releaseSaved(): void;
 
   /** True after a backward that didn't retain the graph. */
@@ -169,7 +169,7 @@ export function retainAt(tensor: Tensor): void {
   node.retained.push({ index, handle: new WeakRef(tensor) });
 }
 
-/** An earlier backward, which didn't retain the graph, has given back what `op` saved. */
+/** An earlier backward, which didn't retain the graph, has freed what `op` saved. */
 export function undoneTwice(op: string): AutogradError {
   return new AutogradError({
     what: `backward through ${op} a second time`,

@@ -55,7 +55,7 @@ export class OpNode extends GradNode {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.targets.map(() => null);
     // One tidy per operand: temporaries of one gradient are gone before the next is computed. And one
-    // around all: when one can't be computed, the earlier ones are given back.
+    // around all: when one can't be computed, the earlier ones are freed.
     return tidy(() =>
       this.#plan.gradients.map((gradient, i) =>
         gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,

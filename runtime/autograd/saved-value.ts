@@ -13,7 +13,7 @@ export interface Deferred {
   release(): void;
 }
 
-/** Is told of every value that is saved with data; may answer that it will make the data again. */
+/** Is told of every value that is saved with data; may return that it will make the data again. */
 export type SaveListener = (value: Tensor) => Deferred | null;
 
 let listener: SaveListener | null = null;

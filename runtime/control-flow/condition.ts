@@ -2,12 +2,12 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A truth value: of the host, or a tensor with one element, true unless it is 0. */
+/** A boolean: of the host, or a tensor with one element, true unless it is 0. */
 export type Condition = Tensor | boolean;
 
 /**
  * Reads a condition; waits for the device. Inside a full graph the read becomes a value of the program.
- * Throws ShapeError for a tensor with several elements, ArgumentError for what is no condition.
+ * Throws ShapeError for a tensor with several elements, ArgumentError for what is not a condition.
  */
 export function holds(condition: Condition, what: string): boolean {
   if (typeof condition === 'boolean') return condition;

@@ -96,7 +96,7 @@ function unfit(sample: unknown): DataError {
   });
 }
 
-/** Lets `using` give back every tensor of a batch. A batch that is one tensor can do that itself. */
+/** Lets `using` free every tensor of a batch. A batch that is one tensor can do that itself. */
 export function disposable<T>(batch: T): T & Disposable {
   if (typeof batch === 'object' && batch !== null && !(Symbol.dispose in batch)) {
     Object.defineProperty(batch, Symbol.dispose, {

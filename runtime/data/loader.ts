@@ -205,7 +205,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     });
   }
 
-  /** The batch of samples that were made for it, which are given back unless they lie in it. */
+  /** The batch of samples that were made for it, which are freed unless they lie in it. */
   #collated(samples: readonly unknown[]): Batch {
     let kept = new Set<Tensor>();
     try {

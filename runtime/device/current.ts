@@ -70,7 +70,7 @@ export function setDevice(device: Device | string): void {
  * copied, and gradients flow through the copies. Data that can't be read at once stays where it is: of a GPU's
  * tensors the CPU computes an op and its result goes back to the GPU, and what meets tensors of `meta` goes to `meta`. Null:
  * as if outside of any guard, tensors are made on the default device and each op runs where its operands are.
- * Throws DeviceError for anything that is no device.
+ * Throws DeviceError for anything that is not a device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
   expectFunction('deviceGuard', body);

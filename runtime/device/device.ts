@@ -55,7 +55,7 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch;
-  /** Bytes that a launch takes from the allocator beside its outputs, and gives back before it returns. */
+  /** Bytes that a launch takes from the allocator beside its outputs, and frees before it returns. */
   scratchBytes(
     op: OpRecord,
     inputs: readonly TensorMeta[],

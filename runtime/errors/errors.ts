@@ -70,7 +70,7 @@ export class DTypeError extends TostaticError {
 export class DeviceError extends TostaticError {
   override readonly name = 'DeviceError';
 }
-/** A tensor was used after its memory was given back. */
+/** A tensor was used after its memory was freed. */
 export class DisposedError extends TostaticError {
   override readonly name = 'DisposedError';
 }

@@ -49,7 +49,7 @@ function resolved(source: string, base: string): string {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const digitOf = new Map([...alphabet].map((letter, digit) => [letter.charCodeAt(0), digit]));
 
-/** Variable-length quantities in base 64; all but the columns go on from segment to segment. */
+/** Variable-length quantities in base 64; all but the columns continue from segment to segment. */
 function decodeMappings(mappings: string): Segment[][] {
   let source = 0;
   let line = 0;

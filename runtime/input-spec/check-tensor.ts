@@ -4,7 +4,7 @@ import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
 
-/** A size that a name stands for in this call, and where it was found. */
+/** A size that a name represents in this call, and where it was found. */
 interface FoundSize {
   readonly size: number;
   readonly path: string;

@@ -4,7 +4,7 @@ import { Holder } from './holder.ts';
 import type { ListItem } from './tensor-list.ts';
 
 /**
- * A value whose shape only the run knows: contiguous data, and its shape. Like a list it is a holder without
+ * A value of data-dependent shape: contiguous data, and its shape. Like a list it is a holder without
  * bytes of its own, one owner of the data, so that it lives and dies as every other value does.
  */
 export class DynamicTensor extends Holder {

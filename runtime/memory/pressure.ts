@@ -1,5 +1,5 @@
 /**
- * Tensors that only the garbage collector can give back. Their memory isn't JavaScript's: the collector
+ * Tensors that only the garbage collector can free. Their memory isn't JavaScript's: the collector
  * doesn't see it grow, and finalizers run in macrotasks alone. So the waits of a training loop ask for a
  * collection when much was allocated since the last one, and a loop without any is told of once.
  */

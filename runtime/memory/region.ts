@@ -3,7 +3,7 @@ import type { BestFitAllocator } from './allocator.ts';
 
 /**
  * A block of an allocator in which a plan says where everything lies. The block counts as reserved, and
- * what lies in it as allocated while it is alive. Once closed, the block goes back when it is empty.
+ * what lies in it as allocated while it is live. Once closed, the block goes back when it is empty.
  */
 export class Region {
   readonly ptr: number;

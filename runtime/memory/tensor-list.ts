@@ -12,7 +12,7 @@ export interface ListItem {
 /**
  * The elements of an array whose length only the program knows, one owner of each. It is the holder of a
  * value of shape [0, …element], without bytes of its own, so that it lives and dies as every other value
- * does. In the list of the elements' gradients a null stands for one that is missing.
+ * does. In the list of the elements' gradients a null represents one that is missing.
  */
 export class TensorList extends Holder {
   readonly items: (ListItem | null)[] = [];
@@ -28,7 +28,7 @@ export class TensorList extends Holder {
     this.items.push(item);
   }
 
-  /** The last element leaves; its ownership is given back. */
+  /** The last element leaves; its ownership is released. */
   pop(): void {
     this.items.pop()?.holder.release();
   }

@@ -127,7 +127,7 @@ function logOf(x: number): DoubleDouble {
   return e === 0 ? own : plus(times(single(e), ln2), own);
 }
 
-/** The logarithm where it is no number, or infinite. */
+/** The logarithm where it is not a number, or infinite. */
 function specialLog(x: number): number | null {
   if (x === 0) return Number.NEGATIVE_INFINITY;
   if (Number.isNaN(x) || x < 0) return Number.NaN;

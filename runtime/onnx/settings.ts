@@ -2,7 +2,7 @@ import { type Host, hostOf, isHost, numbersIn, type Value } from './values/host.
 
 /**
  * Operands that say how an operator works rather than what it works on: bounds, sizes, axes, flags. Where the file holds
- * them they are numbers of the host, whatever their type, so that a compiled program knows them.
+ * them they are JavaScript numbers, whatever their type, so that a compiled program knows them.
  */
 const settingsOf: Readonly<Record<string, readonly number[]>> = {
   Clip: [1, 2],

@@ -96,7 +96,7 @@ export const alongLastRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(rank - 1, (lead) => cutBehind(lead, inputs, outputs, { attrs: () => attrs }));
 };
 
-/** One entry of the first dimension after the other, as of images; operands in `whole` are no images. */
+/** One entry of the first dimension after the other, as of images; operands in `whole` are not images. */
 export function perEntry(...whole: readonly number[]): RowRule {
   return (inputs, outputs, attrs) => {
     if (![...inputs, ...outputs].every(isContiguousMeta)) return [];

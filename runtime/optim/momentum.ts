@@ -32,7 +32,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     return count - this.before[index]! - 1;
   }
 
-  /** Momentum that started before the state was saved goes on. */
+  /** Momentum that started before the state was saved continues. */
   override loadStateDict(state: OptimizerState): void {
     if ('velocities' in state.state && this.velocities.length === 0) {
       this.before = this.parameters.map(() => 0);

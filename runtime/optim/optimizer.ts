@@ -191,7 +191,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     this.complete = this.missed.every((missed) => missed === 0);
   }
 
-  /** Gives back the state, not the parameters. */
+  /** Frees the state, not the parameters. */
   dispose(): void {
     for (const tensors of this.#state.values()) for (const tensor of tensors) tensor.dispose();
   }

@@ -21,7 +21,7 @@ interface RpropGroup {
 }
 
 export interface RpropOptions extends Partial<Omit<Rates, 'weightDecay'>> {
-  /** What a step is multiplied by where the gradient turns round, and where it goes on; [0.5, 1.2]. */
+  /** What a step is multiplied by where the gradient turns round, and where it continues; [0.5, 1.2]. */
   readonly etas?: readonly [number, number];
   /** Smallest and largest step; [1e-6, 50]. */
   readonly stepSizes?: readonly [number, number];

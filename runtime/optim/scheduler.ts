@@ -10,7 +10,7 @@ export interface SchedulerState {
 
 /**
  * Sets the learning rate of each group as a function of the epoch and of the rate that the group had
- * when its first schedule was made. Making it sets the rates of epoch 0; `step()` goes on to the next.
+ * when its first schedule was made. Making it sets the rates of epoch 0; `step()` continues to the next.
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer;

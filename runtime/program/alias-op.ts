@@ -23,6 +23,6 @@ export function sameElements(name: string): OpRecord {
  */
 export const aliasOp = sameElements('alias');
 
-/** It stands for the tensor that its operand stands for, and not for another one on the same memory. */
+/** It represents the same tensor as its operand, and no other one on the same memory. */
 export const isSameTensor = ({ op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>): boolean =>
   op === aliasOp && (attrs.same === true || attrs.leaf !== undefined);

@@ -3,7 +3,7 @@ import type { Step } from './plan.ts';
 import type { ValueId, ValueTable } from './program.ts';
 import { bytesOf } from './value-bytes.ts';
 
-/** Memory that a step of a plan makes, and how long it is alive. */
+/** Memory that a step of a plan makes, and how long it is live. */
 export interface Allocation {
   readonly step: number;
   /** Number of the output of that step. */

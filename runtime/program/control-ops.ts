@@ -38,28 +38,28 @@ export const condOp = controlOp('cond');
 
 /**
  * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which returns one
- * truth value, and the body, which returns the carried values; both take all operands. The tape has one
+ * boolean, and the body, which returns the carried values; both take all operands. The tape has one
  * entry per iteration.
  */
 export const whileOp = controlOp('while');
 
 /**
  * (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. Numbers of `of` from that
- * of the results on stand for operands of the regions: what has come to them before, which the gradient goes on from.
+ * of the results on represent operands of the regions: what has come to them before, which the gradient continues from.
  */
 export const condBackwardOp = controlOp('condBackward');
 /** The same for `while`; attr `carried`: how many of the operands are. */
 export const whileBackwardOp = controlOp('whileBackward');
 
 /**
- * (...operands) → (...results, tape): a call of the tensor API whose shapes only the run knows; its program is
+ * (...operands) → (...results, tape): a call of the tensor API with data-dependent shapes; its program is
  * made for those that the run brings. A shape that the call refuses ends the run, as a failed check does.
  */
 export const callOp = controlOp('call', { mayRefuse: true });
 /** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */
 export const callBackwardOp = controlOp('callBackward');
 
-/** (tensor whose shape only the run knows) → its size in dimension attr `dim`, or (−1) how many elements it has. */
+/** (tensor of data-dependent shape) → its size in dimension attr `dim`, or (−1) how many elements it has. */
 export const dimensionOp: OpRecord = {
   name: 'dimension',
   operands: [{ name: 'tensor', use: 'data' }],
@@ -92,12 +92,12 @@ export const assertOp = effectOp('assert');
 
 /**
  * (...values) → nothing. Writes a line as the method attr `method` of the console does; attr `parts` is the
- * list of its arguments as JSON, where `{"value": i}` stands for a tensor and `{"number": i}` for its element.
+ * list of its arguments as JSON, where `{"value": i}` represents a tensor and `{"number": i}` its element.
  */
 export const printOp = effectOp('print');
 
 /**
- * (...numbers) → number or truth value: the host's function of that name (attr `fn`, of `scalarFunctions`)
+ * (...numbers) → number or boolean: the host's function of that name (attr `fn`, of `scalarFunctions`)
  * on numbers of the program, each one element, float64 or bool. What JavaScript computes of the same
  * numbers, to the last bit.
  */
@@ -146,7 +146,7 @@ export function placedDraw({ name }: OpRecord): OpRecord {
   return op;
 }
 
-/** The random op that a placed one stands for. */
+/** The random op that a placed one represents. */
 export function drawnBy({ name }: OpRecord): OpRecord {
   return opNamed(name === 'drawUniform' ? 'uniform' : 'normal');
 }

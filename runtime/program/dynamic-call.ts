@@ -1,5 +1,5 @@
 /**
- * Calls of the tensor API on tensors whose shape only the run knows. A value of such a shape is known to a
+ * Calls of the tensor API on tensors of data-dependent shape. A value of such a shape is known to a
  * program by its dtype, its rank and the sizes that are fixed; the call has a program of its own for each set
  * of shapes that runs bring.
  */

@@ -14,7 +14,7 @@ interface SpentSoFar {
 /** Nodes that a backward inside a program under construction has freed: they can't run again. */
 export class FreedNodes {
   readonly #outside: OutsideNodes | undefined;
-  /** Sets that grow are made anew, so that a rollback is an assignment. */
+  /** Sets that grow are made again, so that a rollback is an assignment. */
   #sets: SpentSoFar = { certainly: new Set(), perhaps: new Set() };
 
   constructor(outside: OutsideNodes | undefined) {
@@ -29,7 +29,7 @@ export class FreedNodes {
     this.#sets = to;
   }
 
-  /** A backward of this program has given back what these nodes saved. */
+  /** A backward of this program has freed what these nodes saved. */
   note(nodes: readonly GradNode[]): void {
     const { certainly, perhaps } = this.#sets;
     this.#sets = { certainly: new Set([...certainly, ...nodes]), perhaps };
@@ -41,7 +41,7 @@ export class FreedNodes {
     this.#sets = { certainly, perhaps: new Set([...perhaps, ...nodes]) };
   }
 
-  /** What a backward in this program, or inside its regions, has used up. */
+  /** What a backward in this program, or inside its regions, has freed. */
   get all(): Iterable<GradNode> {
     return [...this.#sets.certainly, ...this.#sets.perhaps];
   }

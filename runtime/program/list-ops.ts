@@ -1,6 +1,6 @@
 /**
  * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape
- * [0, …element]; ops answer a new one and leave the old one as it is, and take over its memory where
+ * [0, …element]; ops return a new one and leave the old one as it is, and take over its memory where
  * it is not read any more. Gradients of lists are lists.
  */
 
@@ -33,7 +33,7 @@ function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp
   };
 }
 
-/** What stands for a list of such elements. */
+/** What represents a list of such elements. */
 export function listSpec({ dtype, shape }: TensorSpec): TensorSpec {
   return { dtype, shape: [0, ...shape] };
 }
@@ -143,7 +143,7 @@ export const listOps: readonly OpRecord[] = [
   listAdd,
 ];
 
-/** Whether a value may be a list, or a tensor whose shape only the run knows: only the run can say how to add them. */
+/** Whether a value may be a list, or a tensor of data-dependent shape: only the run can say how to add them. */
 export function mayBeList({ shape }: TensorSpec): boolean {
   return shape[0] === 0;
 }

@@ -26,7 +26,7 @@ export class ValueGroups {
     }
   }
 
-  /** The value that stands for the group. */
+  /** The value that represents the group. */
   of(id: ValueId): ValueId {
     let top = id;
     for (let next = this.#above.get(top); next !== undefined; next = this.#above.get(top)) {
@@ -50,7 +50,7 @@ export function sharedBy(
 ): readonly (readonly ValueId[])[] {
   if (op.kernel.kind !== 'control') return nothing;
   const { form } = op.kernel;
-  // A call may answer an operand, opened or as a view.
+  // A call may return an operand, opened or as a view.
   if (form === 'call') {
     return sameness === 'memory' ? outputs.map((id) => [id, ...inputs]) : nothing;
   }

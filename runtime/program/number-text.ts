@@ -8,12 +8,12 @@ export interface NumberFormat {
   readonly digits: number | null;
 }
 
-/** Methods of text that answer text, and don't throw for the arguments that `isTextCall` lets through. */
+/** Methods of text that return text, and don't throw for the arguments that `isTextCall` lets through. */
 const textMethods = ['padStart', 'padEnd', 'trim', 'toUpperCase', 'toLowerCase', 'slice'] as const;
 
 export type TextMethod = (typeof textMethods)[number];
 
-/** A piece of text: known, a number or truth value, or what a method makes of other pieces. */
+/** A piece of text: known, a number or boolean, or what a method makes of other pieces. */
 export type TextPart<Value> =
   | string
   | { readonly value: Value; readonly format: NumberFormat }

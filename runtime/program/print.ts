@@ -13,7 +13,7 @@ import { scalarTableOf } from './scalars.ts';
  *
  *   program = header scalar* op* return
  *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
- *   scalar  = "$" id "=" ("number" index | call)      numbers of the host, computed once per run
+ *   scalar  = "$" id "=" ("number" index | call)      JavaScript numbers, computed once per run
  *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column {", " …}] {region}
  *   region  = "{" program "}", indented; its values are numbered on their own
  *   outs    = value ":" spec {"," value ":" spec}
@@ -71,7 +71,7 @@ function printPosition(at: UserPosition): string {
   return formatPosition({ ...at, file });
 }
 
-/** A fused op stands for the lines of all its parts. */
+/** A fused op represents the lines of all its parts. */
 function printPositions({ at, parts }: ProgramOp): string {
   const positions = parts ? parts.map((part) => part.at) : [at];
   return [...new Set(positions.map((each) => (each ? printPosition(each) : '')))]

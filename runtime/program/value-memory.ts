@@ -4,7 +4,7 @@ import type { ValueId } from './program.ts';
 export interface OutsideMemory {
   noteWrite(input: ValueId): void;
   forgetWrite(input: ValueId): void;
-  /** Undefined for an input that stands for no value outside. */
+  /** Undefined for an input that represents no value outside. */
   versionOf(input: ValueId): number | undefined;
 }
 

@@ -29,7 +29,7 @@ export class ViewBases {
     return this.#bases.get(id) ?? id;
   }
 
-  /** The value that first stood for the tensor which this one stands for. */
+  /** The value that first stood for the tensor which this one represents. */
   tensorOf(id: ValueId): ValueId {
     return this.#tensors.get(id) ?? id;
   }

@@ -1,4 +1,4 @@
-/** Results of a program whose shape only the run knows: ordinary tensors for who has asked for them. */
+/** Results of a program of data-dependent shape: ordinary tensors for who has asked for them. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { DynamicTensor } from '../memory/dynamic-tensor.ts';
@@ -14,7 +14,7 @@ export function takeDynamic({ data, shape, device }: DynamicTensor, dtype: DType
   return new Tensor({ ...contiguousMeta({ dtype, shape }, device), offset }, holder.retain());
 }
 
-/** Whether the tensor stands for a value of which the program does not know the shape (`dynamicSpec`). */
+/** Whether the tensor represents a value of which the program does not know the shape (`dynamicSpec`). */
 export function isDynamic({ shape }: TensorMeta, { rank }: Tensor): boolean {
   return shape.length === rank + 1 && shape[0] === 0;
 }

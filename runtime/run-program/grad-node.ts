@@ -148,7 +148,7 @@ export class RunProgramNode extends GradNode {
     return false;
   }
 
-  /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as eagerly. */
+  /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as in eager execution. */
   override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
     const expected = this.subgraph.partials!.ofOutputs(outputs);
     this.results.expectOpen(expected);
@@ -291,7 +291,7 @@ export class RunProgramNode extends GradNode {
     return this.subgraph.planned.backward!;
   }
 
-  /** `whole`: the plan that it is a part of, in which gradients may miss that the part goes on with. */
+  /** `whole`: the plan that it is a part of, in which gradients may miss that the part continues with. */
   #executable(plan: Plan, whole = plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;

@@ -13,7 +13,7 @@ export interface GradientAccumulator {
   readonly first: ValueId;
 }
 
-/** Where a gradient goes, and how it goes on there. */
+/** Where a gradient goes, and how it continues there. */
 export interface ContinuedTarget {
   readonly target: number;
   readonly sum: GradientAccumulator;
@@ -35,7 +35,7 @@ export function continuedTargets(
 }
 
 /**
- * In: a backward plan. Out: the same with sums that go on from what is there already, part by part, as eager
+ * In: a backward plan. Out: the same with sums that continue from what is there already, part by part, as eager
  * backward adds them. Adding the program's own sum to it would round otherwise.
  */
 export function continueSums(plan: Plan, continued: readonly GradientAccumulator[]): Plan {

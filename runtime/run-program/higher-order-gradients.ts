@@ -25,7 +25,7 @@ type Bind = (planned: PlannedSubgraph) => Runnable;
 interface Run {
   readonly slots: readonly Slot[];
   readonly values: ValueTable;
-  /** The host's numbers of the run. */
+  /** JavaScript numbers of the run. */
   readonly numbers: readonly number[];
   /** Where a gradient of a value of forward goes. */
   readonly placeOf: (id: ValueId) => Target;

@@ -61,7 +61,7 @@ export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
 
 function cut(plan: Plan): readonly PlanPart[] {
   const found: PlanPart[] = [];
-  // Nothing lies in a block: it would be given back at the end of each part.
+  // Nothing lies in a block: it would be freed at the end of each part.
   const partOf = (steps: readonly Step[]): Plan => ({
     ...plan,
     arenaBytes: 0,

@@ -7,7 +7,7 @@ import { itemSync } from '../tensor/read.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { noteIdentity, ownPlace } from './scope/identity.ts';
 
-/** Handles on the elements of a list that a program has answered; the list's own handle is given back. */
+/** Handles on the elements of a list that a program has returned; the list's own handle is freed. */
 export function takeItems(list: Tensor): Tensor[] {
   const { holder, device } = list;
   const meta = contiguousMeta(elementSpec(list), device);

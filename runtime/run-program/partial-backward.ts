@@ -20,7 +20,7 @@ export interface PartialBackward {
 /**
  * In: a backward plan, and the gradients that are missing. Out: what eager backward does then, which visits
  * nothing that only missing gradients lead to. Taking them for zeros would be another thing: zero times
- * infinity is no number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
+ * infinity is not a number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
  *
  * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
  * missing, is the other one. A control op sees that it is missing; any other op that can't do without gets
@@ -51,7 +51,7 @@ export function partialBackward(
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     if (given.length > 0 && given.every((id) => earlier.has(id))) {
-      // Nothing in it is undone: what has come before goes on as it is.
+      // Nothing in it is undone: what has come before continues as it is.
       const frees = new Set(step.frees);
       for (const id of outputs) absent.add(id);
       for (const from of given) {
@@ -138,7 +138,7 @@ function withoutDeadSteps(
   return live;
 }
 
-/** Of an op that undoes a branch or loop: the results that go on from a sum, by the sum. */
+/** Of an op that undoes a branch or loop: the results that continue from a sum, by the sum. */
 function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   const { op, regions } = step;
   if (!regions || !op.op.name.endsWith('Backward')) return none;
@@ -152,7 +152,7 @@ function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   );
 }
 
-/** It goes on from nothing where nothing has come before. */
+/** It continues from nothing where nothing has come before. */
 function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
   const sums = [...earlierSums(step).keys()].filter((id) => absent.has(id));
   if (sums.length === 0) return step;

@@ -51,7 +51,7 @@ export interface ReadGraph {
   readonly region: Region;
   /** 1 and those of the deepest region inside. */
   readonly levels: number;
-  /** How many numbers of the host a run takes. */
+  /** How many JavaScript numbers a run takes. */
   readonly scalarInputs: number;
 }
 
@@ -297,7 +297,7 @@ function readMeta(field: Field, device: Device): TensorMeta {
   const [dtype, dims, strides, offset] = field.tuple(4) as [Field, Field, Field, Field];
   if (dims.items().length > maxRank) dims.fail(`at most ${maxRank} dimensions`);
   const shape = dims.items().map((dim) => dim.int(0, safe));
-  // A product of sizes that is no exact number any more could pass for a smaller one.
+  // A product of sizes that is not an exact number any more could pass for a smaller one.
   const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
   const name = dtype.oneOf(dtypeNames);
@@ -356,7 +356,7 @@ function readScalars(field: Field): ScalarTable {
   return ScalarTable.of(known);
 }
 
-/** Stands for its parts until they are steps of their own. */
+/** Represents its parts until they are steps of their own. */
 function apart(parts: readonly ProgramOp[], outputs: readonly ValueId[]): ProgramOp {
   const made = new Set(parts.flatMap((part) => part.outputs));
   const inputs = parts.flatMap((part) => part.inputs).filter((id) => !made.has(id));

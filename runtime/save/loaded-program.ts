@@ -29,7 +29,7 @@ export interface LoadedProgram {
   readonly name: string;
   /** What the arguments must be; null where the function was captured without one. */
   readonly inputSpec: readonly InputSpec[] | null;
-  /** Parameters, buffers and other tensors that are no arguments, by name: the program's own. */
+  /** Parameters, buffers and other tensors that are not arguments, by name: the program's own. */
   state(): Readonly<Record<string, Tensor>>;
   /** Other pre-existing values that a run reads and changes: counters, flags. */
   variables(): Readonly<Record<string, Primitive>>;

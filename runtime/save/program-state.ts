@@ -3,7 +3,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { badFile } from './field.ts';
 import type { Primitive } from './primitive.ts';
 
-/** One value that is no argument: its own, or the gradient of a tensor of the state. */
+/** One value that is not an argument: its own, or the gradient of a tensor of the state. */
 export type StateEntry =
   | { readonly name: string; readonly value: Tensor | Primitive }
   | { readonly name: string; readonly gradientOf: number };
@@ -60,7 +60,7 @@ export class ProgramState {
     return Object.fromEntries(found);
   }
 
-  /** Everything that is no tensor, by name. */
+  /** Everything that is not a tensor, by name. */
   variables(): Readonly<Record<string, Primitive>> {
     const found = this.entries().flatMap((entry) =>
       'value' in entry && !(entry.value instanceof Tensor)

@@ -37,16 +37,16 @@ export interface SavedEntry {
   readonly guards: readonly SavedGuard[];
   /** Per input of the program. */
   readonly inputs: readonly { readonly place: Place; readonly requiresGrad: boolean }[];
-  /** The host's numbers that the program takes. */
+  /** JavaScript numbers that the program takes. */
   readonly numbers: readonly Place[];
   /** Number of the program in the file; null where there is nothing to compute. */
   readonly graph: number | null;
   readonly makes: readonly SavedMake[];
   readonly effects: readonly SavedEffect[];
   readonly result: SavedRecipe;
-  /** Outputs that are read for a number and given back. */
+  /** Outputs that are read for a number and freed. */
   readonly reads: readonly number[];
-  /** Outputs that only some options of a choice hold: given back when none is chosen. */
+  /** Outputs that only some options of a choice hold: freed when none is chosen. */
   readonly optional: readonly number[];
   /** Per output: what has gone through its graph already, so that no backward can; null: nothing has. */
   readonly spent: readonly (string | null)[];

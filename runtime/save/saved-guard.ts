@@ -24,7 +24,7 @@ import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from
 import { encodeNumber, numberReader, readSavedNumber, type SavedNumber } from './recipe.ts';
 import { dtypeNames } from './tensors.ts';
 
-/** One fact that a saved program relies on. Of a tensor that is no input of the program, only sizes are read. */
+/** One fact that a saved program relies on. Of a tensor that is not an input of the program, only sizes are read. */
 export type SavedGuard =
   | ValueGuard<Place, Primitive>
   | NumberGuard<SourceNumber<Place>>

@@ -23,7 +23,7 @@ export function evaluateSize(expr: SizeExpr, sizes: readonly number[]): number {
 /** The key of an expression in a document that holds for many sizes; no attribute has it as its name. */
 const hole = '$size';
 
-/** Stands for a number there. */
+/** Represents a number there. */
 export function encodeHole(expr: SizeExpr): unknown {
   return { [hole]: encodeExpr(expr) };
 }
@@ -34,7 +34,7 @@ function encodeExpr(expr: SizeExpr): unknown {
   return [expr[0], ...expr.slice(1).map((arg) => encodeExpr(arg as SizeExpr))];
 }
 
-/** The expression that stands for a number in a document whose expressions `withSizes` has checked; undefined for anything else. */
+/** The expression that represents a number in a document whose expressions `withSizes` has checked; undefined for anything else. */
 export function holeOf(value: unknown): SizeExpr | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, hole)) return undefined;
   return exprFrom((value as Readonly<Record<string, unknown>>)[hole]);
@@ -46,7 +46,7 @@ function exprFrom(value: unknown): SizeExpr {
   return [fn, ...args.map(exprFrom)];
 }
 
-/** The document with numbers instead of holes. Throws DataError for what is no expression. */
+/** The document with numbers instead of holes. Throws DataError for what is not an expression. */
 export function withSizes(document: Field, sizes: readonly number[]): Field {
   return new Field(filled(document, sizes), document.path);
 }

@@ -117,7 +117,7 @@ export class LoadedSizes {
   readonly #last: unknown[];
   #lastEntry: LoadedEntry | undefined;
 
-  /** Throws DataError where the document is no program at the sizes that it was made for. */
+  /** Throws DataError where the document is not a program at the sizes that it was made for. */
   constructor(saved: SavedSizes, states: number, device: Device, plan: PlanUse) {
     this.saved = saved;
     this.#states = states;

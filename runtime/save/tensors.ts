@@ -142,7 +142,7 @@ export class TensorReader {
     for (const base of this.#bases.values()) base.dispose();
   }
 
-  /** What was made is given back. */
+  /** What was made is freed. */
   disposeAll(): void {
     for (const tensor of this.#made.values()) tensor.dispose();
   }
@@ -169,7 +169,7 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   const dims = field.get('shape').items();
   if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
   const shape = dims.map((dim) => dim.int(0, Number.MAX_SAFE_INTEGER));
-  // A product of sizes that is no exact number any more could pass for a smaller one.
+  // A product of sizes that is not an exact number any more could pass for a smaller one.
   const count = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(count)) field.get('shape').fail('a shape that can be counted');
   const strides = field
@@ -190,7 +190,7 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
 function upload({ dtype, elements, at }: SavedStorage, data: Uint8Array, device: Device): Tensor {
   const values = newTypedArray(dtype, elements);
   bytesOf(values).set(data.subarray(at, at + values.byteLength));
-  // Truth values are 0 or 1 to every kernel.
+  // Booleans are 0 or 1 to every kernel.
   if (dtype === 'bool' && values.some((value) => value > 1)) {
     throw badFile('a storage of booleans', 'a byte above 1', '0 or 1');
   }

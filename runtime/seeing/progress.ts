@@ -3,7 +3,7 @@
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, orNull, text, that } from '../options/option-kinds.ts';
 
-/** A terminal, or what stands for one. */
+/** A terminal, or what represents one. */
 export interface ProgressTarget {
   /** A terminal rewrites its line; anything else gets a line per tenth. */
   readonly isTTY?: boolean;

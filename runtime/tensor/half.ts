@@ -71,7 +71,7 @@ export function encodeHalf(values: ArrayLike<number>, dtype: HalfDType): Uint16A
   return Uint16Array.from(values, halfFormats[dtype].encode);
 }
 
-/** The numbers that the bits stand for; exact. */
+/** The numbers that the bits represent; exact. */
 export function decodeHalf(bits: ArrayLike<number>, dtype: HalfDType): Float32Array {
   return Float32Array.from(bits, halfFormats[dtype].decode);
 }

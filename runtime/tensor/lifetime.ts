@@ -121,7 +121,7 @@ export function outsideTidy<T>(body: () => T): T {
 /**
  * Runs `body` and disposes every tensor made in it, but those in its result (also nested in arrays and
  * plain objects) and those given to `keep`, both with their gradients. After an exception everything made is disposed. `body` must
- * not be async: its tensors would be gone before it goes on.
+ * not be async: its tensors would be gone before it continues.
  */
 export function tidy<T>(body: () => T): T {
   expectFunction('tidy', body);

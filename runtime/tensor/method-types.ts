@@ -12,7 +12,7 @@ import type { Nested, TensorSummary } from './nested.ts';
 import type { Tensor } from './tensor.ts';
 import type { TransferTarget } from './transfer.ts';
 
-/** Answer truth values. */
+/** Return booleans. */
 type Truths =
   | 'eq'
   | 'ne'
@@ -156,7 +156,7 @@ type Reals =
   | 'logdet'
   | 'cholesky';
 
-/** Integers and truth values are added and multiplied as int32. */
+/** Integers and booleans are added and multiplied as int32. */
 type Sums = 'sum' | 'prod' | 'cumsum' | 'cumprod';
 
 /** Take a tensor or a number. */

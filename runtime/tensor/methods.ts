@@ -281,7 +281,7 @@ export const tensorMethods: {
   draws: [...defineAll(drawingMethods)],
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
-// What iterates or prints is no call of a method by name.
+// What iterates or prints is not a call of a method by name.
 for (const [key, fn] of [
   [Symbol.iterator, nested.entries],
   [Symbol.for('nodejs.util.inspect.custom'), formatTensor],

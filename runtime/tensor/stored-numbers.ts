@@ -64,7 +64,7 @@ export function isHeld(value: number, dtype: 'uint8' | 'int32'): boolean {
   return isBelow(low - 1, value) && isBelow(value, high + 1);
 }
 
-/** The numbers that an array of the dtype stands for: itself, but for the bits of halves. */
+/** The numbers that an array of the dtype represents: itself, but for the bits of halves. */
 export function numbersOf(values: TypedArray, dtype: DType): Exclude<TypedArray, Uint16Array> {
   if (isHalf(dtype)) return decodeHalf(values, dtype);
   return values as Exclude<TypedArray, Uint16Array>;

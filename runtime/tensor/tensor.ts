@@ -48,7 +48,7 @@ function releaseLease(lease: Lease): void {
  */
 const collected = new FinalizationRegistry<Lease>(releaseLease);
 
-/** A tensor of a program under construction: which value of which builder it stands for. */
+/** A tensor of a program under construction: which value of which builder it represents. */
 export interface TracedValue {
   readonly builder: object;
   readonly value: number;
@@ -78,7 +78,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
   #family: ViewFamily | null = null;
   /** The family's version that this handle's place in the graph belongs to. */
   #familyVersion = 0;
-  /** The leaf that this handle stands for in the graph; null for leaves themselves, and results. */
+  /** The leaf that this handle represents in the graph; null for leaves themselves, and results. */
   #leaf: Tensor | null = null;
   /** Accumulated by backward on leaves that require a gradient. */
   grad: Tensor | null = null;
@@ -109,7 +109,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
     return this.#lease.holder;
   }
 
-  /** Where backward goes on from here; null for leaves and tensors without gradient. */
+  /** Where backward continues from here; null for leaves and tensors without gradient. */
   get gradEdge(): GradEdge | null {
     if (this.#family !== null) this.#followFamily(this.#family);
     return this.#lease.edge;
@@ -128,7 +128,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
     family.handles.live++;
   }
 
-  /** The memory was written: the views' places in the graph are made anew when they are asked for. */
+  /** The memory was written: the views' places in the graph are made again when they are asked for. */
   #followFamily(family: ViewFamily): void {
     if (this.#familyVersion === family.version) return;
     this.#familyVersion = family.version;
@@ -147,7 +147,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
     return this.#leaf ?? this;
   }
 
-  /** Makes this handle stand for a leaf that requires a gradient: another handle on its value. */
+  /** Makes this handle represent a leaf that requires a gradient: another handle on its value. */
   standFor(leaf: Tensor): void {
     this.#leaf = leaf;
     this.#requiresGrad = true;

@@ -24,7 +24,7 @@ export interface PickleWorld {
   isAllowed(name: string): boolean;
   /** The result of calling one of them. Throws DataError. */
   call(name: string, args: readonly unknown[]): unknown;
-  /** What a persistent id stands for. Throws DataError. */
+  /** What a persistent id represents. Throws DataError. */
   persistent(id: unknown): unknown;
 }
 

@@ -21,7 +21,7 @@ const endBytes = 22;
 
 /**
  * The directory of an archive. Throws DataError for entries that overlap, that claim more than they can
- * inflate to, and for encrypted ones: an archive takes no more memory than its bytes can stand for.
+ * inflate to, and for encrypted ones: an archive takes no more memory than its bytes can represent.
  */
 export async function readZip(source: ByteSource): Promise<ReadonlyMap<string, ZipEntry>> {
   const { count, at, bytes } = await findDirectory(source);

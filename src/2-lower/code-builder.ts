@@ -85,7 +85,7 @@ export class CodeBuilder {
     this.append(instruction, false, span);
   }
 
-  /** `dst` gets what the generator is resumed with; `returned` is where its `return` goes on. */
+  /** `dst` gets what the generator is resumed with; `returned` is where its `return` continues. */
   yield(mode: InstructionOf<'yield'>['mode'], dst: Reg, src: Reg, returned: Label, span: Span) {
     this.mayThrow();
     const instruction: Instruction = { op: 'yield', dst, src, mode, target: unbound };
@@ -166,7 +166,7 @@ export class CodeBuilder {
     return this.height as Mark;
   }
 
-  /** Gives back the temporaries made since `mark`. */
+  /** Frees the temporaries made since `mark`. */
   release(mark: Mark): void {
     this.height = mark;
   }

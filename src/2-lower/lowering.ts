@@ -58,7 +58,7 @@ export interface Lowering {
   named(node: Expression, name: string | Reg | undefined, dst?: Reg): Reg;
   /** Runs the expression and drops its value. */
   effect(node: Expression): void;
-  /** Jumps to `target` when the truth of the value is `sense`, else goes on. */
+  /** Jumps to `target` when the truth of the value is `sense`, else continues. */
   condition(node: Expression, target: Label, sense: boolean): void;
   statement(node: Statement): void;
   statements(nodes: readonly Statement[]): void;

@@ -103,7 +103,7 @@ export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg):
   else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
 }
 
-/** `this` of the innermost function, which `node` (`this` or `super`) stands for. */
+/** `this` of the innermost function, which `node` (`this` or `super`) represents. */
 export function lowerThis(l: Lowering, node: Node, dst?: Reg): Reg {
   const span = spanOf(node);
   const binding = l.variables.thisBinding(node);

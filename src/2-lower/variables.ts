@@ -32,7 +32,7 @@ export class Variables {
     }
   }
 
-  /** Makes the variables of a scope anew: at its start, and again for every iteration of a loop. */
+  /** Makes the variables of a scope again: at its start, and again for every iteration of a loop. */
   enter(node: Node): void {
     const scope = this.analysis.scopes.get(node);
     if (!scope) return;
@@ -54,7 +54,7 @@ export class Variables {
     }
   }
 
-  /** `for (let …)`: the next iteration goes on with cells of its own, holding the same values. */
+  /** `for (let …)`: the next iteration continues with cells of its own, holding the same values. */
   renewCells(node: Node): void {
     const scope = this.analysis.scopes.get(node);
     if (!scope) return;
@@ -101,7 +101,7 @@ export class Variables {
     return dst;
   }
 
-  /** The value of a variable that no identifier of the source stands for. */
+  /** The value of a variable that no identifier of the source represents. */
   load(binding: Binding, span: Span): Reg {
     const register = this.register(binding);
     if (!binding.captured) return register;
@@ -145,7 +145,7 @@ export class Variables {
     this.code.release(mark);
   }
 
-  /** Sets a variable that no identifier of the source stands for. */
+  /** Sets a variable that no identifier of the source represents. */
   store(binding: Binding, src: Reg, span: Span): void {
     const register = this.registers.get(binding);
     if (register === undefined) return; // unused

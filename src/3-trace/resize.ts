@@ -32,7 +32,7 @@ interface Recorded {
   readonly outputs: readonly Tensor[];
   readonly tape: readonly TapeCall[];
   readonly sizes: Sizes;
-  /** Guards of the result that each program has anew. */
+  /** Guards of the result that each program has again. */
   readonly ownGuards: readonly Guard[];
 }
 
@@ -92,7 +92,7 @@ function inFrames(frames: readonly Frame[]): Found {
   };
 }
 
-/** Null where a key is no size of a contiguous tensor. */
+/** Null where a key is not a size of a contiguous tensor. */
 function withSizes(
   frames: readonly Frame[],
   given: readonly number[],

@@ -55,8 +55,8 @@ export interface RegionPhases {
 }
 
 /**
- * Symbolic execution. In: the frames to go on with (one at pc 0 for a call). Out: the program of the
- * tensor ops up to the next break or the return, what it relies on, and how to go on from there.
+ * Symbolic execution. In: the frames to continue with (one at pc 0 for a call). Out: the program of the
+ * tensor ops up to the next break or the return, what it relies on, and how to continue from there.
  * Guarantees: no user code has run and nothing of the user's has changed.
  */
 export function trace(
@@ -259,7 +259,7 @@ function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   };
 }
 
-/** What its shapes are follows from the sizes of this trace: those of another one are traced anew. */
+/** What its shapes are follows from the sizes of this trace: those of another one are traced again. */
 function appendTraced(
   tracer: Tracer,
   { normalize, differentiate }: RegionPhases,
@@ -306,7 +306,7 @@ function appendRegions(
   return results;
 }
 
-/** A region that overwrites what its own backward needs is no mistake until that backward is requested. */
+/** A region that overwrites what its own backward needs is not a mistake until that backward is requested. */
 function overwritingBreaks<T>(append: () => T): T {
   try {
     return append();

@@ -20,7 +20,7 @@ interface DifferentiateOptions extends RegionOptions {
 
 /**
  * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
- * may still ask for one (not those whose graph a backward inside the program has used up).
+ * may still ask for one (not those whose graph a backward inside the program has freed).
  * Out: the joint program. Guarantees: its forward part is the program itself, op by op, with the same
  * value ids; gradients are summed in the same order as eager backward sums them.
  *
@@ -42,7 +42,7 @@ export function differentiate(
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) => {
-      // A region may answer an operand itself; of a subgraph that is the caller's own tensor.
+      // A region may return an operand itself; of a subgraph that is the caller's own tensor.
       const flows = output.gradEdge || (region && output.requiresGrad);
       if (!flows || !differentiable[i]) return null;
       const gradient = builder.input(contiguousMeta(output, output.device));

@@ -12,7 +12,7 @@ interface Gradients {
 }
 
 /**
- * In: a differentiated region in which each gradient goes on from an input that takes the sum so far. Out: the
+ * In: a differentiated region in which each gradient continues from an input that takes the sum so far. Out: the
  * same without such inputs where there is one part only, which whoever has the sum may add as well. All
  * gradients are contiguous.
  */

@@ -126,7 +126,7 @@ function hasSymbols({ attrs }: ProgramOp): boolean {
   return Object.values(attrs).some(isSymbolic);
 }
 
-/** Ops that stand for a place in the graph, not for what they compute. */
+/** Ops that represent a position in the graph, not a computation. */
 function isMark({ op }: ProgramOp): boolean {
   return op === aliasOp || op === outputGradientOp;
 }

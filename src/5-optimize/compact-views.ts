@@ -24,7 +24,7 @@ export interface SavedViews {
 
 /**
  * In: a joint program, what backward reads of forward, and what the caller gets. Out: the memories of which backward
- * keeps views that copies could stand for. A program that writes in place or decides has none, since a copy could be
+ * keeps views that copies could represent. A program that writes in place or decides has none, since a copy could be
  * seen there; nor can what an op reads whose bits or attributes depend on strides be copied.
  */
 export function savedViews(

@@ -75,7 +75,7 @@ export class SameValues {
     // A value that is live where the other would be made: sharing it needs no more memory.
     const isHeld = this.#callers.has(facts.memoryOf(same));
     if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
-    // From forward to backward a value is live only if it is kept: one that backward makes anew costs less.
+    // From forward to backward a value is live only if it is kept: one that backward makes again costs less.
     const boundary = this.#given.firstLate;
     const crosses = facts.definitionIndex(same) < boundary && facts.definitionIndex(id) >= boundary;
     if (!isView && crosses && facts.definitionIndex(same) >= 0) return false;

@@ -18,7 +18,7 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const facts = new ProgramFacts(program);
   const held = new Set([...outputs, ...alsoRead].map((id) => facts.memoryOf(id)));
   const values = [...program.values];
-  /** Codes by the places that they stand for. */
+  /** Codes by the places that they represent. */
   const codes = new Map<ValueId, ValueId>();
   for (const op of ops) {
     const places = op.outputs[1];

@@ -13,14 +13,14 @@ import type { Storage } from './order/storages.ts';
 export interface PlanOptions extends CountOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
   readonly isFirst?: boolean;
-  /** Of a backward program: the forward plan in whose scope it goes on. */
+  /** Of a backward program: the forward plan in whose scope it continues. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
   /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
   readonly rewrite?: Rewrite;
   /** Plans the regions of a control op; `recorded`: the tape is read. */
   readonly planRegions: PlanRegions;
-  /** Plans a call whose shapes only the run knows, for each set of shapes when it comes. */
+  /** Plans a call with data-dependent shapes, for each set of shapes when it comes. */
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
 
@@ -39,7 +39,7 @@ export interface Planned {
   readonly program: Program;
   /** Bytes of the donated inputs that it reads or hands out: they were allocated before the run. */
   readonly donatedBytes: number;
-  /** Storages of the kept values, for the program that goes on with them. */
+  /** Storages of the kept values, for the program that continues with them. */
   readonly kept: ReadonlyMap<ValueId, Storage>;
 }
 

@@ -11,7 +11,7 @@ import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
 import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
-/** Bytes of a program's inputs, and of the most that is alive beside them in a good order. */
+/** Bytes of a program's inputs, and of the most that is live beside them in a good order. */
 export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
   const { values, inputs } = program;
   const entering = (id: ValueId) => {
@@ -65,7 +65,7 @@ function predicted(planned: Planned, given: Program, options: PlanOptions): Plan
   const { peakBytes, savedBytes, outputBytes } = simulate(run, plan, simulatableOf(given, options));
   run.end();
   const bytes = { ...plan.predicted, peakBytes, outputBytes };
-  // Of a backward it is what the plan keeps of forward's values, which the run doesn't count anew.
+  // Of a backward it is what the plan keeps of forward's values, which the run doesn't count again.
   const saved = options.after ? {} : { savedBytes };
   return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
 }

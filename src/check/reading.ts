@@ -2,7 +2,7 @@ import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**
- * Work that reads tensors: it yields those that it wants to read, and goes on with their elements in
+ * Work that reads tensors: it yields those that it wants to read, and continues with their elements in
  * row-major order. So the same comparison runs at once where a device can be read at once, and
  * asynchronously on a GPU.
  */

@@ -33,7 +33,7 @@ interface Making extends Differentiated {
   readonly reached: readonly boolean[];
   /** Values of forward whose data stays for backward. */
   readonly kept: ReadonlySet<ValueId>;
-  /** Those of them that stand for values which aren't kept. */
+  /** Those of them that represent values which aren't kept. */
   readonly masks: KeptMasks;
   /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
   readonly restoring: Pick<Program, 'values' | 'ops'>;

@@ -179,7 +179,7 @@ export class SubgraphPlanner {
         available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
       },
     );
-    // In the same order: what stays alive differs, not what is computed.
+    // In the same order: what stays live differs, not what is computed.
     const inOrder = this.#plan(plannedBackward.program, { keep, ...after }, { order: false });
     const { plan: retainingPlan } = yield* inOrder;
     const part: BackwardPart = {

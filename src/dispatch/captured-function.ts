@@ -60,7 +60,7 @@ export interface CompiledFunction {
 /**
  * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
  * straight to compiled code; a miss traces; after a break one instruction runs natively, then tracing
- * goes on from there with the whole stack of frames.
+ * continues from there with the whole stack of frames.
  */
 export class Captured {
   readonly fn: AnyFunction;

@@ -23,7 +23,7 @@ import type { StepBudget } from './step-budget.ts';
 /** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
 const graphlessLimit = 10;
 
-/** So many small segments at one point in one call: the loop around it goes on natively. */
+/** So many small segments at one point in one call: the loop around it continues natively. */
 const fragmentLimit = 64;
 
 /** Segments of fewer ops than this are small. */
@@ -155,7 +155,7 @@ export class EntryDispatcher {
     if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
   }
 
-  /** Where the walk goes on. */
+  /** Where the walk continues. */
   pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
     return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
   }
@@ -220,7 +220,7 @@ export class EntryDispatcher {
     warnOnce(`a part of ${this.#name || 'a function'}${place} runs as ordinary JavaScript: ${why}`);
   }
 
-  /** True when the loop around the point has come to it with a small segment too often; then it goes on natively. */
+  /** True when the loop around the point has come to it with a small segment too often; then it continues natively. */
   isTooMany(fragments: Fragments, point: ResumePoint, frames: readonly Frame[]): boolean {
     const count = (fragments.get(point) ?? 0) + 1;
     fragments.set(point, count);

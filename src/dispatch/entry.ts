@@ -51,12 +51,12 @@ export class Entry {
   readonly #donated: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
-  /** What is given back before the run; null without a program. */
+  /** What is freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
-  /** Outputs whose graph a backward inside has used up, and the op at which a second one finds out. */
+  /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
   readonly #spent: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution refuses something on this way: it is left to do so. */
   readonly runsEagerly: boolean;
@@ -143,7 +143,7 @@ export class Entry {
     return this.#written.map((read) => read(frames) as Tensor);
   }
 
-  /** As `#runMeasured`, once what no op reads is given back. */
+  /** As `#runMeasured`, once what no op reads is freed. */
   #runAfterDisposal(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -203,7 +203,7 @@ export class Entry {
 
   /**
    * Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold.
-   * `owned` are tensors that only the frames hold; dead ones are given back.
+   * `owned` are tensors that only the frames hold; dead ones are freed.
    */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
     const readers = this.#inputs;
@@ -251,7 +251,7 @@ export class Entry {
 
 const nothing: readonly Tensor[] = [];
 
-/** Outputs that are no numbers; empty where there are no lists, whose elements may be among them. */
+/** Outputs that are not numbers; empty where there are no lists, whose elements may be among them. */
 function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
   return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));

@@ -47,7 +47,7 @@ const recompileLimit = 8;
 /** The same where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
 const openSizesLimit = 64;
 
-/** After this many entries at one point, numbers that came out of a break are no constants any more. */
+/** After this many entries at one point, numbers that came out of a break are not constants any more. */
 const volatileAfter = 4;
 
 /** Why a part is not compiled. */

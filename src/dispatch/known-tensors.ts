@@ -33,7 +33,7 @@ export class KnownTensors {
   }
 }
 
-/** The tensor that the element is; the element's own handle is given back where there is another. */
+/** The tensor that the element is; the element's own handle is freed where there is another. */
 export function knownTensor(element: Tensor, values: RunValues): Tensor {
   const given = inputThatIs(valueIn(element), values.inputs);
   values.known ??= new KnownTensors(values.lasting.map((i) => values.outputs[i]!));

@@ -19,7 +19,7 @@ import { positionOf, step } from '../vm/machine/run-frames.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
- * Runs the innermost frame's instruction, which is no return. A throw goes on at the innermost handler:
+ * Runs the innermost frame's instruction, which is not a return. A throw continues at the innermost handler:
  * the frames above it are taken off.
  */
 export function stepNatively(

@@ -19,7 +19,7 @@ const hotRuns = 64;
 
 /**
  * The plan by which a subgraph runs: the first one, which is soon there, until the final one is made. That begins
- * when the subgraph is hot, goes on by one step before each run, and changes no bit of any result: which plan is
+ * when the subgraph is hot, continues by one step before each run, and changes no bit of any result: which plan is
  * in force depends on the number of runs alone.
  */
 export class PlanInForce {

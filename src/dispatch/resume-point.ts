@@ -17,7 +17,7 @@ const mostBytes = 128 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;
 
-/** A stack of instructions where execution may go on, with the entries compiled for it so far. */
+/** A stack of instructions where execution may continue, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
   /** The one that was found, after another one, longest ago first. */
@@ -27,7 +27,7 @@ export class ResumePoint {
   #last: Candidate | undefined;
   #dispatch: Dispatch<Candidate> | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
-  /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
+  /** Set when no more entries are compiled here: execution continues natively, for this reason. */
   native: string | null = null;
   /** The user knows that calls bring other things each time than any entry is for. */
   isCrowded = false;
@@ -119,7 +119,7 @@ export class ResumePoint {
     });
   }
 
-  /** Where execution goes on after `entry` broke and its instruction ran natively. */
+  /** Where execution continues after `entry` broke and its instruction ran natively. */
   after(entry: Entry, frames: readonly Frame[], points: ResumePoints): ResumePoint {
     let byPc = this.#next.get(entry);
     if (!byPc) {

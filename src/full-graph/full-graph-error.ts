@@ -56,7 +56,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   if (!(cause instanceof Error)) {
     throw withLongStack(() => new FullGraphError(name, record, result));
   }
-  // What comes before happens first, and a `catch` or `finally` of the user's goes on from there.
+  // What comes before happens first, and a `catch` or `finally` of the user's continues from there.
   if (afterEffects || mayBeCaught(result)) return;
   const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
@@ -64,7 +64,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   throw cause;
 }
 
-/** Eager execution goes on at a `catch` or `finally` of the user's, which no program holds for an op's error. */
+/** Eager execution continues at a `catch` or `finally` of the user's, which no program holds for an op's error. */
 function mayBeCaught({ outcome, codes }: TraceResult): boolean {
   if (outcome.kind !== 'break') return false;
   return outcome.frames.some((frame, depth) => {

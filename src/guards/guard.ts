@@ -62,7 +62,7 @@ export type Guard =
     }
   /** A function of the user's, not bound: its code; the variables around it are read through it. */
   | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
-  /** One of the language's own collections, with nothing of the user's on it. */
+  /** One of the built-in collections, with nothing of the user's on it. */
   | {
       readonly kind: 'collection';
       readonly source: Source;
@@ -88,7 +88,7 @@ export type Guard =
   /** A tensor that has everything of these names from `Tensor.prototype`. */
   | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
   | KeysGuard<Source>
-  /** An array of no subclass, iterated by the language's own iterator. */
+  /** An array of no subclass, iterated by the built-in iterator. */
   | { readonly kind: 'plainArray'; readonly source: Source }
   | (TensorGuard<Source, GuardedSize> & {
       readonly strides: GuardedStrides;

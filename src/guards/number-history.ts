@@ -31,7 +31,7 @@ export class NumberHistory {
     return size > 1 && (differs || this.#dynamic === true);
   }
 
-  /** The same for a number that is no size. `changes`: it is known to be another one at the next call. */
+  /** The same for a number that is not a size. `changes`: it is known to be another one at the next call. */
   isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isPromised(place) || this.#differs(place, value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;

@@ -64,7 +64,7 @@ function rangeOfSum({ constant, terms }: Sum): Range {
   return { low, high };
 }
 
-/** Undefined for what is no whole number that follows from sizes. */
+/** Undefined for what is not a whole number that follows from sizes. */
 function sumOf(expr: NumberExpr, promised: ShapeBounds): Sum | undefined {
   switch (expr.kind) {
     case 'constant':
@@ -101,7 +101,7 @@ function applied(expr: NumberExpr & { kind: 'apply' }, args: readonly Sum[]): Su
       if (b!.terms.size === 0) return plus(constantSum(0), a!, b!.constant);
       if (a!.terms.size === 0) return plus(constantSum(0), b!, a!.constant);
       const [low, high] = [lows[0]! * lows[1]!, highs[0]! * highs[1]!];
-      // Infinity times 0 is no number.
+      // Infinity times 0 is not a number.
       return lows.every((end) => end >= 0) && high >= low ? term(expr, { low, high }) : undefined;
     }
     default:

@@ -36,7 +36,7 @@ const beginsLikeEvent = /\b(?:Alloc|Free) \S* ?bytes\b|\b(?:Alloc|Free) \d+/;
 const shownMalformed = 5;
 
 /**
- * Reads a log of any length, line by line, keeping only the addresses that are alive. Throws DataError
+ * Reads a log of any length, line by line, keeping only the addresses that are live. Throws DataError
  * when a mark is not found: the figures would be those of another window.
  */
 export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): LogSummary {

@@ -21,7 +21,7 @@ import { MadeObjects } from './made-objects.ts';
  * program. User functions and modules that it calls run the same way.
  *
  * Lists, objects and closures that the function makes hold their tensors as long as something leads to
- * them. A tensor that was handed to foreign code is given back when the call ends, or not at all when it
+ * them. A tensor that was handed to foreign code is freed when the call ends, or not at all when it
  * was stored in something that was there before.
  * Throws CaptureError when the function has no bytecode.
  */
@@ -169,7 +169,7 @@ class CountedRun {
   }
 }
 
-/** What `tidy` would give back at its end goes at its last use here. */
+/** What `tidy` would free at its end goes at its last use here. */
 function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]) {
   const isTidy = callee === tidy;
   const closure = enteredClosure(isTidy ? args[0] : callee);
@@ -178,7 +178,7 @@ function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]
   );
 }
 
-/** The closure to go on in as bytecode: user functions and modules, not the tensor API. */
+/** The closure to continue in as bytecode: user functions and modules, not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
   const made = closureOf(callee);
   if (made) return made.code.isAsync || made.code.isGenerator ? undefined : made;

@@ -145,7 +145,7 @@ export const memorySwitches = Object.keys(allOn).filter(
     name !== 'budget' && name !== 'prefer' && name !== 'savedDtype',
 );
 
-/** Throws ArgumentError for a name that is no preset or no switch, an unknown preference, a budget that is no size. */
+/** Throws ArgumentError for a name that is not a preset or no switch, an unknown preference, a budget that is not a size. */
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];

@@ -18,7 +18,7 @@ import type { Member } from './joined-call.ts';
 import { SiteCall } from './site-call.ts';
 
 /**
- * Appends a call whose shapes only the run knows. Where gradients are recorded and flow into it, its programs
+ * Appends a call with data-dependent shapes. Where gradients are recorded and flow into it, its programs
  * are differentiated as they are made, and one node is recorded. Returns all results; the tape is the last.
  */
 export function appendCall(

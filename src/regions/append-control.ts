@@ -19,7 +19,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
 export interface RegionOptions {
-  /** Its gradients go on from what has come to the operands before. */
+  /** Its gradients continue from what has come to the operands before. */
   readonly goesOn?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { ControlNode } from './control-node.ts';
 
 /**
  * Before a node with several results is undone: where some of their gradients may be missing, its rule gets
- * zeros for them as soon as one is there, as eagerly. The op that undoes a control op looks itself.
+ * zeros for them as soon as one is there, as in eager execution. The op that undoes a control op looks itself.
  */
 export function fillGradients(
   builder: ProgramBuilder,

@@ -1,4 +1,4 @@
-/** Calls of the tensor API whose shapes only the run knows, as who makes programs knows them. */
+/** Calls of the tensor API with data-dependent shapes, as who makes programs knows them. */
 
 import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';

@@ -158,7 +158,7 @@ class Family {
   }
 }
 
-/** Puts expressions where numbers differ. Returns what each leaf is; null where one is no function of the sizes. */
+/** Puts expressions where numbers differ. Returns what each leaf is; null where one is not a function of the sizes. */
 function fitLeaves(
   document: unknown,
   points: readonly Sizes[],

@@ -15,7 +15,7 @@ const planned = new Set([
   ...['frees', 'reuses', 'places', 'freesAtEnd', 'predicted', 'arenaBytes', 'reordered'],
 ]);
 
-/** Below these all numbers may differ: shapes, attributes, numbers of the host. */
+/** Below these all numbers may differ: shapes, attributes, JavaScript numbers. */
 const openBelow = new Set(['values', 'attrs', 'constant', 'shape', 'number', 'randomNumbers']);
 
 /** References among them stay. */

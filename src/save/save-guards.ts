@@ -111,7 +111,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
   }
 }
 
-/** What is no argument stays as different as it is. */
+/** What is not an argument stays as different as it is. */
 function differentPairs(
   { sources, others }: Guard & { kind: 'distinct' },
   places: Places,

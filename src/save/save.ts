@@ -18,7 +18,7 @@ type Callable = (this: any, ...args: any[]) => unknown;
  * - tensors and plain data: `{ model: model.stateDict(), epoch: 3 }`;
  * - a loaded program, with its state as it is now.
  *
- * Throws CaptureError for a function that was not called yet, that is no single graph, or that relies on what a
+ * Throws CaptureError for a function that was not called yet, that is not a single graph, or that relies on what a
  * file can't hold, and ArgumentError for a value that is no data.
  */
 export async function save(

@@ -9,7 +9,7 @@ interface Recipes {
   readonly makes: readonly Make[];
 }
 
-/** Everything that the code goes on with, or that is stored. */
+/** Everything that the code continues with, or that is stored. */
 export function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
   return [...left, ...effects.flatMap(placedBy)];

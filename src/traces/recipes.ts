@@ -90,7 +90,7 @@ function inElement(element: ElementRecipe): readonly Recipe[] {
   }
 }
 
-/** What a frame that goes on holds. */
+/** What a frame that continues holds. */
 export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   const values = registers.map(([, recipe]) => recipe);
   if (call.kind === 'entry') return values;

@@ -103,7 +103,7 @@ export type Make =
   | {
       readonly kind: 'iteratorRecord';
       readonly iterator: Recipe;
-      /** Looked up when the iteration began; null: that of the language's own iterators. */
+      /** Looked up when the iteration began; null: that of the built-in iterators. */
       readonly next: Recipe | null;
       readonly done: boolean;
     }
@@ -171,9 +171,9 @@ export type ElementRecipe =
   /** An array: the lists hold lists, and one more its length. */
   | { readonly kind: 'list'; readonly of: ElementRecipe };
 
-/** A frame to go on with natively. */
+/** A frame to continue with natively. */
 export interface FrameRecipe {
-  /** A call that was under way at the entry goes on with all its arguments, also those unread so far. */
+  /** A call that was under way at the entry continues with all its arguments, also those unread so far. */
   readonly call:
     | { readonly kind: 'entry'; readonly frame: number }
     | {
@@ -198,7 +198,7 @@ export interface FrameRecipe {
 
 export type Outcome =
   | { readonly kind: 'return'; readonly value: Recipe }
-  /** The instruction at the top frame's pc runs natively, then tracing goes on. */
+  /** The instruction at the top frame's pc runs natively, then tracing continues. */
   | {
       readonly kind: 'break';
       readonly record: BreakRecord;
@@ -266,7 +266,7 @@ export type Effect =
   | { readonly kind: 'requiresGrad'; readonly tensor: Recipe; readonly value: boolean }
   /** `tensor.retainGrad()` */
   | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
-  /** Of a tensor made inside: its `.grad`. */
+  /** Of a tensor created in the trace: its `.grad`. */
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `when`: only where this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
@@ -306,7 +306,7 @@ export interface TraceResult {
   readonly guards: readonly Guard[];
   /** Where each input of the program comes from. */
   readonly inputs: readonly Source[];
-  /** The host's numbers that the program's scalar inputs are. */
+  /** JavaScript numbers that the program's scalar inputs are. */
   readonly numbers: readonly Source[];
   readonly scalars: ScalarTable;
   /** Sizes of results that recipes and guards ask for. */
@@ -316,21 +316,21 @@ export interface TraceResult {
   readonly needsGrad: readonly boolean[];
   /** Per output of the program: the caller may ask for its gradient. */
   readonly differentiable: readonly boolean[];
-  /** Per output: the op at which a backward finds that its graph is used up. */
+  /** Per output: the op at which a backward finds that its graph is freed. */
   readonly spent: readonly (string | null)[];
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
-  /** Loops that a value of the program may end, or that were to be kept, and are no loops of the program. */
+  /** Loops that a value of the program may end, or that were to be kept, and are not loops of the program. */
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations the host could have counted. */
   readonly kept: readonly LoopDecision[];
   /** How many numbers a run draws from the stream, where the trace knows it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;
-  /** Numbers of the outputs that are read for a number and given back. */
+  /** Numbers of the outputs that are read for a number and freed. */
   readonly reads: readonly number[];
-  /** Numbers of the outputs that only some options of a choice hold: given back when none is chosen. */
+  /** Numbers of the outputs that only some options of a choice hold: freed when none is chosen. */
   readonly optional: readonly number[];
   /** Outputs that a run may leave as one tensor. */
   readonly same: readonly SameOutput[];

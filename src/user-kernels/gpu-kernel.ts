@@ -72,7 +72,7 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && Numbe
  * numbers around it, and nothing else. Every operation is rounded to float32, on every device; an element outside of
  * an operand is NaN.
  *
- * Throws ArgumentError, with its line, for a function that is no kernel.
+ * Throws ArgumentError, with its line, for a function that is not a kernel.
  */
 export function gpuKernel<
   const Constants extends Readonly<Record<string, number>>,

@@ -427,7 +427,7 @@ class KernelReader {
   }
 }
 
-/** Whether no path goes on after the statements. */
+/** Whether no path continues after the statements. */
 function alwaysReturns(statements: readonly KernelStatement[]): boolean {
   return statements.some(
     (statement) =>

@@ -26,7 +26,7 @@ export const partArgumentsBytes = 24 * pageBytes;
 export const innerAt = partArgumentsAt + partArgumentsBytes;
 
 /**
- * Bytes at the start of the memory that no tensor gets: address 0 stands for "no memory", and kernels
+ * Bytes at the start of the memory that no tensor gets: address 0 represents "no memory", and kernels
  * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes, whatever the
  * number of threads; it is a fixed cost of the device, as code is, and not part of any tensor's
  * accounting. The system backs only those pages that are used.

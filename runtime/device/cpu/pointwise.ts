@@ -64,7 +64,7 @@ export function walkOf(stride: number, isOutput: boolean): Walk {
 }
 
 const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
-/** The same by structure: passes build equal expressions anew. */
+/** The same by structure: passes build equal expressions again. */
 const kernelsByText = new Map<string, PointwiseKernel>();
 
 const dtypeCodes: { readonly [D in DType]: number } = {

@@ -12,7 +12,7 @@ import { pointwise } from './pointwise.ts';
 
 /**
  * Kernels of float32 for operands of 16 bits: these are widened into memory that the launch takes and
- * gives back, and what the kernel writes is rounded from there.
+ * frees, and what the kernel writes is rounded from there.
  */
 
 /** Kernels that move elements without looking at them, or write halves themselves. */

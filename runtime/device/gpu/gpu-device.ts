@@ -145,7 +145,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   /**
-   * Bytes that a launch allocates beside its outputs, and gives back before it returns; for planners.
+   * Bytes that a launch allocates beside its outputs, and frees before it returns; for planners.
    * An output that overlaps an operand other than element by element needs as much again as itself.
    */
   scratchBytes(

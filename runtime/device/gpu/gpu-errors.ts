@@ -26,7 +26,7 @@ export function runError(op: string, cause: unknown): DeviceError {
   });
 }
 
-/** Something was asked of a GPU that was given back. */
+/** Something was asked of a GPU that was shut down. */
 export function closedError(op: string): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU was shut down`,

@@ -21,7 +21,7 @@ interface Variant {
 
 /** An op's kernels for operands of one layout. */
 export interface Prepared<H extends CheckedHandle = BufferHandle> {
-  /** Bytes that a launch allocates and gives back, where no operand overlaps another one. */
+  /** Bytes that a launch allocates and frees, where no operand overlaps another one. */
   readonly scratchBytes: number;
   /** Starts the builds, side by side: a static program's kernels are ready sooner. */
   build(inPlace: boolean, attrs: Attrs): void;

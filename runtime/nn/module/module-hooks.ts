@@ -3,14 +3,14 @@ import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 
-/** Before `forward`: may answer other inputs. */
+/** Before `forward`: may return other inputs. */
 export type ForwardPreHook = (
   module: Module,
   inputs: readonly unknown[],
 ) => readonly unknown[] | null | undefined;
-/** After `forward`: may answer another output. */
+/** After `forward`: may return another output. */
 export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
-/** When backward reaches an output of `forward`: may answer another gradient for it. */
+/** When backward reaches an output of `forward`: may return another gradient for it. */
 export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
 
 type Forward = (...inputs: unknown[]) => unknown;

@@ -130,19 +130,19 @@ export abstract class Module {
   }
 
   /**
-   * Runs in every `forward` of this module before it, and may answer other inputs. While a module has
+   * Runs in every `forward` of this module before it, and may return other inputs. While a module has
    * hooks, its `forward` is a wrapper; without, it is the class's own.
    */
   registerForwardPreHook(hook: ForwardPreHook): HookHandle {
     return addHook(this, 'before', hook);
   }
 
-  /** Runs after `forward`, and may answer another output. */
+  /** Runs after `forward`, and may return another output. */
   registerForwardHook(hook: ForwardHook): HookHandle {
     return addHook(this, 'after', hook);
   }
 
-  /** Runs when backward reaches an output of `forward`, and may answer another gradient. */
+  /** Runs when backward reaches an output of `forward`, and may return another gradient. */
   registerBackwardHook(hook: BackwardHook): HookHandle {
     return addHook(this, 'backward', hook);
   }
@@ -176,7 +176,7 @@ export abstract class Module {
 
   /**
    * Moves every tensor to a device, or casts every floating-point one to a dtype. The properties hold new
-   * tensors afterwards: make the optimizer after the move. Gradients are given back.
+   * tensors afterwards: make the optimizer after the move. Gradients are freed.
    */
   to(target: TransferTarget): this {
     const moved = new Map<Tensor, Tensor>();
@@ -221,7 +221,7 @@ export abstract class Module {
     return moduleText(this);
   }
 
-  /** Gives back the memory of every tensor below, with its gradient. */
+  /** Frees the memory of every tensor below, with its gradient. */
   dispose(): void {
     for (const [, tensor] of namedTensors(this)) release(tensor);
   }

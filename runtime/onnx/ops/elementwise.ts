@@ -30,7 +30,7 @@ const activation =
 
 type HostBinary = (x: number, y: number) => number;
 
-/** Numbers of the host among themselves stay such numbers. */
+/** JavaScript numbers among themselves stay such numbers. */
 function binary(
   fn: (x: Tensor, y: Tensor) => Tensor,
   host: HostBinary,

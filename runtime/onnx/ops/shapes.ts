@@ -28,7 +28,7 @@ import { wrongSetting } from '../values/wrong-setting.ts';
 
 const shapeOf = (value: Value): readonly number[] => value.shape;
 
-/** The same elements in another shape, of numbers of the host too. */
+/** The same elements in another shape, of JavaScript numbers too. */
 const reshaped = (x: Value, shape: readonly number[]): Value =>
   isHost(x) ? reshapedHost(x, shape) : x.reshape(shape);
 

@@ -4,7 +4,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
 /**
- * Integers that a model computes beside its tensors: sizes, places, axes. They are numbers of the host, so a compiled
+ * Integers that a model computes beside its tensors: sizes, places, axes. They are JavaScript numbers, so a compiled
  * program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
  */
 export interface Host {
@@ -111,7 +111,7 @@ export function rearranged(
   return hostOf(values, shape, x.dtype);
 }
 
-/** Elements of all of them, broadcast against each other. Throws ArgumentError for results that are no integers. */
+/** Elements of all of them, broadcast against each other. Throws ArgumentError for results that are not integers. */
 export function broadcastHosts(
   hosts: readonly Host[],
   dtype: DType,

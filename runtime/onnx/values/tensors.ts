@@ -14,7 +14,7 @@ interface Kind {
   readonly read: Read;
   /** Where it is as a tensor. */
   readonly dtype: DType;
-  /** Integers that are numbers of the host. */
+  /** Integers that are JavaScript numbers. */
   readonly isHost?: true;
   readonly list: 'floatData' | 'int32Data' | 'int64Data' | 'doubleData' | 'uint64Data';
 }

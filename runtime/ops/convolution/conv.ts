@@ -134,7 +134,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
 });
 
 /**
- * In place: the gradient of a convolution's weights, which goes on from the images before. Its bits are
+ * In place: the gradient of a convolution's weights, which continues from the images before. Its bits are
  * those of one sum over all images. Written by the compiler only.
  */
 defineOp({

@@ -60,7 +60,7 @@ const pooledVjp = (windowsOf: (attrs: Attrs) => Attrs) =>
     ),
   }) as const;
 
-/** The kernel steps through each window by the attributes. Throws ArgumentError for what is no window. */
+/** The kernel steps through each window by the attributes. Throws ArgumentError for what is not a window. */
 function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size }: Attrs): void {
   const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
     Array.isArray(list) &&

@@ -77,7 +77,7 @@ function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
   return true;
 }
 
-/** `body` on truth values counted as int32; what it leaves counts as true where it is not 0. */
+/** `body` on booleans counted as int32; what it leaves counts as true where it is not 0. */
 export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
   if (x.dtype !== 'bool') return body(x);
   return tidy(() => cast(body(cast(x, 'int32')), 'bool'));

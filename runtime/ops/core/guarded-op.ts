@@ -71,7 +71,7 @@ export function guardedOp(
   const { kind } = op.kernel;
   if (kind === 'view' || kind === 'control' || kind === 'onCpu' || kind === 'transfer') return null;
   const place = placeOf(inputs, device);
-  // A guard of `meta` says where tensors are made; other devices go on computing with their own.
+  // A guard of `meta` says where tensors are made; other devices continue computing with their own.
   if (device.kind === 'meta' && !inputs.some((x) => x.device === device)) return null;
   const isOnCpu = place.kind === 'gpu' && device.kind === 'cpu';
   if (isAt(inputs, place) ? !isOnCpu : !moves) return null;

@@ -19,7 +19,7 @@ export type KernelName =
   | 'sum'
   /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
   | 'sumTo'
-  /** In place: (out, x) goes on with a sum over attr `dims`; out has the kept dimensions. float32. */
+  /** In place: (out, x) continues with a sum over attr `dims`; out has the kept dimensions. float32. */
   | 'addSum'
   | 'max'
   | 'min'
@@ -90,7 +90,7 @@ export type KernelName =
   | 'standardizeGrad'
   /** (dy, x, stats, weight: shape) → dw */
   | 'standardizeWeightGrad'
-  /** In place: (dw, dy, x, stats, weight: shape) goes on with dw; one weight per element of a group. */
+  /** In place: (dw, dy, x, stats, weight: shape) continues with dw; one weight per element of a group. */
   | 'addStandardizeWeightGrad'
   /** (x) → the derivative of digamma of attr `order`. */
   | 'polygamma'
@@ -122,7 +122,7 @@ export type KernelName =
   | 'conv2dInputGrad'
   /** (dy, x, w: shape) → dw */
   | 'conv2dWeightGrad'
-  /** In place: (dw, dy, x, w: shape) goes on with dw, image by image. */
+  /** In place: (dw, dy, x, w: shape) continues with dw, image by image. */
   | 'addConv2dWeightGrad'
   /**
    * (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size`

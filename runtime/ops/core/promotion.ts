@@ -44,7 +44,7 @@ export function inferFloat(name: string) {
   };
 }
 
-/** Subtraction has no meaning for truth values. */
+/** Subtraction has no meaning for booleans. */
 export function refuseBool(name: string, x: TensorMeta): void {
   if (x.dtype !== 'bool') return;
   throw new DTypeError({
@@ -104,7 +104,7 @@ export function joinedBy(dtype: DType, number: number): DType {
   return isInteger(number) ? counted(dtype) : 'float32';
 }
 
-/** Truth values become integers; every other dtype stays. */
+/** Booleans become integers; every other dtype stays. */
 export function counted(dtype: DType): DType {
   return dtype === 'bool' ? 'int32' : dtype;
 }

@@ -7,7 +7,7 @@ import { bind, bind1 } from './bind.ts';
 import { defineOp } from './define-op.ts';
 
 /**
- * What the 256 codes stand for, as shares of the largest magnitude of a block. `linear`: equal steps from −1 to 1.
+ * What the 256 codes represent, as shares of the largest magnitude of a block. `linear`: equal steps from −1 to 1.
  * `signed` and `unsigned`: seven decades, each with twice as many steps as the one below, so that small values keep
  * their relative size (the dynamic code of Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
  */
@@ -50,7 +50,7 @@ export function quantize(x: Tensor, code: QuantizationCode): readonly [Tensor, T
   return bind(quantizeOp, [x], { code }) as unknown as readonly [Tensor, Tensor];
 }
 
-/** The float32 values that the codes stand for. */
+/** The float32 values that the codes represent. */
 export function dequantize(codes: Tensor, scales: Tensor, code: QuantizationCode): Tensor {
   return bind1(dequantizeOp, [codes, scales], { code });
 }

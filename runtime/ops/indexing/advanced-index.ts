@@ -25,7 +25,7 @@ export type SliceIndex =
   | readonly [start?: number | null, end?: number | null, step?: number | null];
 
 /**
- * A number chooses an entry, a slice a range; null adds a dimension, '...' stands for all dimensions
+ * A number chooses an entry, a slice a range; null adds a dimension, '...' represents all dimensions
  * that are not named; a bool tensor is a mask over as many dimensions as it has, an int32 tensor chooses
  * entries.
  */

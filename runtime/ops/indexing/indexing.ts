@@ -97,7 +97,7 @@ export function indexed(x: Tensor, index: Tensor, attrs: Attrs): Tensor {
   return bind1(indexOp, [x, index], attrs);
 }
 
-/** A copy of `x` with those elements replaced, or added to (of truth values: whether any is true). */
+/** A copy of `x` with those elements replaced, or added to (of booleans: whether any is true). */
 export function indexReplaced(
   x: Tensor,
   index: Tensor,

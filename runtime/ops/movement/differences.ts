@@ -24,7 +24,7 @@ export interface DiffOptions {
   readonly append?: Tensor | null;
 }
 
-/** Each entry less the one before it, `n` times. Truth values: whether they differ. */
+/** Each entry less the one before it, `n` times. Booleans: whether they differ. */
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
   expectTensors('diff', x);
   expectNames('diff', options, ['prepend', 'append']);

@@ -62,7 +62,7 @@ function refuse(x: Tensor, amounts: readonly number[], expected: string): never 
 /**
  * Pads the last dimensions: `amounts` holds (before, after) for the last one, then for the one before
  * it, and so on, as in PyTorch. Negative amounts cut off. `reflect` mirrors at
- * the outermost entries, `replicate` repeats them, `circular` goes on at the other end.
+ * the outermost entries, `replicate` repeats them, `circular` continues at the other end.
  */
 export function pad(
   x: Tensor,

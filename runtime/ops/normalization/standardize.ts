@@ -159,7 +159,7 @@ const weightGradOp: OpRecord = defineOp({
 });
 
 /**
- * In place: the gradient of layer normalization's weights, which goes on from the rows before. Its bits
+ * In place: the gradient of layer normalization's weights, which continues from the rows before. Its bits
  * are those of one sum over all rows. Written by the compiler only.
  */
 defineOp({
@@ -379,7 +379,7 @@ export function expectNormDTypes(
   }
 }
 
-/** `body` on the tensor in a floating-point dtype, with temporaries given back. */
+/** `body` on the tensor in a floating-point dtype, with temporaries freed. */
 export function normalized(
   x: Tensor,
   dtype: Tensor['dtype'],

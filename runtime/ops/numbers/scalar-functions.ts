@@ -38,7 +38,7 @@ function functionsOf(name: string, object: object, except: readonly string[] = [
   });
 }
 
-/** `Math.sqrt` and so on; not `Math.random`, which is no function of its arguments. */
+/** `Math.sqrt` and so on; not `Math.random`, which is not a function of its arguments. */
 const mathFunctions = functionsOf('Math', Math, ['random', 'sumPrecise']);
 
 const numberTests = (['isFinite', 'isInteger', 'isNaN', 'isSafeInteger'] as const).map(

@@ -1,5 +1,5 @@
 /**
- * Numbers of the host that are known only when a program runs. They stand where the tensor API expects a
+ * JavaScript numbers that are known only when a program runs. They stand where the tensor API expects a
  * number, and end in attributes of ops; what they are computed from is the program's scalar inputs.
  */
 

@@ -163,7 +163,7 @@ const addcdivInto = defineOp({
   },
 });
 
-/** Truth values, integers, floating point: a target holds what is not of a later kind, as in PyTorch. */
+/** Booleans, integers, floating point: a target holds what is not of a later kind, as in PyTorch. */
 function kindRank(dtype: DType): number {
   if (dtypes[dtype].floating) return 2;
   return dtype === 'bool' ? 0 : 1;

@@ -1,4 +1,4 @@
-/** Truth values: logic of tensors of any dtype, and what kind of number an element is. */
+/** Booleans: logic of tensors of any dtype, and what kind of number an element is. */
 
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { broadcastShapes } from '../../tensor/shape.ts';
@@ -33,7 +33,7 @@ export const logicalAnd = logical('logicalAnd', (a, b) => E.select(a, b, E.const
 export const logicalOr = logical('logicalOr', (a, b) => E.select(a, E.const(1), b));
 export const logicalXor = logical('logicalXor', (a, b) => E.ne(a, b));
 
-/** A truth value per element. */
+/** A boolean per element. */
 function predicate(name: string, expr: Expr) {
   const op = defineOp({
     name,

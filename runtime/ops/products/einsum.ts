@@ -180,7 +180,7 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
 /**
  * Sums of products of the tensors' elements: a letter names a dimension, equal letters run together,
  * letters that are not in the result are summed over. Without '->' the result has the letters that
- * stand once, in alphabetical order. '...' stands for any dimensions, which broadcast.
+ * stand once, in alphabetical order. '...' represents any dimensions, which broadcast.
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);

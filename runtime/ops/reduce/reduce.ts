@@ -91,7 +91,7 @@ const sumOp = defineOp({
 });
 
 /**
- * In place: a sum over attr `dims` that goes on from the entries of dimension 0 before. Its bits are
+ * In place: a sum over attr `dims` that continues from the entries of dimension 0 before. Its bits are
  * those of one sum where dimension 0 and the last ones are summed and those between are not, as of
  * images by channel. Written by the compiler only.
  */
@@ -140,7 +140,7 @@ const reduceNames: readonly string[] = ['keepDim'];
 const isKeywords = <O>(dims: Dims | O): dims is O =>
   typeof dims === 'object' && dims !== null && !Array.isArray(dims) && !isNumber(dims);
 
-/** Dimensions and options from any form of them. Throws ArgumentError for names that are no options. */
+/** Dimensions and options from any form of them. Throws ArgumentError for names that are not options. */
 export function positional<O extends ReduceOptions>(
   op: string,
   dims: Dims | (O & DimOptions),
@@ -173,7 +173,7 @@ export function reduceAttrs(
   return { dims: normalized.sort((a, b) => a - b), keepDim: options.keepDim ?? false };
 }
 
-/** Over all dimensions when `dims` is left out. Integers and truth values sum as int32. */
+/** Over all dimensions when `dims` is left out. Integers and booleans sum as int32. */
 export function sum(
   x: Tensor,
   dims?: Dims | DimOptions,

@@ -98,7 +98,7 @@ interface Composite {
   readonly operands?: OpRecord['operands'];
 }
 
-/** The op that stands for `parts`: named after them, and at the position of the first that has one. */
+/** The op that represents `parts`: named after them, and at the position of the first that has one. */
 export function compositeOp(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],

@@ -23,7 +23,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { gradInputs, gradOutputs, leafOutputs, sums, saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   const [results, operands] = [forward.outputs.length, forward.inputs.length];
-  // A region may go on from what has come to its operands before.
+  // A region may continue from what has come to its operands before.
   const counts = [results, results + operands];
   if (
     gradInputs.length !== forward.inputs.length + leafOutputs.length ||

@@ -18,7 +18,7 @@ import { Tape } from './tape.ts';
 const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
 /**
- * Runs the program for the shapes that the operands have. Tensors whose shape only the run knows, and the
+ * Runs the program for the shapes that the operands have. Tensors of data-dependent shape, and the
  * elements of lists, are inputs of it as every other operand is; those that die with the op die inside.
  */
 export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {

@@ -6,7 +6,7 @@ import type { ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Action } from '../scope/action.ts';
 
-/** The size of a tensor whose shape only the run knows, as a number of the program. */
+/** The size of a tensor of data-dependent shape, as a number of the program. */
 export function compileDimension({ op }: Step, values: ValueTable): Action {
   const [tensor] = op.inputs;
   const [result] = op.outputs;

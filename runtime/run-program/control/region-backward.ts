@@ -35,7 +35,7 @@ export class RegionBackward {
   /**
    * Runs backward in the scope of one forward run. `given` returns the gradient of a result; null, or an
    * empty slot: it is missing. `take` gets the gradient of each operand that has one, which may be missing
-   * for the same reason. Without `retains` the scope is given back.
+   * for the same reason. Without `retains` the scope is freed.
    */
   run(
     scope: Scope,

@@ -4,7 +4,7 @@ import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../scope/action.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 
-/** A planned region with the scopes it runs in; the op that undoes it goes on in the same scopes. */
+/** A planned region with the scopes it runs in; the op that undoes it continues in the same scopes. */
 export class RegionRun {
   readonly planned: PlannedSubgraph;
   readonly #scopes: ScopePool;
@@ -21,7 +21,7 @@ export class RegionRun {
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
   }
 
-  /** The host's numbers are those of the program around. */
+  /** JavaScript numbers are those of the program around. */
   take(scalars: Float64Array): Scope {
     const scope = this.#scopes.take();
     scope.scalars = scalars;

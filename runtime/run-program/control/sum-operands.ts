@@ -2,7 +2,7 @@ import type { Step } from '../../program/plan.ts';
 
 /**
  * Of an op that undoes a branch or loop: how many results that one has, beside its tape. Numbers of attr `of`
- * below it stand for gradients of results, those from it on for what has come to an operand of the regions.
+ * below it represent gradients of results, those from it on the gradients that operands of the regions have so far.
  */
 export function resultCount({ regions }: Pick<Step, 'regions'>): number {
   return regions!.at(-1)!.forward.outputs.length;
@@ -10,7 +10,7 @@ export function resultCount({ regions }: Pick<Step, 'regions'>): number {
 
 /** The number in `of` for what has come to an operand of the op that is undone. */
 export function sumOperand(step: Pick<Step, 'op' | 'regions'>, operand: number): number {
-  // The condition of a branch is no operand of its regions.
+  // The condition of a branch is not an operand of its regions.
   const first = step.op.attrs.carried ? 0 : 1;
   return resultCount(step) + operand - first;
 }

@@ -3,7 +3,7 @@ import { invariant } from '../../errors/invariant.ts';
 import type { Holder } from '../../memory/holder.ts';
 import { ownPlace } from './identity.ts';
 
-/** A value's place in a scope: an owner of its holder while the value is alive. */
+/** A value's place in a scope: an owner of its holder while the value is live. */
 export class Slot implements Operand {
   holder: Holder | null = null;
   offset = 0;
@@ -26,7 +26,7 @@ export class Slot implements Operand {
 /** The variables of one run of a subgraph, one slot per value; forward and backward share it. */
 export class Scope {
   readonly slots: readonly Slot[];
-  /** The host's numbers of this run, for forward and backward. */
+  /** JavaScript numbers of this run, for forward and backward. */
   scalars: Float64Array;
   /** Between the start of forward and the end of backward no other run may use it. */
   locked = false;
@@ -36,7 +36,7 @@ export class Scope {
     this.scalars = new Float64Array(scalars);
   }
 
-  /** Gives back everything still in it, and the scope to its pool. */
+  /** Frees everything still in it, and the scope to its pool. */
   clear(): void {
     for (const slot of this.slots) slot.release();
     this.locked = false;

@@ -26,7 +26,7 @@ export function countedValues(values: ValueTable): ValueTable {
   return counted;
 }
 
-/** The numbers that a run computes don't change its bytes: those of the trace stand for them. */
+/** The numbers that a run computes don't change its bytes: those of the trace represent them. */
 function countedStep(step: Step): Step {
   const { op, regions, call } = step;
   const changes = hasChangingAttrs(op.attrs);

@@ -32,7 +32,7 @@ const nothing: Launch = () => {};
 const noBytes = new Uint8Array(0);
 
 /**
- * Stands for a device in simulated runs: counts the bytes that the real one would allocate, scratch memory of
+ * Represents a device in simulated runs: counts the bytes that the real one would allocate, scratch memory of
  * its kernels included, and computes nothing. Reads return what the simulation decides.
  */
 class CountingDevice implements Device {

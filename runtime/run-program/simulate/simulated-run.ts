@@ -57,7 +57,7 @@ export class SimulatedRun {
   /** Per output of forward. */
   #results: readonly Holder[] = [];
 
-  /** `from`: in the middle of a run, which goes on from there as often as anybody likes. */
+  /** `from`: in the middle of a run, which continues from there as often as anybody likes. */
   constructor(values: ValueTable, decider: Decider, from?: Snapshot) {
     this.#values = values;
     this.#simulation = new Simulation(decider, from?.live);
@@ -82,7 +82,7 @@ export class SimulatedRun {
     return memoryKey(this.#scope);
   }
 
-  /** Gives everything back; the run can't go on. */
+  /** Gives everything back; the run can't continue. */
   end(): void {
     this.#simulation.within(() => {
       for (const holder of this.#outputs) holder.release();
@@ -93,7 +93,7 @@ export class SimulatedRun {
   #copyOf(snapshot: Snapshot): Snapshot {
     const simulation = this.#simulation;
     const copy = simulation.within(() => copyOfSnapshot(snapshot));
-    // A copy is no allocation.
+    // A copy is not an allocation.
     simulation.live = snapshot.live;
     return copy;
   }

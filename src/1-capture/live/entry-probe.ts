@@ -50,7 +50,7 @@ export function probeEntry(
 
   let evaluate: Evaluate | undefined;
   session.reachFrom(realmOf(fn));
-  // The function may stand for one of the language's own: what calls it while breakpoints are set isn't stopped.
+  // The function may represent one of the language's own: what calls it while breakpoints are set isn't stopped.
   let isEntered = false;
   session.handover.hit = (found) => {
     if (!isEntered) return;

@@ -9,7 +9,7 @@ interface Inside {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */
   readonly hidden: ReadonlySet<string>;
-  /** An object that each run of the script makes anew, in a variable that never changes. */
+  /** An object that each run of the script makes again, in a variable that never changes. */
   readonly witness: { readonly name: string; readonly value: unknown } | undefined;
 }
 

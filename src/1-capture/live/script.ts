@@ -37,7 +37,7 @@ const forgotten = new FinalizationRegistry<string>((id) => {
   if (scripts.get(id)?.deref() === undefined) scripts.delete(id);
 });
 
-/** A script that a captured function of is alive: nothing has to be asked about it. */
+/** A script that a captured function of is live: nothing has to be asked about it. */
 export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
 
 export function loadScript(session: DebuggerSession, info: ScriptInfo): Script | CaptureRefusal {

@@ -9,7 +9,7 @@ import type {
 import type { FunctionLike } from '../syntax/nodes.ts';
 import type { LowerRefusal } from '../syntax/refusal.ts';
 
-/** `self` is a function expression's own name; `this`, `private` and `key` are no names of the source's. */
+/** `self` is a function expression's own name; `this`, `private` and `key` are not names of the source's. */
 export type BindingKind =
   | 'parameter'
   | 'var'

@@ -107,7 +107,7 @@ export class ScopeBuilder implements Analysis {
     this.note(binding, scope.owner, node.start, false);
   }
 
-  /** A use of a variable that no identifier of the source stands for. */
+  /** A use of a variable that no identifier of the source represents. */
   note(binding: Binding, from: FunctionScope, offset: number, writes: boolean): void {
     if (from !== binding.owner) {
       capture(binding, from);

@@ -74,7 +74,7 @@ export function traceCustomFunction(
       return gradientsOf(t, follow(backward, given));
     },
   };
-  // What is no tensor is known to `forward` alone.
+  // What is not a tensor is known to `forward` alone.
   const inputs = args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : arg));
   const outputs = asEagerly(() => t.attempt(() => t.runOnce(() => applyRules(traced, inputs))));
   const tensors = outputs instanceof Tensor ? [outputs] : outputs;

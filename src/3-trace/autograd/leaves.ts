@@ -29,7 +29,7 @@ function detach(x: Tensor): Tensor {
   return noGrad(() => bind1(aliasOp, [x]));
 }
 
-/** `x.requiresGrad_(value)`: from here on the variable stands for another value of the program. */
+/** `x.requiresGrad_(value)`: from here on the variable represents another value of the program. */
 export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
   const asked = given ? constantOf(t, given) : undefined;

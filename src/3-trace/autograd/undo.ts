@@ -15,7 +15,7 @@ import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
 
 type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 
-/** Nodes that are undone are used up, unless the graph is retained. */
+/** Nodes that are undone are freed, unless the graph is retained. */
 export function watched<T>(
   builder: ProgramBuilder,
   { retainGraph, onUndone }: { retainGraph: boolean; onUndone: OnUndone },
@@ -54,7 +54,7 @@ export function watchUndone(t: Tracer): OnUndone {
   };
 }
 
-/** Where only the run knows whether an earlier backward has used the graph up, it is no part of a program. */
+/** Where only the run knows whether an earlier backward has used the graph up, it is not a part of a program. */
 function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
   if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
   throw new GraphBreak(

@@ -46,7 +46,7 @@ import { newElements } from './construct.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
 
-/** On arrays of the language's own kind only. */
+/** On arrays of the built-in kind only. */
 function onArray(body: Body): Builtin {
   return (t, receiver, args) => {
     const array = asArray(t, receiver);

@@ -1,4 +1,4 @@
-/** `ArrayBuffer` and `DataView` made inside, and typed arrays over such memory. */
+/** `ArrayBuffer` and `DataView` created in the trace, and typed arrays over such memory. */
 
 import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import { bufferVariable, keepBytes, madeBufferIn } from '../heap/buffers.ts';
@@ -21,7 +21,7 @@ type AnyFunction = (...args: unknown[]) => unknown;
 /** Larger ones are left to the host. */
 const maxBytes = 2 ** 22;
 
-/** The buffer behind a variable, if it was made inside. */
+/** The buffer behind a variable, if it was created in the trace. */
 function asBuffer(given: Variable | undefined): ArrayBuffer | undefined {
   const variable = given && specialized(given);
   return variable?.kind === 'newHost' && variable.type === 'ArrayBuffer'

@@ -1,4 +1,4 @@
-/** Methods of Map, Set, WeakMap and WeakSet, and of the language's own iterators. */
+/** Methods of Map, Set, WeakMap and WeakSet, and of the built-in iterators. */
 
 import {
   asCollection,

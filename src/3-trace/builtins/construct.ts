@@ -1,4 +1,4 @@
-/** `new`: the language's own containers and instances of the user's classes are made inside. */
+/** `new`: the built-in containers and instances of the user's classes are created in the trace. */
 
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { isProxy } from '../../guards/plain.ts';

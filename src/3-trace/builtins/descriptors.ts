@@ -243,7 +243,7 @@ function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
   return array;
 }
 
-/** `names` and symbols as an array made inside. */
+/** `names` and symbols as an array created in the trace. */
 export function keysArray(keys: readonly Key[]): Variable {
   return newArray(keys.map((key) => known(key)));
 }

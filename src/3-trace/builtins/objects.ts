@@ -43,7 +43,7 @@ function onObject(body: Body): Builtin {
   };
 }
 
-/** The first argument, where it is no primitive; `Object` and `Reflect` differ in what they do with others. */
+/** The first argument, where it is not a primitive; `Object` and `Reflect` differ in what they do with others. */
 function onObjectOnly(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);

@@ -35,7 +35,7 @@ type AnyFunction = (...args: never[]) => unknown;
 
 interface Equivalent {
   readonly body: AnyFunction;
-  /** Whether it stands for the host's function with this receiver. */
+  /** Whether it represents the host's function with this receiver. */
   readonly fits: (t: Tracer, receiver: Variable, args: readonly Variable[]) => boolean;
 }
 
@@ -57,7 +57,7 @@ const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
 const onAnyArray: Equivalent['fits'] = (t, receiver, args) =>
   onArray(t, receiver, args) || (isCallable(args[0]) && isArrayLike(receiver));
 
-/** The result is an array of the language's own kind, but of a subclass. */
+/** The result is an array of the built-in kind, but of a subclass. */
 const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
   onArray(t, receiver, args) ||
   (isCallable(args[0]) && isArrayLike(receiver) && !isArray(t, receiver));
@@ -258,7 +258,7 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
 
 const callbackOnly: readonly Protocol[] = ['callback'];
 
-/** The code that stands for a host function in this call, and what it takes besides; undefined when there is none. */
+/** The code that represents a host function in this call, and what it takes besides; undefined when there is none. */
 export function polyfillOf(
   t: Tracer,
   fn: AnyFunction,

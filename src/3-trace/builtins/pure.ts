@@ -38,7 +38,7 @@ function methods(prototype: object, except: readonly string[] = []): Row[] {
 const anyNumber = Infinity;
 const variadic: readonly unknown[] = [Math.max, Math.min, Math.hypot];
 
-/** Methods that give back an iterator, or whose argument decides which code runs. */
+/** Methods that free an iterator, or whose argument decides which code runs. */
 const notOfText = ['match', 'matchAll'];
 
 const descriptionOf = Object.getOwnPropertyDescriptor(Symbol.prototype, 'description')!

@@ -41,7 +41,7 @@ export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variabl
   return found;
 }
 
-/** A jump that depends on a value of the program. Returns where the trace goes on. */
+/** A jump that depends on a value of the program. Returns where the trace continues. */
 export function decide(
   t: Tracer,
   frame: TraceFrame,
@@ -112,7 +112,7 @@ function planLoops(
 
 /**
  * An instruction needs to know which option of a choice it has: it is followed with each. Returns where
- * the trace goes on.
+ * the trace continues.
  */
 export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
   const { pc } = frame;

@@ -19,7 +19,7 @@ export interface TracedBranch {
   readonly region: RegionBuilder;
   readonly end: PathEnd;
   readonly state: State;
-  /** Tensors that are given back on it. */
+  /** Tensors that are freed on it. */
   readonly disposed: ReadonlySet<Tensor>;
 }
 

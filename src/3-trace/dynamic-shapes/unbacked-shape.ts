@@ -1,4 +1,4 @@
-/** Tensors of several known shapes as one value whose shape only the run knows. */
+/** Tensors of several known shapes as one value of data-dependent shape. */
 
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';

@@ -57,7 +57,7 @@ export interface ChangedHost {
   readonly value: object;
 }
 
-/** A tensor that is given back: always, or where a truth value of the program says so. */
+/** A tensor that is freed: always, or where a boolean of the program says so. */
 export interface Disposal {
   readonly variable: TensorVariable;
   readonly source: Source | null;
@@ -93,7 +93,7 @@ export class EffectLog {
   readonly collectionChanges: CollectionChange[] = [];
   /** Which objects a later call must not confuse. */
   readonly met = new ObjectsMet();
-  /** Tensors that are given back at the end: the user's own, and values of the program. */
+  /** Tensors that are freed at the end: the user's own, and values of the program. */
   readonly disposed = new Map<Tensor, Disposal>();
 
   /** Outer tensors that gradients flow to from now on, or no more. */
@@ -268,7 +268,7 @@ export class EffectLog {
     this.#collections.set(value, { source, content });
   }
 
-  /** What stands for an instance of a built-in type that the trace changes. */
+  /** What represents an instance of a built-in type that the trace changes. */
   host(object: object): NewHostVariable | undefined {
     return this.#hosts.get(object);
   }
@@ -291,7 +291,7 @@ export class EffectLog {
     this.disposeWhen(variable, null);
   }
 
-  /** `when`: the truth value of the program that says whether it is given back; null: it is. */
+  /** `when`: the boolean of the program that says whether it is freed; null: it is. */
   disposeWhen(variable: TensorVariable, when: Variable | null): void {
     const tensor = (variable.actual ?? variable.traced)!;
     this.#journal.keepMap(this.disposed);

@@ -2,7 +2,7 @@ import type { Guard } from '../../guards/guard.ts';
 import type { Source } from '../../guards/source.ts';
 import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 
-/** Stands for all of an array's elements, or all of a Map's entries. */
+/** Represents all of an array's elements, or all of a Map's entries. */
 const content = Symbol('content');
 
 type Key = string | symbol;

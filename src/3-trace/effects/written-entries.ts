@@ -6,9 +6,9 @@ export interface WrittenEntries {
   readonly written: Map<unknown, WrittenEntry | null>;
   /** All entries, once their number or order mattered. */
   all: Map<unknown, CollectionEntry> | null;
-  /** As of one made inside. */
+  /** As of one created in the trace. */
   readonly putIn: unknown[];
 }
 
-/** `anew`: deleted before, so that it has moved to the end. */
+/** `again`: deleted before, so that it has moved to the end. */
 export type WrittenEntry = CollectionEntry & { readonly anew: boolean };

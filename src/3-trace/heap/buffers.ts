@@ -1,4 +1,4 @@
-/** Memory made inside: its `ArrayBuffer`, and the typed arrays and DataViews that share it. */
+/** Memory created in the trace: its `ArrayBuffer`, and the typed arrays and DataViews that share it. */
 
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

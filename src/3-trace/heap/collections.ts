@@ -28,7 +28,7 @@ import { makeRoom, settleOrder } from './key-order.ts';
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
 
-/** The variable as a Map or Set of the language's own kind. */
+/** The variable as a Map or Set of the built-in kind. */
 export function asCollection(
   t: Tracer,
   given: Variable,
@@ -46,7 +46,7 @@ export function asCollection(
   return variable;
 }
 
-/** What stands for a pre-existing Map or Set once the trace has taken it over. */
+/** What represents a pre-existing Map or Set once the trace has taken it over. */
 function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   if (collection.kind === 'newCollection') return collection;
   const { value, source } = collection;
@@ -261,7 +261,7 @@ function keptKey(key: Variable, id: unknown): Variable {
   return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
 }
 
-/** What a Map compares keys by: the primitive, the pre-existing object, or the variable of one made inside. */
+/** What a Map compares keys by: the primitive, the pre-existing object, or the variable of one created in the trace. */
 function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = specialized(given);
   switch (key.kind) {

@@ -1,4 +1,4 @@
-/** The order in which objects, Maps and Sets made inside hold their keys: it may differ from path to path. */
+/** The order in which objects, Maps and Sets created in the trace hold their keys: it may differ from path to path. */
 
 import { isIndex } from '../../vm/language/index-key.ts';
 import { joinOrders } from '../effects/join-orders.ts';

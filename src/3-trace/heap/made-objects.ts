@@ -1,4 +1,4 @@
-/** Objects made inside: their own properties as the language sees them, attributes and accessors included. */
+/** Objects created in the trace: their own properties as the language sees them, attributes and accessors included. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectUnlisted } from '../state/listed.ts';
@@ -112,7 +112,7 @@ export function deleteOwn(t: Tracer, object: NewObjectVariable, key: Key): void 
   attributes.delete(key);
 }
 
-/** `prototype`: an object that existed before, one made inside, or null. */
+/** `prototype`: an object that existed before, one created in the trace, or null. */
 export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Variable): void {
   const isKnown = prototype.kind === 'object' || prototype.kind === 'newObject';
   if (!isKnown && prototype.kind !== 'constant') {

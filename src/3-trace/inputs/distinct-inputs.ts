@@ -30,7 +30,7 @@ export function distinctInputs(
   return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
 }
 
-/** What is given back, or switched, is none of the tensors that are used, or exactly those that it was here. */
+/** What is freed, or switched, is none of the tensors that are used, or exactly those that it was here. */
 export function disposedInputs(
   inputs: readonly TensorInput[],
   disposed: ReadonlyMap<Tensor, { readonly source: Source | null }>,

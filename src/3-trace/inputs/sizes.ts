@@ -89,7 +89,7 @@ const comparisons: ReadonlySet<string> = new Set(
   [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
 );
 
-/** The host's numbers as one program takes them: those of the key are plain, others scalar inputs. */
+/** JavaScript numbers as one program takes them: those of the key are plain, others scalar inputs. */
 export class ProgramNumbers {
   readonly scalars = new ScalarTable();
   /** Where the program's scalar inputs come from. */

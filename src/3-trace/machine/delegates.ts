@@ -1,4 +1,4 @@
-/** `yield*` in a generator that was made inside: it hands out what another iterator yields. */
+/** `yield*` in a generator that was created in the trace: it hands out what another iterator yields. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
@@ -12,7 +12,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
 /**
- * Asks the other iterator for its next value, which is handed out. At its end the frame goes on behind the
+ * Asks the other iterator for its next value, which is handed out. At its end the frame continues after the
  * instruction: then there is no value.
  */
 export function stepDelegate(

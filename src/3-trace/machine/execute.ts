@@ -45,7 +45,7 @@ export type End =
       readonly onlyThrows: boolean;
     };
 
-/** How the tracer goes on from inside an instruction; the ops with programs inside are given. */
+/** How the tracer continues from inside an instruction; the ops with programs inside are given. */
 export function executionOf(
   tracer: Tracer,
   append: Pick<Execution, 'appendControl' | 'appendCall'>,

@@ -30,12 +30,12 @@ export class ProgramOutputs {
     return this.values.push(this.#builder.valueOf(tensor)) - 1;
   }
 
-  /** Numbers of the outputs that are read and given back. */
+  /** Numbers of the outputs that are read and freed. */
   reads(): number[] {
     return [...this.#scalars.values()];
   }
 
-  /** An output of its own, since it is given back when it is read. */
+  /** An output of its own, since it is freed when it is read. */
   ofScalar(tensor: Tensor): number {
     const known = this.#scalars.get(tensor);
     if (known !== undefined) return known;
@@ -56,7 +56,7 @@ export class ProgramOutputs {
     return this.tensors.map((tensor) => isDifferentiable(tensor, this.#builder));
   }
 
-  /** Per output: the op at which a backward finds that its graph is used up. */
+  /** Per output: the op at which a backward finds that its graph is freed. */
   spent(): (string | null)[] {
     return this.tensors.map((tensor) => spentBelow(tensor, this.#builder));
   }

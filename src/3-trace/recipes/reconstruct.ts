@@ -203,7 +203,7 @@ export class Reconstruction {
     const { closure, cells, entry, returnTo } = frame;
     expectNotPassed(this.#tracer, closure);
     expectNoPrivateFields(this.#tracer, closure);
-    // A frame that waits for its call may go on behind it, or at the handler of a throw.
+    // A frame that waits for its call may continue after it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
     ];

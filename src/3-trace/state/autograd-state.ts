@@ -18,7 +18,7 @@ export class AutogradState {
   readonly retained: TensorVariable[] = [];
   /**
    * Nodes and leaves at which backward does more than the ops of the program say. The phase that differentiates the
-   * program later knows nothing of it: such a graph is used up inside, or the call runs natively.
+   * program later knows nothing of it: such a graph is freed inside, or the call runs natively.
    */
   readonly watched = new Map<GradNode | Tensor, Site>();
   /** Backward may come to code of the user's. */
@@ -31,7 +31,7 @@ export class AutogradState {
   readonly checkpoints: { expectAsItWas(): void }[] = [];
   /** Leaves that a branch or loop makes for itself, and where. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
-  /** The objects that `registerHook` has answered. */
+  /** The objects that `registerHook` has returned. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
   /** What `forward` of a custom function has saved, by its context. */
   readonly saved = new Map<Variable, readonly Tensor[]>();

@@ -26,7 +26,7 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
 ]);
 
 /**
- * Thrown by a builtin where the language throws an error: the trace goes on
+ * Thrown by a builtin where the language throws an error: the trace continues
  * at the user's handler. Never leaves the instruction that called the builtin.
  */
 export class Raised extends Error {

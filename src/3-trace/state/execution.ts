@@ -11,7 +11,7 @@ import type { PathEnd } from '../control-flow/plans/path.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 
-/** How a trace goes on from inside an instruction. */
+/** How a trace continues from inside an instruction. */
 export interface Execution {
   /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
   callInside(
@@ -24,7 +24,7 @@ export interface Execution {
   runAbove(depth: number): Variable;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** The same, but the instruction where the frame stands is no stop yet. */
+  /** The same, but the instruction where the frame stands is not a stop yet. */
   runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Follows one iteration of a loop, from its header or from behind its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
@@ -32,7 +32,7 @@ export interface Execution {
   runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
   /** Appends an op with programs inside; returns its results. */
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
-  /** Appends a call whose shapes only the run knows; returns its results, which are like `results`. */
+  /** Appends a call with data-dependent shapes; returns its results, which are like `results`. */
   appendCall(
     site: CallSite,
     sample: readonly GivenOperand[],

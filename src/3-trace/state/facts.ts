@@ -135,10 +135,10 @@ function mayBeUninitialized(source: Source): boolean {
   return kind === 'register' || kind === 'outerCell' || kind === 'closureCell';
 }
 
-/** `===` of two values that are no primitives. */
+/** `===` of two values that are not primitives. */
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   const [x, y] = [existing(a), existing(b)];
-  // What was made inside is nothing else.
+  // What was created in the trace is nothing else.
   if (!x || !y) {
     if (a !== b && mayBeOne(a, b)) {
       expectIdentity(a);

@@ -25,7 +25,7 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
   return frames
     .flatMap(({ closure: { code }, pc, thisVariable }, depth) => {
       if (isPolyfill(code)) return [];
-      // An instance made inside is named by what it inherits from.
+      // An instance created in the trace is named by what it inherits from.
       const named = thisVariable.kind === 'newObject' ? prototypeOf(thisVariable) : thisVariable;
       const self = named && 'value' in named ? named.value : undefined;
       return capturedFrame(code, depth === top ? pc : pc - 1, self) ?? [];

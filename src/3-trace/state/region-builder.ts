@@ -38,7 +38,7 @@ export function finishedRegion(program: Program): FinishedRegion {
 export class RegionBuilder implements Surroundings {
   readonly builder: ProgramBuilder;
   readonly #outer: Surroundings;
-  /** Captured values of the surrounding program, and the inputs that stand for them. */
+  /** Captured values of the surrounding program, and the inputs that represent them. */
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
   readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are no captured values. */
@@ -70,7 +70,7 @@ export class RegionBuilder implements Surroundings {
     return outer instanceof RegionBuilder ? outer.reaches(builder) : outer.builder === builder;
   }
 
-  /** The value of the surrounding program that an input stands for. */
+  /** The value of the surrounding program that an input represents. */
   outerOf(input: ValueId): Tensor | undefined {
     return this.#outerOfInput.get(input);
   }

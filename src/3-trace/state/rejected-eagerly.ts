@@ -2,7 +2,7 @@ import { TostaticError } from '../../../runtime/errors/errors.ts';
 
 /**
  * Eager execution throws this error in the middle of what was traced, where nothing of the graph is left to
- * go on with natively: the call runs eagerly from the start of the trace.
+ * continue with natively: the call runs eagerly from the start of the trace.
  */
 export class RejectedEagerly extends Error {
   override readonly name = 'RejectedEagerly';

@@ -4,11 +4,11 @@ import type { GradNode } from '../../../runtime/autograd/node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
 
-/** Paths differ in it, and no truth value is kept of it. */
+/** Paths differ in it, and no boolean is kept of it. */
 export const unknown = 'unknown';
 
 /**
- * True, or true where one of these is: truth values of a program, or carried values of the loop in progress that
+ * True, or true where one of these is: booleans of a program, or carried values of the loop in progress that
  * have none yet. Empty: false.
  */
 export type Requires = true | ReadonlySet<Tensor | typeof unknown>;
@@ -22,7 +22,7 @@ export class RequiredGradients {
   readonly #nodes = new WeakMap<GradNode, Requires>();
   readonly #carried = new WeakMap<Tensor, Requires>();
 
-  /** A carried value, inside of its loop; `flag`: the truth value that is carried with it. */
+  /** A carried value, inside of its loop; `flag`: the boolean that is carried with it. */
   noteCarried(given: Tensor, flag: Tensor | null): void {
     this.#carried.set(given, new Set([flag ?? given]));
   }

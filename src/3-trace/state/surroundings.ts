@@ -7,7 +7,7 @@ export interface Surroundings {
   readonly builder: ProgramBuilder;
   /** What was asked of the tensor API for this program. */
   readonly tape: TapeCall[];
-  /** The value of this program that stands for a tensor of a program further out, or one with data. */
+  /** The value of this program that represents a tensor of a program further out, or one with data. */
   capture(tensor: Tensor): Tensor;
 }
 

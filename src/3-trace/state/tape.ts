@@ -1,6 +1,6 @@
 /**
  * What a trace asked of the tensor API, in order, so that it can be asked again for other sizes. Every
- * decision of the API on shapes is then made anew: nothing has to be known about its functions.
+ * decision of the API on shapes is then made again: nothing has to be known about its functions.
  */
 
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
@@ -43,7 +43,7 @@ export interface TapeCall {
   readonly at: UserPosition | undefined;
 }
 
-/** What stands for the operands of a tape in one program. */
+/** What represents the operands of a tape in one program. */
 export interface Stand {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
@@ -64,7 +64,7 @@ export function resolve(value: unknown, stand: Stand): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, stand)]));
 }
 
-/** Thrown when a tape doesn't lead to the same results for other sizes; such sizes are traced anew. */
+/** Thrown when a tape doesn't lead to the same results for other sizes; such sizes are traced again. */
 export class DoesNotFit extends Error {
   override readonly name = 'DoesNotFit';
 }

@@ -136,7 +136,7 @@ export class TensorInputs {
     return traced;
   }
 
-  /** From here on the variable, and every other that leads to the same tensor, stands for `next`. */
+  /** From here on the variable, and every other that leads to the same tensor, represents `next`. */
   replace(variable: TensorVariable, next: Tensor): void {
     const { actual } = variable;
     for (const each of actual ? this.#variablesOf.get(actual)! : [variable]) {

@@ -97,7 +97,7 @@ export class Tracer {
   readonly journal = new Journal();
   /** Of the functions that were followed. */
   readonly sources = new Set<SourceText>();
-  /** Frames below this depth wait for a nested execution: no throw goes on in them. */
+  /** Frames below this depth wait for a nested execution: no throw continues in them. */
   floor = 0;
   execution: Execution = notBegun;
   #nested = 0;
@@ -265,12 +265,12 @@ export class Tracer {
     return this.#inputs.use(variable);
   }
 
-  /** All tensors of an array from outside as inputs whose number is no part of the trace, where that can be. */
+  /** All tensors of an array from outside as inputs whose number is not a part of the trace, where that can be. */
   useAll(source: Source, tensors: readonly Tensor[]): OuterTensors | undefined {
     return this.#inputs.useAll(source, tensors);
   }
 
-  /** From here on an outer tensor, or one made inside, is this value of the program. */
+  /** From here on an outer tensor, or one created in the trace, is this value of the program. */
   replace(variable: TensorVariable, next: Tensor): void {
     this.#inputs.replace(variable, next);
   }

@@ -1,6 +1,6 @@
 /**
  * Arrays created while tracing and pre-existing ones, read and changed alike. A pre-existing one is
- * changed after the run: appended to, or filled anew.
+ * changed after the run: appended to, or filled again.
  */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
@@ -33,7 +33,7 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * The variable as an array of the language's own kind, or undefined when it is none. Of a pre-existing one behind which
+ * The variable as an array of the built-in kind, or undefined when it is none. Of a pre-existing one behind which
  * the program puts any number of elements, those before are known one by one, unless only its end matters.
  */
 export function asArray(

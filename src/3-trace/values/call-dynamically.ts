@@ -1,4 +1,4 @@
-/** Calls of the tensor API on tensors whose shape only the run knows, and at numbers that decide one. */
+/** Calls of the tensor API on tensors of data-dependent shape, and at numbers that decide one. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { beginsLeaf, toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
@@ -188,7 +188,7 @@ class Call {
     return variableOf(first.tried.answer);
   }
 
-  /** A call that returns as many tensors as the shapes say, all alike: an array whose length only the run knows. */
+  /** A call that returns as many tensors as the shapes say, all alike: an array of data-dependent length. */
   #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
     const t = this.#t;
     const { dtype, shape, device } = element;

@@ -14,7 +14,7 @@ import { callDynamically } from './call-dynamically.ts';
 /** Fields that each tensor has by itself; all others come from its prototype. */
 const fields = new Set(['shape', 'dtype', 'device']);
 
-/** `x.key` of a tensor whose shape only the run knows: its sizes are numbers of the program. */
+/** `x.key` of a tensor of data-dependent shape: its sizes are numbers of the program. */
 export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: string): Variable {
   const { tensor, sizes } = variable;
   if (!fields.has(key)) {

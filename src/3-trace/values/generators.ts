@@ -20,7 +20,7 @@ export interface Step {
   readonly done: boolean;
 }
 
-/** `generator.next(sent)`. A break inside takes it back: then the generator goes on natively. */
+/** `generator.next(sent)`. A break inside takes it back: then the generator continues natively. */
 export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable): Step {
   const { state, frame } = generator;
   if (state === 'done') return { value: undefinedVariable, done: true };
@@ -53,7 +53,7 @@ export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variabl
   });
 }
 
-/** `generator.throw(error)`: goes on at the handler around the `yield`; without one the generator has ended. */
+/** `generator.throw(error)`: continues at the handler around the `yield`; without one the generator has ended. */
 export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variable): Step {
   const { state, frame } = generator;
   if (state === 'running') throw new GraphBreak('throw', 'the generator is running');

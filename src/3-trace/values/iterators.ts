@@ -195,7 +195,7 @@ function nextElement(
   return done ? null : value;
 }
 
-/** `iterator.next()` of the language's own iterators, without the result object. */
+/** `iterator.next()` of the built-in iterators, without the result object. */
 export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable | null {
   if (iterator.done) return null;
   const { next, over, what } = iterator;

@@ -1,4 +1,4 @@
-/** What only the program knows of a list (is there an element?) is a choice: each path goes on with its answer. */
+/** What only the program knows of a list (is there an element?) is a choice: each path continues with its answer. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';

@@ -183,7 +183,7 @@ export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableA
   );
 }
 
-/** Whether an iteration goes on; then its next element. Throws UnionMet. */
+/** Whether an iteration continues; then its next element. Throws UnionMet. */
 export function stepGrown(
   t: Tracer,
   { grown }: GrowableArray,

@@ -1,4 +1,4 @@
-/** Numbers that a run computes anew, as the tracer sees them. */
+/** Numbers that a run computes again, as the tracer sees them. */
 
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
@@ -27,7 +27,7 @@ export function putOff(
   return { kind: 'symbolic', expr: { kind: 'apply', fn, args: exprs }, value, source: null };
 }
 
-/** The same for an operator; undefined for one that is no function of numbers alone. */
+/** The same for an operator; undefined for one that is not a function of numbers alone. */
 export function putOffOperator(
   t: Tracer,
   operator: BinaryOperator,
@@ -37,7 +37,7 @@ export function putOffOperator(
   return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
 }
 
-/** The same for a function of the host. */
+/** The same for a native function. */
 export function putOffCall(
   t: Tracer,
   fn: unknown,

@@ -156,7 +156,7 @@ function readArrayProperty(
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
 }
 
-/** Of an object made inside, from its own properties and the prototypes that it was given. */
+/** Of an object created in the trace, from its own properties and the prototypes that it was given. */
 function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
   const own = ownAttributes(holder, key);
   if (own?.accessor) {
@@ -193,7 +193,7 @@ function inherited(
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
   if (typeof value === 'function') {
     noteFunctionRead(key, value);
-    // It stands for a function of the host, which looks nothing up.
+    // It represents a native function, which looks nothing up.
     const original = isPolyfill(t.top.closure.code) && originalFunction(prototype, key);
     if (typeof original === 'function') {
       return { kind: 'function', value: original as FunctionVariable['value'], source: null };

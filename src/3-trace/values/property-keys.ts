@@ -71,7 +71,7 @@ function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): 
   return hasProperty(t, prototype, key, false);
 }
 
-/** What stands on the language's own prototypes may change. */
+/** What stands on the built-in prototypes may change. */
 function hasInherited(t: Tracer, prototype: object, key: Key): Variable {
   t.inherited.read(prototype, key);
   return known(key in prototype);
@@ -129,7 +129,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   return t.effects.keysOf(value, keys);
 }
 
-/** The names of all own properties of an object made inside. */
+/** The names of all own properties of an object created in the trace. */
 export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
   settleOrder(t, object);
   // Of these the language knows the order.

@@ -35,7 +35,7 @@ const places = {
   'map return': [[prototypeOf(new Map()[Symbol.iterator]()), 'return']],
   'set return': [[prototypeOf(new Set()[Symbol.iterator]()), 'return']],
   'generator return': [[generator, 'return']],
-  /** What `equivalents/` use: they stand for functions of the host, which look nothing up. */
+  /** What `equivalents/` use: they represent native functions, which look nothing up. */
   callback: [[Function.prototype, 'call']],
   sorted: [[Array.prototype, 'sort']],
   /** What `toString` of arrays calls. */

@@ -15,7 +15,7 @@ import type {
 
 /**
  * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
- * truth values: an array whose length only the program knows, or what its elements hold in one place.
+ * booleans: an array whose length only the program knows, or what its elements hold in one place.
  */
 export interface ListVariable {
   readonly kind: 'list';

@@ -10,7 +10,7 @@ import type {
   Variable,
 } from './variable.ts';
 
-/** What an iterator that was made inside goes through. */
+/** What an iterator that was created in the trace goes through. */
 export type IteratedVariable =
   | NewArrayVariable
   | ObjectVariable
@@ -44,7 +44,7 @@ export interface IteratorRecordVariable {
   done: boolean;
 }
 
-/** A generator made inside, with the frame that it goes on with. */
+/** A generator created in the trace, with the frame that it continues with. */
 export interface GeneratorVariable {
   readonly kind: 'generator';
   readonly frame: TraceFrame;

@@ -1,5 +1,5 @@
 /**
- * Private elements of instances made inside. They are properties of the instance with keys that the user
+ * Private elements of instances created in the trace. They are properties of the instance with keys that the user
  * never sees: no one but the constructor of a class can give an object its private names, so such an
  * instance lives in the trace only. Where it would leave, its class is constructed natively instead.
  */

@@ -5,7 +5,7 @@ interface Arguments {
   readonly args: readonly Variable[];
 }
 
-/** A function of the host that looks at its arguments is called for each option of a choice. */
+/** A native function that looks at its arguments is called for each option of a choice. */
 export function withSpecializedArguments<C extends Arguments>(fn: unknown, call: C): C {
   const isKnown = call.args.every((arg) => resolved(arg).kind !== 'choice');
   if (isKnown || typeof fn !== 'function' || keepsArguments.has(fn)) return call;

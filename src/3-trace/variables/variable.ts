@@ -19,7 +19,7 @@ import type {
 
 /**
  * A value as the tracer knows it. A pre-existing value has a source; it costs a guard only when the
- * trace depends on it. What was made inside has none and is made again on every run.
+ * trace depends on it. What was created in the trace has none and is made again on every run.
  */
 export type Variable =
   | TensorVariable
@@ -56,7 +56,7 @@ export interface TensorVariable {
   traced: Tensor | null;
   /** `x.shape` is the same array each time. */
   shape: NewArrayVariable | null;
-  /** `x.grad` of a tensor made inside. Of a pre-existing one it is a place like others. */
+  /** `x.grad` of a tensor created in the trace. Of a pre-existing one it is a place like others. */
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
@@ -75,7 +75,7 @@ export interface ConstantVariable {
   readonly source: Source | null;
 }
 
-/** A number, or a comparison of numbers, on whose value nothing depends yet: each run computes it anew. */
+/** A number, or a comparison of numbers, on whose value nothing depends yet: each run computes it again. */
 export interface SymbolicVariable {
   readonly kind: 'symbolic';
   readonly expr: NumberExpr;
@@ -85,7 +85,7 @@ export interface SymbolicVariable {
   readonly source: Source | null;
 }
 
-/** A number or truth value that the program computes; decisions on it are the program's, too. */
+/** A number or boolean that the program computes; decisions on it are the program's, too. */
 export interface DeviceScalar {
   readonly kind: 'scalar';
   readonly type: 'number' | 'boolean';
@@ -93,7 +93,7 @@ export interface DeviceScalar {
   readonly tensor: Tensor;
   /** Where the number was read, or one that it is made of. */
   readonly at?: UserPosition | undefined;
-  /** Of a truth value that says which option was chosen: those for which it is true. */
+  /** Of a boolean that says which option was chosen: those for which it is true. */
   readonly tells?: { readonly selector: UnionTag; readonly holds: readonly boolean[] };
 }
 
@@ -120,7 +120,7 @@ export interface UnionVariable {
   readonly from: string;
 }
 
-/** A tensor whose shape only the run knows: what is made of such an array, or at a number of the program. */
+/** A tensor of data-dependent shape: what is made of such an array, or at a number of the program. */
 export interface UnbackedTensor {
   readonly kind: 'dynamic';
   /** A value without bytes of its own. */
@@ -145,7 +145,7 @@ export interface FunctionVariable {
   readonly source: Source | null;
 }
 
-/** A function made inside: code and the cells that it shares with its surroundings. */
+/** A function created in the trace: code and the cells that it shares with its surroundings. */
 export interface ClosureVariable {
   readonly kind: 'closure';
   readonly code: Code;
@@ -158,7 +158,7 @@ export interface ClosureVariable {
   readonly thisVariable: Variable;
 }
 
-/** What `bind` made inside. */
+/** What `bind` created in the trace. */
 export interface BoundVariable {
   readonly kind: 'bound';
   readonly target: Variable;
@@ -210,7 +210,7 @@ export interface NewObjectVariable {
   listed?: boolean;
 }
 
-/** Of an object made inside: properties that are no plain data, or have symbols as keys. */
+/** Of an object created in the trace: properties that are no plain data, or have symbols as keys. */
 export interface ObjectTraits {
   /** Of those that are not as an assignment makes them. */
   readonly attributes: Map<string | symbol, Attributes>;
@@ -247,7 +247,7 @@ export interface NewTypedArrayVariable {
   readonly madeIn: ProgramBuilder;
 }
 
-/** An instance of another built-in type: made inside, or what the trace knows of a pre-existing one. */
+/** An instance of another built-in type: created in the trace, or what the trace knows of a pre-existing one. */
 export interface NewHostVariable {
   readonly kind: 'newHost';
   /** Null for types whose instances never change. */
@@ -256,11 +256,11 @@ export interface NewHostVariable {
   readonly value: object;
   /** Makes another one, of a type whose instances never change. */
   readonly build?: () => object;
-  /** The pre-existing object that it stands for. */
+  /** The pre-existing object that it represents. */
   readonly outer?: ObjectVariable;
 }
 
-/** A Map or Set made inside; of a Set, key and value are the same. */
+/** A Map or Set created in the trace; of a Set, key and value are the same. */
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
   readonly type: 'Map' | 'Set';
@@ -279,7 +279,7 @@ export interface CollectionEntry {
   readonly value: Variable;
 }
 
-/** A cell made inside. */
+/** A cell created in the trace. */
 export interface CellVariable {
   readonly kind: 'cell';
   content: Variable;
@@ -287,7 +287,7 @@ export interface CellVariable {
   readonly element?: { readonly of: NewArrayVariable; readonly index: number };
 }
 
-/** A cell made inside, or one that existed before. */
+/** A cell created in the trace, or one that existed before. */
 export type CellReference = CellVariable | ObjectVariable;
 
 /** Before the initialisation of a let, const or class. */
@@ -304,7 +304,7 @@ export function known(value: Primitive | symbol): ConstantVariable {
   return { kind: 'constant', value, source: null };
 }
 
-/** An element that an array made inside lacks. */
+/** An element that an array created in the trace lacks. */
 export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
 
 /** An element, property or entry that isn't there, where it may be. */

@@ -15,7 +15,7 @@ export function fuseRows(given: Staged, context: PassContext): Staged {
   return fuseGroups(given, context, (options) => rowGroups(given.program, options));
 }
 
-/** Single pointwise ops alone are no groups here: those that may share a loop have been fused before. */
+/** Single pointwise ops alone are not groups here: those that may share a loop have been fused before. */
 export function rowGroups(program: Program, options: GroupOptions): Group[] {
   const isMore = (op: ProgramOp) => op.parts !== undefined || op.op.rows !== undefined;
   return findGroups(program, new RowRules(program.values), options).filter((group) =>

@@ -1,4 +1,4 @@
-/** Calls whose shapes only the run knows, as few ops as possible: each is planned as one program. */
+/** Calls with data-dependent shapes, as few ops as possible: each is planned as one program. */
 
 import { callBackwardOp, callOp, hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';

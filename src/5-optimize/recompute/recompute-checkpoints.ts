@@ -5,7 +5,7 @@ import { forwardOfStep } from './forward-of-step.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * What calls of `checkpoint` have made inside is not kept: backward makes it again, before the op that reads it
+ * What calls of `checkpoint` have created in the trace is not kept: backward makes it again, before the op that reads it
  * first, from what the calls were given. What leaves a call stays, as does what can't be made again (writes in
  * place, kernels that may refuse their values).
  */

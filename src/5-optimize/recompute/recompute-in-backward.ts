@@ -35,7 +35,7 @@ class Rewriter {
   /** Of what is made again: the index up to which its operands are what they were. */
   readonly #until: ReadonlyMap<ValueId, number>;
   readonly #brief: ReadonlySet<ValueId>;
-  /** Values of forward, and what stands for them in backward. */
+  /** Values of forward, and what represents them in backward. */
   readonly #again = new Map<ValueId, ValueId>();
   readonly #result: ProgramOp[] = [];
   #ops = 0;

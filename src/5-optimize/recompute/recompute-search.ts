@@ -40,7 +40,7 @@ const none: ReadonlySet<ValueId> = new Set();
 
 /**
  * Finds what of forward backward should compute again. Three kinds of choices are combined. Of forward as segments
- * what crosses between them stays, which bounds what is alive while one of them is made again; of the rest
+ * what crosses between them stays, which bounds what is live while one of them is made again; of the rest
  * stays what is cheapest at a rate of exchange between bytes and arithmetic; and within a segment that is made
  * again, cheap values are not held for later ops.
  */
@@ -110,7 +110,7 @@ export class RecomputeSearch {
 
   /**
    * What the last layers have made stays first: backward reads it first, so that it stays for the shortest
-   * time, and while the most is alive nothing is made again.
+   * time, and while the most is live nothing is made again.
    */
   #keptAt(base: Base, step: number): ReadonlySet<ValueId> {
     const rate = Math.floor(step / shares);

@@ -25,7 +25,7 @@ const largeShare = 1 / 20;
  * In: a training step in one program. Out: the same, to the last bit, with less alive at a time: a chain
  * of ops runs part by part along one dimension, so that what lies between exists in parts only.
  *
- * - Along the batch: forward and backward of some samples, then of the next; sums over the batch go on
+ * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue
  *   from part to part in the order of the whole.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *

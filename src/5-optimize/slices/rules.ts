@@ -27,7 +27,7 @@ export type Way =
       readonly op?: OpRecord;
       readonly attrs?: Attrs;
     }
-  /** The op on the first part, then `into`, which goes on with its result in place. */
+  /** The op on the first part, then `into`, which continues with its result in place. */
   | {
       readonly kind: 'accumulate';
       readonly operands: readonly Cut[];
@@ -124,7 +124,7 @@ const alongLast: Rule = ({ inputs, outputs, cuts }) => {
   return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
 };
 
-/** Rows, columns and batches are independent; over the inner dimension the sum goes on. */
+/** Rows, columns and batches are independent; over the inner dimension the sum continues. */
 const product: Rule = ({ inputs, outputs, cuts, parts }) => {
   const rank = outputs[0]!.shape.length;
   const [row, column] = [rank - 2, rank - 1];

@@ -6,7 +6,7 @@ export type Fit = 'lowest' | 'tightest';
 /**
  * A layout made along the steps, as an allocator would that sees one range after the other; `backwards`
  * from the last step to the first. Takes time in proportion to the ranges and the free places between
- * them, whatever is alive.
+ * them, whatever is live.
  */
 export function inTime(ranges: readonly LiveRange[], fit: Fit, backwards: boolean): Layout {
   const comes = ({ from, to }: LiveRange) => (backwards ? -to : from);

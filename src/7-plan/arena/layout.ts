@@ -1,7 +1,7 @@
 import { inTime } from './in-time.ts';
 import { Occupancy } from './occupancy.ts';
 
-/** A piece of memory and the steps at which it is alive, both ends included. */
+/** A piece of memory and the steps at which it is live, both ends included. */
 export interface LiveRange {
   readonly bytes: number;
   readonly from: number;
@@ -27,7 +27,7 @@ const exactPlacements = 20_000;
 const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
 
 /**
- * Offsets so that no two ranges that are alive together overlap, with a low end. First along the steps,
+ * Offsets so that no two ranges that are live together overlap, with a low end. First along the steps,
  * as an allocator would, which takes a time in proportion to the ranges. Where that leaves gaps, each
  * range goes to the lowest place that is free for all its life; what differs is who goes first. The
  * longest-known good orders are tried (by size, by size times life, by start), then the range that ends

@@ -30,7 +30,7 @@ export interface ControlMemory {
 export interface Simulatable {
   readonly values: ValueTable;
   readonly entering: EnteringAlone;
-  /** For a backward program: the forward plan whose scope it goes on in. */
+  /** For a backward program: the forward plan whose scope it continues in. */
   readonly after: ForwardBefore | null;
 }
 

@@ -9,9 +9,9 @@ export interface CutAt {
 }
 
 /**
- * The fewest bytes that can be alive while an op runs, over all orders. Which ops have run by then is a
+ * The fewest bytes that can be live while an op runs, over all orders. Which ops have run by then is a
  * set closed under "must come before" with the op's own predecessors in it and its successors not; a
- * storage is alive when its maker is in the set and one of its users isn't. The cheapest such set is a
+ * storage is live when its maker is in the set and one of its users isn't. The cheapest such set is a
  * minimum cut (a closure problem, after Picard 1976), over the ops that may be on either side. With
  * `earlier`, over the orders in which those ops have run; null where there is none.
  */
@@ -66,7 +66,7 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
 }
 
 /**
- * The fewest bytes that can be alive while the last of some ops runs, whichever that is: a higher bound
+ * The fewest bytes that can be live while the last of some ops runs, whichever that is: a higher bound
  * than that of each alone, which leaves the others for later.
  */
 export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[]): number {

@@ -11,7 +11,7 @@ function rankOf(order: Order): Int32Array {
 }
 
 /**
- * List scheduling from the front: the order that is given, but an op after which no more bytes are alive
+ * List scheduling from the front: the order that is given, but an op after which no more bytes are live
  * than before comes as soon as it can. So gradients are applied when they are complete. Such an op may
  * lift the live bytes up to `ceiling` while it runs.
  */
@@ -60,7 +60,7 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
 }
 
 /**
- * List scheduling from the end: the order that is given, but an op before which no more bytes are alive
+ * List scheduling from the end: the order that is given, but an op before which no more bytes are live
  * than after comes as late as it can. So nothing is made long before it is needed.
  */
 export function postponed(graph: MemoryGraph, given: Order): Order {

@@ -119,7 +119,7 @@ class OrderSearch {
     return this.profile.peak;
   }
 
-  /** Bounds at the ops where most bytes are alive. */
+  /** Bounds at the ops where most bytes are live. */
   probe(): void {
     if (this.profile.peak <= this.lowerBound) return;
     const during = new Float64Array(this.order.length);

@@ -11,7 +11,7 @@ export type Seen =
 /** How long one mode may take, in milliseconds. */
 const timeLimit = 120_000;
 
-/** Runs one mode in a process of its own: modules and random numbers begin anew. */
+/** Runs one mode in a process of its own: modules and random numbers begin again. */
 export async function seeMode(request: ModeRequest): Promise<Seen> {
   const child = fork(process.argv[1]!, ['check-mode', JSON.stringify(request)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -17,8 +17,8 @@ export const noDonation = (): number => 0;
 
 /**
  * Which inputs die with a call. Known beforehand: an input that stands in a register or argument of an
- * entry frame, which nothing that goes on after the call reads again. Found out at the call: that it is
- * a result of an earlier subgraph that only the frames hold, that no other register which goes on holds
+ * entry frame, which nothing that continues after the call reads again. Found out at the call: that it is
+ * a result of an earlier subgraph that only the frames hold, that no other register which continues holds
  * it too, and that its memory has no other owner.
  */
 export function compileDonation(
@@ -65,7 +65,7 @@ function holdsInCall({ args, thisValue }: Frame, tensor: Tensor): boolean {
   return thisValue === tensor || args.includes(tensor);
 }
 
-/** Frames whose call goes on, with all its arguments. */
+/** Frames whose call continues, with all its arguments. */
 function enteredFrames({ outcome }: TraceResult): Set<number> {
   if (outcome.kind === 'return') return new Set();
   return new Set(outcome.frames.flatMap(({ call }) => (call.kind === 'entry' ? [call.frame] : [])));

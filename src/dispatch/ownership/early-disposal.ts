@@ -8,7 +8,7 @@ import type { Effect, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 
 /**
- * Gradients of earlier steps that the code gives back and no op reads, as `zeroGrad()` at the start of a step
+ * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step
  * does: they go before the run, so that the memory of the old gradients serves the new ones.
  */
 export class EarlyDisposal {
@@ -21,7 +21,7 @@ export class EarlyDisposal {
   }
 
   /**
-   * What is given back before the run of a planned trace, and the effects that are left for after it. `guards`: all that
+   * What is freed before the run of a planned trace, and the effects that are left for after it. `guards`: all that
    * hold when it runs.
    */
   static of(
@@ -56,7 +56,7 @@ export class EarlyDisposal {
   }
 
   /**
-   * After a run that failed. A call that is refused runs again as it is, and finds itself what it gives back. After
+   * After a run that failed. A call that is refused runs again as it is, and finds itself what it frees. After
    * another failure the gradients are what eager execution leaves there: none.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {

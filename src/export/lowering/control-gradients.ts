@@ -251,7 +251,7 @@ const tableOf = <V extends TargetValue>({ element, shape }: Type<V>, count: numb
   shape: [count, ...shape] as V['shape'],
 });
 
-/** The sum for an operand, which the region that it is given to goes on from. */
+/** The sum for an operand, which the region that it is given to continues from. */
 function taken<V>(sums: Map<number, Gradient<V>>, operand: number): Gradient<V> | undefined {
   const sum = sums.get(operand);
   sums.delete(operand);

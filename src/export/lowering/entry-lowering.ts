@@ -208,7 +208,7 @@ class EntryLowering<V extends TargetValue, A> {
         this.#result(name, this.#engine.constant(value, 'f64'));
       return;
     }
-    // A gradient that may be null, and is no input, is of no use outside.
+    // A gradient that may be null, and is not an input, is of no use outside.
     if (recipe.kind === 'choice' && !isFed && !this.#chosen(recipe, outputs)) return;
     this.#add(recipe, name, outputs);
   }

@@ -22,7 +22,7 @@ import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
 /** One value that a program finds outside of its arguments. */
 export interface ExportState {
   readonly name: string;
-  /** Null for the gradient of a tensor of the state, and for values that are no numbers. */
+  /** Null for the gradient of a tensor of the state, and for values that are not numbers. */
   readonly value: Tensor | number | boolean | null;
 }
 
@@ -35,7 +35,7 @@ export interface PortableProgram {
   readonly program: Program;
   /** The backward programs of the regions inside that gradients flow through. */
   readonly backwardParts: ReadonlyMap<Region, BackwardPart>;
-  /** Arithmetic on numbers of the host; undefined where there is none. */
+  /** Arithmetic on JavaScript numbers; undefined where there is none. */
   readonly scalars: ScalarTable | undefined;
   /** What its numbers are as functions of the sizes of a call; null where they are those of one call. */
   readonly sizes: SymbolicSizes | null;

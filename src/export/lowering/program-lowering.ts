@@ -23,7 +23,7 @@ const plainMeta = ({ dtype, shape, device }: TensorMeta) =>
 
 const comparisons = ['<', '<=', '>', '>=', '===', '!=='];
 
-/** Numbers of the host, as values float64 []. */
+/** JavaScript numbers, as values float64 []. */
 export interface NumberReader<V> {
   readonly read: (symbol: SymbolicNumber) => V;
 }
@@ -127,7 +127,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
 
-  /** When the results exist, where an operand is an optional gradient: a truth value. */
+  /** When the results exist, where an operand is an optional gradient: a boolean. */
   #existence(op: ProgramOp, { slots }: Frame<V, A>): V | null {
     const { gradients } = this.#engine;
     if (!gradients) return null;

@@ -3,7 +3,7 @@ import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/numbers/s
 import { doubleFunction } from './double-functions.ts';
 import type { ArithmeticTarget, TargetValue, UnaryName } from './target.ts';
 
-/** Arithmetic on numbers of the host, which the exported program does itself, in float64. */
+/** Arithmetic on JavaScript numbers, which the exported program does itself, in float64. */
 export class ScalarEmitter<V extends TargetValue> {
   readonly #to: ArithmeticTarget<V>;
   readonly #table: ScalarTable | undefined;
@@ -80,7 +80,7 @@ const comparisons = {
   '!==': 'NE',
 } as const;
 
-/** A function of the host on float64 []; comparisons are 1 or 0. Throws ArgumentError for one that engines lack. */
+/** A native function on float64 []; comparisons are 1 or 0. Throws ArgumentError for one that engines lack. */
 export function scalarCall<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   fn: string,

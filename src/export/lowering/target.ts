@@ -122,7 +122,7 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
 export interface GradientArithmetic<V extends TargetValue> {
   /** A number in every element of a type. */
   filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
-  /** `x` where both, or one of, the truth values hold. */
+  /** `x` where both, or one of, the booleans hold. */
   and(x: V, y: V): V;
   or(x: V, y: V): V;
 }

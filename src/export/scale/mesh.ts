@@ -31,7 +31,7 @@ export interface ShardHint {
   readonly spec: PartitionSpec;
 }
 
-/** Reads `NAME=axis,…`: `*` in a name stands for any text, `-` for a dimension that is not split. Throws ArgumentError. */
+/** Reads `NAME=axis,…`: `*` in a name matches any text, `-` for a dimension that is not split. Throws ArgumentError. */
 export function parseShardHint(text: string, mesh: Mesh): ShardHint {
   const at = text.lastIndexOf('=');
   const [name, axes] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1).split(',')];

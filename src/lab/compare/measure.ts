@@ -39,7 +39,7 @@ export interface VariantResult {
   /** At the peak: bytes reserved and free, and the share of them outside of the largest piece. */
   readonly freeAtPeak: number;
   readonly fragmentation: number;
-  /** What forward leaves for backward, with the loss; null where forward is no call of its own. */
+  /** What forward leaves for backward, with the loss; null where forward is not a call of its own. */
   readonly keptAfterForward: number | null;
   /** Peak that the plan predicts, and a bound for any order; null where several programs run. */
   readonly predictedPeak: number | null;
@@ -67,7 +67,7 @@ export interface VariantResult {
   readonly timeline: Timeline;
   readonly peakByLine: readonly LineShare[];
   readonly saved: readonly SavedShare[];
-  /** Bytes that are left when everything was given back. */
+  /** Bytes that are left when everything was freed. */
   readonly leaked: number;
 }
 

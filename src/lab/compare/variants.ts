@@ -21,7 +21,7 @@ export interface Prepared {
   readonly workload: MeasuredStep;
   /** A whole step; returns the loss, or what a plain function returns. */
   readonly step: Run;
-  /** The forward pass alone; null where forward is no call of its own. */
+  /** The forward pass alone; null where forward is not a call of its own. */
   readonly forward: Run | null;
   readonly captured: Captured | null;
 }
@@ -66,7 +66,7 @@ const tidied: Variant = {
   },
 };
 
-/** Gives back what a call makes and doesn't return. */
+/** Frees what a call makes and doesn't return. */
 const insideTidy =
   (run: Run): Run =>
   (...batch) =>
@@ -101,7 +101,7 @@ function subgraphs(
       const memory = forBytes(options.memory);
       const captured = new Captured(workload.loss as Captured['fn'], { ...options, memory });
       const call = callOf(captured);
-      // A setting may leave parts to run as they are: eager tensors of theirs are given back as usual.
+      // A setting may leave parts to run as they are: eager tensors of theirs are freed as usual.
       const forward: Run =
         variant.group === 'sweep' ? (...batch) => tidy(() => call(...batch)) : call;
       return { workload, step: inPhases(forward, workload), forward, captured };
@@ -148,7 +148,7 @@ const plainStep = wholeStep(
   {},
 );
 
-/** The modes in which a function that is no workload can run. */
+/** The modes in which a function that is not a workload can run. */
 export const stepVariants: readonly Variant[] = [refcount, tidied, plainStep];
 
 /** Each clean-up of the memory plan switched off alone, and the presets. */

@@ -23,7 +23,7 @@ export interface BuiltWorkload {
   readonly inputs: (i: number) => Tensor[];
   /** On `meta`: what the numbers are that a step reads of its tensors, in their order. */
   readonly reads?: readonly (number | boolean)[];
-  /** Gives back model and optimizer. */
+  /** Frees model and optimizer. */
   readonly dispose: () => void;
 }
 

@@ -24,7 +24,7 @@ export interface Block {
   readonly isLoop: boolean;
   /** More than one forward edge comes in, or a throw. */
   readonly isMerge: boolean;
-  /** A dispatcher's routes to the entries; all else goes on at `next[0]`. */
+  /** A dispatcher's routes to the entries; all else continues at `next[0]`. */
   readonly routes?: readonly Route[];
 }
 

@@ -23,7 +23,7 @@ export interface Scope {
   /** True when the name can't change any more: const, import, function or class that is never assigned. */
   isConstant(name: string): boolean;
   /**
-   * Where a variable that traced code writes is kept: two scopes answer the same object exactly when they
+   * Where a variable that traced code writes is kept: two scopes return the same object exactly when they
    * show the same variable. `write`: whether it is about to be written; for reads only the places of
    * variables that were written are of interest. Undefined: not such a variable, or it can't be told.
    */

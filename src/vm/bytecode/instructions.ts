@@ -139,11 +139,11 @@ export type Instruction =
   | { op: 'getSuperElem'; dst: Reg; key: Reg }
   /** A step of the language that is too rare for an opcode of its own; `intrinsics.ts` lists them. */
   | { op: 'intrinsic'; dst: Reg; name: Intrinsic; args: readonly Reg[] }
-  // Generators: the frame is suspended at these, and what drives it goes on at the next instruction.
+  // Generators: the frame is suspended at these, and what drives it continues at the next instruction.
   /** The end of the parameter list: the call returns, the body begins with the first `next`. */
   | { op: 'generatorStart' }
   /**
-   * Hands `src` out; `dst` gets what `next` is called with. `throw` throws here, and `return` goes on at
+   * Hands `src` out; `dst` gets what `next` is called with. `throw` throws here, and `return` continues at
    * `target`, with a value in `dst` to return. `delegate`: hands out what iterating `src` yields, `dst`
    * gets its result. `return`: the return of an async generator, which waits for `src`, then goes to
    * `target`.

@@ -87,7 +87,7 @@ function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): Registe
   if (target !== undefined && writesBeforeJump) needed.addAll(live[target]!);
   const written = writes(instruction);
   if (written !== undefined) needed.delete(written);
-  // `iteratorNext` writes only when it goes on, so what the jump needs was there before.
+  // `iteratorNext` writes only when it continues, so what the jump needs was there before.
   if (target !== undefined && !writesBeforeJump) needed.addAll(live[target]!);
   // A throw leaves `dst` as it was.
   const handler = handlerOf(code, pc);

@@ -2,7 +2,7 @@ import type { Code } from './code.ts';
 import type { Pc, Reg } from './instructions.ts';
 
 /**
- * Instructions of a `try`: a throw by one of [start, end) goes on at `target`, with what was thrown in
+ * Instructions of a `try`: a throw by one of [start, end) continues at `target`, with what was thrown in
  * `error`. `error` is the lowest temporary of its try statement: iterators in the registers above it
  * were opened inside, and are closed first. The thrower's own `dst` is left as it was.
  */

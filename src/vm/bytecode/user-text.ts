@@ -50,7 +50,7 @@ function parse(text: string, from: number): Parsed | undefined {
 }
 
 /**
- * The original goes on to the right as far as it is an expression: of what begins at the same place, the
+ * The original continues to the right as far as it is an expression: of what begins at the same place, the
  * part that is like the one that runs, with as many calls in it.
  */
 function counterpart({ node, text }: Parsed, run: Parsed): Parsed | undefined {

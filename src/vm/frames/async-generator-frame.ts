@@ -16,7 +16,7 @@ import { Suspended } from './suspended.ts';
 /**
  * As `driver`, for async generators, whose frames also stop where they wait. Each yield and wait is the engine's
  * own, for its turns: also those of a `finally` that a `return` has entered. Only where yet another `return` is pending when
- * the body yields again, a generator inside stands for it. `pending`: how the machine has stopped already.
+ * the body yields again, a generator inside represents it. `pending`: how the machine has stopped already.
  */
 export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
   return async function* (
@@ -124,7 +124,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
   };
 }
 
-/** Whether the frame, where it stands, may still return what stands for a `return`: no `break` has dropped it. */
+/** Whether the frame, where it stands, may still return what represents a `return`: no `break` has dropped it. */
 function isPending({ closure, pc, registers }: Frame, returned: symbol): boolean {
   for (const register of liveDuring(closure.code, pc)) {
     if (registers[register] === returned) return true;

@@ -7,7 +7,7 @@ import { catchIn } from './unwind.ts';
 /** Makes the frame of a call. */
 export type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
 
-/** How the engine goes on with a generator. */
+/** How the engine continues with a generator. */
 export type Completion = 'next' | 'throw' | 'return';
 
 /**

@@ -23,7 +23,7 @@ const placeholder = Symbol('what the engine returns');
  * running, requests in a queue, turns of promises, `yield*`), the frame keeps the state of the body.
  *
  * The parameters are taken by the call itself, in a pattern, as natively they are. When the engine
- * lets a `yield` return, what it returns is visible only to the engine: the body goes on with a
+ * lets a `yield` return, what it returns is visible only to the engine: the body continues with a
  * placeholder, and if that is what it returns in the end, the engine's own return is made.
  */
 export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>

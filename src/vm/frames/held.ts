@@ -21,7 +21,7 @@ export function readableIn(frame: Frame): unknown[] {
   return [...live.map((register) => registers[register]), ...waiting];
 }
 
-/** A frame that waits for its call may also go on at the handler of a throw. */
+/** A frame that waits for its call may also continue at the handler of a throw. */
 function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
   const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
   return waits ? liveDuring(code, pc - 1) : [];

@@ -8,7 +8,7 @@ const shown = new WeakSet<Error>();
 
 /**
  * Puts the places of captured code into the stack of an error that the innermost frame throws: bytecode has no
- * frames of the engine. Values that are no errors are left alone.
+ * frames of the engine. Values that are not errors are left alone.
  */
 export function showCapturedFrames(error: unknown, frames: readonly Frame[]): void {
   if (!(error instanceof Error) || shown.has(error) || runsWhenPrinted(error)) return;

@@ -4,7 +4,7 @@ import { protectionAt } from '../bytecode/protection.ts';
 import { abandonIterators } from '../language/iterator-record.ts';
 
 /**
- * The instruction at `pc` threw: the frame goes on at its handler, once the iterators that were opened
+ * The instruction at `pc` threw: the frame continues at its handler, once the iterators that were opened
  * inside are closed. False: it has none, and all its iterators are closed.
  */
 export function catchIn(frame: Frame, pc: Pc, error: unknown): boolean {

@@ -11,7 +11,7 @@ import { append, apply, argumentAt } from '../language/primordials.ts';
 import { intrinsics } from './intrinsics.ts';
 import * as semantics from './semantics.ts';
 
-/** Does what the instruction says; the pc to go on at, when that isn't the next one. */
+/** Does what the instruction says; the pc to continue at, when that isn't the next one. */
 type Handler<O extends Opcode> = (
   frame: Frame,
   instruction: InstructionOf<O>,
@@ -266,7 +266,7 @@ export function perform(frame: Frame, instruction: Performed, machineFor: Machin
   frame.pc = nextPc(frame, instruction, machineFor);
 }
 
-/** As `perform`, but the pc to go on at is the result. */
+/** As `perform`, but the pc to continue at is the result. */
 export function nextPc(frame: Frame, instruction: Performed, machineFor: MachineFor): Pc {
   const handler = handlers[instruction.op] as Handler<Opcode>;
   return handler(frame, instruction, machineFor) ?? frame.pc + 1;

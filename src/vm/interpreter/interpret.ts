@@ -38,7 +38,7 @@ export function interpreterOf(code: Code, machineFor: MachineFor): Machine {
   };
 }
 
-/** One instruction: `stopped` when the frame goes on after it, else as `interpret`. */
+/** One instruction: `stopped` when the frame continues after it, else as `interpret`. */
 export function interpretOne(frame: Frame, machineFor: MachineFor): unknown {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op === 'return') return frame.registers[instruction.src];

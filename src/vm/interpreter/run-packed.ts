@@ -6,7 +6,7 @@ import { append, apply, argumentAt } from '../language/primordials.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
 import { asIterator } from './semantics.ts';
 
-/** An instruction that isn't packed: does it, and returns the pc to go on at. */
+/** An instruction that isn't packed: does it, and returns the pc to continue at. */
 export type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;

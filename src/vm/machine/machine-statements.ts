@@ -93,7 +93,7 @@ export const argumentInList = (index: number): Expression => ({
 });
 
 /**
- * Puts the frame down as data, to go on at `pc`. All registers are elements, also where nothing lives: who resumes
+ * Puts the frame down as data, to continue at `pc`. All registers are elements, also where nothing lives: who resumes
  * may read them, and must not see what stands on the prototypes of arrays.
  */
 export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] {
@@ -105,7 +105,7 @@ export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] 
   ];
 }
 
-/** Leaves the machine at the instruction; what goes on after it stands in the frame. */
+/** Leaves the machine at the instruction; what continues after it stands in the frame. */
 function suspend({ code, pc }: Place, value: Expression): Statement[] {
   return [...saveFrame(code, liveDuring(code, pc), pc), returns(help('suspend', value))];
 }

@@ -35,7 +35,7 @@ const maxNestedBlocks = 500;
  *
  * Guarantees: registers are read from the frame once, those that live at the entry; while other code
  * is called `F.pc` is the calling instruction, so that positions can be told; only an `await` writes
- * more of the frame, all that goes on after it. The shape is structured where the graph allows, unless `shape` says otherwise.
+ * more of the frame, all that continues after it. The shape is structured where the graph allows, unless `shape` says otherwise.
  */
 export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape): string {
   // The list may come from a realm whose arrays are no longer what they were.

@@ -77,7 +77,7 @@ function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker |
 }
 
 function generated(code: Code, machineFor: MachineFor): Machine {
-  // One machine for the start and for all places where the code goes on after it suspended itself.
+  // One machine for the start and for all places where the code continues after it suspended itself.
   const entries = resumePoints(code);
   const isEntry: Record<Pc, true> = Object.create(null);
   for (let i = 0; i < entries.length; i++) isEntry[entries[i]!] = true;

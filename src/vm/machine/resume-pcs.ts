@@ -3,7 +3,7 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { protectionAt } from '../bytecode/protection.ts';
 
 /**
- * Where a call of the code is entered: at its start, and wherever it may go on after it was suspended
+ * Where a call of the code is entered: at its start, and wherever it may continue after it was suspended
  * by itself, at an `await` or `yield`.
  */
 export function resumePoints(code: Code): Pc[] {

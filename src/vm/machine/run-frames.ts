@@ -58,7 +58,7 @@ export function run(frame: Frame): unknown {
   return runFrames([frame]);
 }
 
-/** A call that goes on as a frame of bytecode. */
+/** A call that continues as a frame of bytecode. */
 export interface EnteredCall {
   readonly closure: Closure;
   readonly thisValue: unknown;
@@ -173,7 +173,7 @@ export function positionOf(frames: readonly Frame[]): SourcePosition | undefined
   return undefined;
 }
 
-/** A real generator that goes on where a traced one stands. */
+/** A real generator that continues where a traced one stands. */
 export function resumedGenerator(
   frame: Frame,
   state: 'start' | 'yield' | 'running' | 'done',

@@ -17,7 +17,7 @@ type Compile = (
 
 /**
  * A machine for which every instruction is a resume point: after each one the frame is data, of which
- * a copy with the live registers alone goes on. Shows that nothing else is needed.
+ * a copy with the live registers alone continues. Shows that nothing else is needed.
  */
 export function stopsEverywhere(
   code: Code,

@@ -78,7 +78,7 @@ export function structuredBody(
     return tree(to);
   }
 
-  /** Throws of the regions whose handler comes next are caught; others go on. */
+  /** Throws of the regions whose handler comes next are caught; others continue. */
   function catching(handler: Block, body: Statement[]): Statement[] {
     const regions = [...code.regions.entries()].filter(
       ([, { target }]) => (graph.dispatchers.get(target) ?? target) === handler.start,

@@ -46,7 +46,7 @@ export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
     });
   };
 
-  // Image by image, so that the sum can be done for some images and go on with the next.
+  // Image by image, so that the sum can be done for some images and continue with the next.
   const run = (grad: number, image: number, out: number, goesOn: boolean) => {
     for (let g = 0; g < groups; g++) {
       const ofImage = (n: number) =>

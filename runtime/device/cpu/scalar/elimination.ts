@@ -58,7 +58,7 @@ function eliminate(factors: Factors): void {
   for (let k = 0; k < n; k++) {
     let best = k;
     for (let i = k + 1; i < n; i++) {
-      // A NaN stays one: it is no missing pivot.
+      // A NaN stays one: it is not a missing pivot.
       if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
     }
     if (lu[best * n + k] === 0) {

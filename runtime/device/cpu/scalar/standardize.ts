@@ -6,7 +6,7 @@ import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 
 /**
  * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], a group being
- * all elements with one middle index. Weights stand for `run` neighbours each, one group after another.
+ * all elements with one middle index. Weights represent `run` neighbours each, one group after another.
  */
 export interface Groups {
   readonly outer: number;
@@ -161,7 +161,7 @@ export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
   };
 };
 
-/** dw = Σ dy · x̂ over everything that a weight stands for. */
+/** dw = Σ dy · x̂ over everything that a weight represents. */
 export const standardizeWeightGrad: KernelFactory = (inputs, [out], attrs) => {
   const [dy, x, stats] = inputs as readonly TensorMeta[];
   expectContiguous(dy!, x!, stats!, out!);

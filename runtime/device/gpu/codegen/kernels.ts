@@ -21,7 +21,7 @@ import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
-/** Written by the host and uploaded. */
+/** Written by JavaScript and uploaded. */
 type HostKernel = RandomKernel | 'literal';
 
 /** Drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole 32-bit words. */

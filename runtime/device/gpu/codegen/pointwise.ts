@@ -20,7 +20,7 @@ export function attrsInSource(expr: Expr): readonly string[] {
   return [...own, ...operandsOf(expr).flatMap(attrsInSource)];
 }
 
-/** What stands for an input of the expression. */
+/** What represents an input of the expression. */
 interface Source {
   readonly slot: Slot;
   readonly meta: TensorMeta;

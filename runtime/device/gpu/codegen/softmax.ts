@@ -20,7 +20,7 @@ interface RowOp {
   readonly numbers: number;
 }
 
-/** Rows up to this length are folded anew by each of their threads: cheaper than another kernel. */
+/** Rows up to this length are folded again by each of their threads: cheaper than another kernel. */
 const shortRow = 64;
 
 const softmaxRow: Pick<RowOp, 'row' | 'numbers'> = {

@@ -48,7 +48,7 @@ function itemBody(
   };
 }
 
-/** An op that is no fused one, as a body of one part; an op in place writes its operand 0. */
+/** An op that is not a fused one, as a body of one part; an op in place writes its operand 0. */
 function singleItem(
   item: ListItem,
   inputs: readonly TensorMeta[],

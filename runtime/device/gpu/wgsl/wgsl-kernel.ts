@@ -5,7 +5,7 @@ import type { WgslText } from './wgsl-text.ts';
 /** GPUShaderStage.COMPUTE by value: its global doesn't exist everywhere. */
 const computeStage = 4;
 
-/** A pipeline of one text, built while the host goes on. */
+/** A pipeline of one text, built while the host continues. */
 export class WgslKernel {
   readonly ready: Promise<void>;
   failure: Error | null = null;

@@ -29,7 +29,7 @@ function isLeaf({ traced }: TensorVariable): boolean {
   return traced?.requiresGrad === true && traced.gradEdge === null;
 }
 
-/** Copies of objects that were made since; others stand for themselves. */
+/** Copies of objects that were made since; others represent themselves. */
 export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
   const freeze = (given: Variable): Variable => {

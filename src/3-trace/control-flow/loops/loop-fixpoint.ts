@@ -68,7 +68,7 @@ export interface Found {
   readonly fractional: Set<string>;
 }
 
-/** A tensor that is carried, and what it stands for. */
+/** A tensor that is carried, and what it represents. */
 interface CarriedLeaf {
   readonly leaf: Leaf;
   /** The same in every attempt. */
@@ -328,7 +328,7 @@ export class LoopFixpoint {
     throw new GraphBreak('unbounded-loop', `with every iteration of a loop ${name} is ${kinds}`);
   }
 
-  /** Tensors of more than a few shapes are of a shape that only the run knows. */
+  /** Tensors of more than a few shapes are of data-dependent shape. */
   #openShapes(count: number, values: Values): void {
     const { policy, plans } = this.#t.control;
     if (policy !== 'always' || plans.shapesDiffer) return;
@@ -457,7 +457,7 @@ function isAlike(a: Leaf, b: Leaf): boolean {
   return sameSpec(columnOf(a).spec, columnOf(b).spec);
 }
 
-/** An order that is the same in every iteration is no operand. */
+/** An order that is the same in every iteration is not an operand. */
 function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
   if (!a || a.leaves.length + b.leaves.length > 0) return true;
   return isSame(t, a.build([]), b.build([]));

@@ -7,7 +7,7 @@ import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
 import type { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
-/** A tensor that a branch or loop has made goes on behind it with its graph, or with its `.grad`. */
+/** A tensor that a branch or loop has made continues after it with its graph, or with its `.grad`. */
 export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
   const at = t.autograd.leavesInside.get(leaf);
   const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';

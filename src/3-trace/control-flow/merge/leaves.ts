@@ -34,7 +34,7 @@ import { leafLeaves } from './leaves-inside.ts';
 
 /**
  * The value that a path gives for a leaf, in the program under construction; zeros if it is unused.
- * `disposed`: tensors that the path has given back.
+ * `disposed`: tensors that the path has freed.
  */
 export function leafTensor(
   t: Tracer,
@@ -90,7 +90,7 @@ function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
   );
 }
 
-/** A number that each run finds anew becomes a value of the program; a comparison is guarded. */
+/** A number that each run finds again becomes a value of the program; a comparison is guarded. */
 export function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
   const symbol =
     typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
@@ -133,7 +133,7 @@ function zeros(
   return asStrided(filled([extentOf(shape, strides)]), { shape, strides, offset: 0 });
 }
 
-/** The variable for a value of the program that stands for a leaf. */
+/** The variable for a value of the program that represents a leaf. */
 export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const { kind } = leaf;
   if (kind === 'list') {
@@ -184,7 +184,7 @@ export function columnOf({ values }: Leaf): Column {
   throw new InvariantError('a leaf has a value on one path');
 }
 
-/** The sizes that are known of a leaf whose shape only the run knows. */
+/** The sizes that are known of a leaf of data-dependent shape. */
 export function knownSizes({ values }: Leaf): UnbackedTensor['sizes'] {
   for (const value of values) {
     if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;

@@ -235,7 +235,7 @@ export class PhiMerger {
     }
   }
 
-  /** It existed before the paths parted, and nothing has to stand for it on the other paths. */
+  /** It existed before the paths parted, and nothing has to represent it on the other paths. */
   #isKept(variable: TensorVariable): boolean {
     const tensor = this.#t.use(variable);
     const isTold = this.#apart || !tensor.isContiguous;

@@ -1,6 +1,6 @@
 /**
  * Whether a tensor requires gradients. Where paths differ in it, a result of a branch or loop counts as requiring
- * them while the program is traced; what it is eagerly is a truth value of the program, made on demand.
+ * them while the program is traced; what it is eagerly is a boolean of the program, made on demand.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -22,7 +22,7 @@ export function requiresGradAlways(t: Tracer, tensor: Tensor): boolean | null {
   return requires.size === 0 ? false : null;
 }
 
-/** The truth value of the program that says it, where a run decides. */
+/** The boolean of the program that says it, where a run decides. */
 export function requiresGradFlag(t: Tracer, tensor: Tensor): DeviceScalar {
   const flag = flagOf(t, t.control.required.of(tensor));
   return { kind: 'scalar', type: 'boolean', tensor: flag };
@@ -47,7 +47,7 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * The truth values that a branch is to leave besides its results, path by path; empty where none is asked for.
+ * The booleans that a branch is to leave besides its results, path by path; empty where none is asked for.
  * `outputs`: per path what it leaves; null if it is unused there, and for lists and tensors of open shapes,
  * which count as requiring gradients once a value in them does.
  */
@@ -59,7 +59,7 @@ export function flagsOfBranch(
   const { required, plans } = t.control;
   const count = outputs[0]!.length;
   const builders = new Set<unknown>(regions.map(({ builder }) => builder));
-  // Nothing outside can read a truth value of one of the regions.
+  // Nothing outside can read a boolean of one of the regions.
   const isInside = (requires: Requires): boolean =>
     requires !== true &&
     [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
@@ -131,7 +131,7 @@ export function noteLoopResults(
   });
 }
 
-/** A result of a loop, and the truth value that the loop has carried with it. */
+/** A result of a loop, and the boolean that the loop has carried with it. */
 export function noteDecided(t: Tracer, result: Tensor, flag: Tensor): void {
   t.control.required.noteResult(result, new Set([flag]));
 }

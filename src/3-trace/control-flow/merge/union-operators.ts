@@ -37,7 +37,7 @@ function tested(t: Tracer, choice: UnionVariable, test: (option: Variable) => bo
   return told.kind === 'scalar' ? told : truthiness(t, told);
 }
 
-/** A truth value that follows from which option it is. */
+/** A boolean that follows from which option it is. */
 export function ask(
   t: Tracer,
   choice: UnionVariable,

@@ -23,7 +23,7 @@ export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   selector.chosen = chosen;
 }
 
-/** A truth value that is true for some of the options. */
+/** A boolean that is true for some of the options. */
 export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
   if (holds.every((each) => each === holds[0])) return known(holds[0]!);
   const { tensor: which } = selector.which;

@@ -1,4 +1,4 @@
-/** Numbers and truth values that a program computes: reads of a tensor, and what is made of them. */
+/** Numbers and booleans that a program computes: reads of a tensor, and what is made of them. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
@@ -74,7 +74,7 @@ export function asTruth(t: Tracer, { tensor }: DeviceScalar): Tensor {
   });
 }
 
-/** A number or truth value that is known, as a value of the program. */
+/** A number or boolean that is known, as a value of the program. */
 export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
   const tensor = run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
@@ -82,7 +82,7 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
   return tensor;
 }
 
-/** A number that each run finds anew, or that follows from the sizes, as a value of the program. */
+/** A number that each run finds again, or that follows from the sizes, as a value of the program. */
 export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
   const make = () =>
     t.perform<Tensor>([new PutOff(expr)], ([value]) =>
@@ -179,7 +179,7 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceSca
 }
 
 /**
- * A number as a value of the program, also where each run finds it anew: so the left operand of an operator has to
+ * A number as a value of the program, also where each run finds it again: so the left operand of an operator has to
  * be, and those of the host's functions.
  */
 function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
@@ -292,7 +292,7 @@ export function scalarCall(
   return hostNumber(t, name, args);
 }
 
-/** A method of numbers and truth values, called on one of the program. */
+/** A method of numbers and booleans, called on one of the program. */
 export function scalarMethod(fn: unknown, receiver: Variable): DeviceScalar | undefined {
   if (receiver.kind !== 'scalar') return undefined;
   const isValue = fn === Number.prototype.valueOf || fn === Boolean.prototype.valueOf;
@@ -317,7 +317,7 @@ export function scalarOperand(
         `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
       );
     }
-    // Truth values and a whole number are int32 together.
+    // Booleans and a whole number are int32 together.
     const integer = dtype === 'bool' ? 'int32' : dtype;
     const isHeld = tensor.dtype === integer;
     return t.result(isHeld ? tensor : asInteger(t, asNumber(t, scalar), integer));

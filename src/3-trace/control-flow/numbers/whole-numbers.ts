@@ -1,6 +1,6 @@
 /**
  * Numbers of the program that are whole as far as the trace knows. An integer tensor takes them as it takes whole
- * numbers of the host; the program checks them, since a run may bring one that the dtype does not hold.
+ * JavaScript numbers; the program checks them, since a run may bring one that the dtype does not hold.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';

@@ -95,12 +95,12 @@ export class LoopPlans {
     return this.choose(code, loop, 'unrolled');
   }
 
-  /** Why what is followed with lists is no program: it is followed without them. Null: not yet. */
+  /** Why what is followed with lists is not a program: it is followed without them. Null: not yet. */
   withoutLists: BreakRecord | null = null;
-  /** Tensors whose shape differs from iteration to iteration are of a shape that only the run knows. */
+  /** Tensors whose shape differs from iteration to iteration are of data-dependent shape. */
   shapesDiffer = false;
 
-  /** The function is traced again, with shapes that only the run knows. */
+  /** The function is traced again, with data-dependent shapes. */
   openShapes(): never {
     this.shapesDiffer = true;
     throw new RestartTrace();

@@ -57,7 +57,7 @@ export function guardedBody(
 ): GuardedBody | null {
   const called: unknown = fn;
   const [place, body] = args;
-  // A stretch of a program is no stretch of time: its ops run in the order of the plan.
+  // A stretch of a program is not a stretch of time: its ops run in the order of the plan.
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
   const guard = place && deviceOf(t, place);

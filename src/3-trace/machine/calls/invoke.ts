@@ -302,7 +302,7 @@ function inlinePassed(
   return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
 }
 
-/** Pushes the callee; the caller goes on after its call, with the result in `returnTo`. */
+/** Pushes the callee; the caller continues after its call, with the result in `returnTo`. */
 function enterCall(
   t: Tracer,
   { gradMode, guard = t.top.guard, returnTo }: Call,
@@ -335,7 +335,7 @@ function enterCall(
   return undefined;
 }
 
-/** An arrow that goes on with what the function around it was constructed by. */
+/** An arrow that continues with what the function around it was constructed by. */
 function usesConstruction({ kind, instructions }: Closure['code']): boolean {
   if (kind !== 'arrow') return false;
   return instructions.some(

@@ -8,7 +8,7 @@ import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { invoke } from '../calls/invoke.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** The caller goes on after its call, where a frame was pushed with the result in `dst`. */
+/** The caller continues after its call, where a frame was pushed with the result in `dst`. */
 export const callHandlers: Handlers<'call' | 'callSpread' | 'construct' | 'constructSpread'> = {
   call: (t, frame, { dst, callee, receiver, args }) =>
     perform(t, frame, dst, callee, receiver, read(frame, args)),

@@ -188,7 +188,7 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   return variable;
 }
 
-/** Of a function that another one of the same code may stand for. */
+/** Of a function that another one of the same code may represent. */
 function readAround(t: Tracer, { closure }: TraceFrame, source: Source, name: string): Variable {
   let value: unknown;
   try {

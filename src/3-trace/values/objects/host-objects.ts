@@ -22,7 +22,7 @@ import { plainEntries } from '../property-keys.ts';
 import { isPrimitiveVariable } from '../to-primitive.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
 
-/** What stands for the object: itself, or what the trace has made of a pre-existing one that it changes. */
+/** What represents the object: itself, or what the trace has made of a pre-existing one that it changes. */
 export function standsFor(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;

@@ -42,7 +42,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
   }
 }
 
-/** Of what was made inside, or is a tensor. */
+/** Of what was created in the trace, or is a tensor. */
 function chainOf(value: Variable): object | null {
   switch (value.kind) {
     case 'tensor':
@@ -67,7 +67,7 @@ function chainOf(value: Variable): object | null {
   }
 }
 
-/** Above prototypes that were made inside too. */
+/** Above prototypes that were created in the trace too. */
 function prototypeBehind(object: NewObjectVariable): object | null {
   const above = prototypeOf(object);
   if (above === undefined) return Object.prototype;

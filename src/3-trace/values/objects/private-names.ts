@@ -1,4 +1,4 @@
-/** `object.#name`: of pre-existing objects through the scope of the function, of those made inside by their hidden keys. */
+/** `object.#name`: of pre-existing objects through the scope of the function, of those created in the trace by their hidden keys. */
 
 import { isProxy } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
@@ -130,7 +130,7 @@ export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
   throw new RestartTrace();
 }
 
-/** A frame of a constructor goes on natively, where it can't add the private elements of its class. */
+/** A frame of a constructor continues natively, where it can't add the private elements of its class. */
 export function expectNoPrivateFields(t: Tracer, { fields, fn }: Omit<Closure, 'cells'>): void {
   const code = typeof fields === 'function' ? closureOf(fields)?.code : undefined;
   if (!code || typeof fn !== 'function' || !addsPrivate(code)) return;

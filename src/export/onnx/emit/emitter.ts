@@ -284,7 +284,7 @@ export class Emitter implements ArithmeticTarget<Value> {
 
   reshape(x: Value, shape: Dims): Value {
     if (sameDims(x.shape, shape)) return x;
-    // 0 would stand for the operand's own size.
+    // 0 would represent the operand's own size.
     const attributes = shape.includes(0) ? { allowzero: 1 } : {};
     return this.op('Reshape', [x, this.dims(shape)], x.element, shape, attributes);
   }

@@ -41,7 +41,7 @@ export class FunctionBuilder {
   }
 
   /**
-   * A vector constant, put into a local when the function starts: V8 builds one anew wherever it
+   * A vector constant, put into a local when the function starts: V8 builds one again wherever it
    * stands, in every iteration of a loop.
    */
   constant(value: Code): Code {

@@ -91,7 +91,7 @@ export function rowText(
   return row;
 }
 
-/** A number that is no row's. */
+/** A number that is not a row's. */
 export const none = '0xffffffffu';
 
 /** (x, index [dimensions, …chosen]) → the rows that the index names. */
