@@ -422,6 +422,7 @@ const elsewhere = [
   'TraceOptions',
   'GraphOptions',
   'PlanOptions',
+  'CountOptions',
   'EnteringOptions',
   'WorkloadOptions',
   'MeasureOptions',
