@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
-import { ownEdges, ownProbes, ownUrls } from './own-code.ts';
+import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-code.ts';
 
 /**
  * What `runtime/index` exports as one name each. They stay modules of their own, since a bundler that meets such a
@@ -75,12 +75,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     ['src/1-capture/marked/probe.js', 'runtime/index.js'].map((name) => join(compiled, name)),
   );
   const runtime = await loadedWith(options(['runtime/index']));
+  const texts: OwnTexts = new Map();
   const bundled = await rolldown({
     ...options(entries),
     plugins: [
       unused,
       separateNamespaces(compiled),
-      ownProbes(compiled),
+      ownProbes(compiled, undefined, texts),
+      ownTexts(compiled, texts),
       ownUrls(compiled),
       ownEdges(compiled),
     ],

@@ -1,9 +1,12 @@
 import { join, relative } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import type { AnyNode } from 'acorn';
 import { transformSync } from 'esbuild';
 import MagicString from 'magic-string';
 import type { Plugin } from 'rolldown';
 import { publishedScheme } from '../runtime/errors/own-code.ts';
+import type { EmbeddedSource, ModuleText } from '../src/1-capture/marked/probe.ts';
+import { unpack } from '../src/1-capture/marked/unpack.ts';
 import { transform } from '../src/plugin/transform.ts';
 import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
@@ -11,11 +14,22 @@ import { parse } from '../src/vm/syntax/parse.ts';
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
 const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
 
+/** What every program contains, with or without the compiler. */
+const always = /^runtime\/nn\/module\//;
+
+/** Texts of instrumented modules by file, where these don't carry them. */
+export type OwnTexts = Map<string, ModuleText>;
+
 /**
  * Puts the probes of the build plugin into the functions of this package that captures follow, so that they can
- * be captured wherever they are bundled to, and nothing has to look into them.
+ * be captured wherever they are bundled to, and nothing has to look into them. Texts of what every program contains
+ * go to `texts`, if given: programs without the compiler need none.
  */
-export function ownProbes(compiled: string, probeFile = 'src/1-capture/marked/probe.js'): Plugin {
+export function ownProbes(
+  compiled: string,
+  probeFile = 'src/1-capture/marked/probe.js',
+  texts?: OwnTexts,
+): Plugin {
   return {
     name: 'own-probes',
     transform(code, id) {
@@ -28,7 +42,37 @@ export function ownProbes(compiled: string, probeFile = 'src/1-capture/marked/pr
         target: 'es2022',
       });
       const probe = join(compiled, probeFile);
-      return transform(plain.code, publishedScheme + path, { probe })?.code ?? null;
+      const made = transform(plain.code, publishedScheme + path, { probe })?.code ?? null;
+      return made && texts && always.test(path) ? movedText(made, texts) : made;
+    },
+  };
+}
+
+/** The module without its own text. */
+function movedText(code: string, texts: OwnTexts): string {
+  const last = /\nfunction (\w+)\(\)\{return(\{.*\})\}\n$/.exec(code);
+  if (!last) throw new Error('an instrumented module ends without its text');
+  const source = JSON.parse(last[2]!) as EmbeddedSource;
+  texts.set(source.file, unpack(source));
+  const { file } = source;
+  return `${code.slice(0, last.index)}\nfunction ${last[1]}(){return${JSON.stringify({ file })}}\n`;
+}
+
+const textsPlaceholder = '__tostatic_texts__';
+
+/** Fills `own-texts.ts` with what `ownProbes` has put into `texts`. */
+export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
+  const module = join(compiled, 'src/1-capture/marked/own-texts.js');
+  return {
+    name: 'own-texts',
+    transform: (code, id) =>
+      id === module ? code.replace("= '';", `= '${textsPlaceholder}';`) : null,
+    renderChunk(code) {
+      if (!code.includes(textsPlaceholder)) return null;
+      // Modules are instrumented in any order; what is published is the same from build to build.
+      const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1));
+      const json = JSON.stringify(Object.fromEntries(sorted));
+      return code.replace(textsPlaceholder, deflateRawSync(json, { level: 9 }).toString('base64'));
     },
   };
 }

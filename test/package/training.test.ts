@@ -87,6 +87,10 @@ describe('a bundle of the packed package', () => {
     expect(convNet.weights).toBe(convNetEager.weights);
   });
 
+  test("captures the library's modules, whose texts may be with the compiler", () => {
+    expect(inNode.inside).toEqual({ counts: [4, 4], breaks: 0 });
+  });
+
   test("makes ops of a user's kernels, eagerly and captured", () => {
     expectKernel(inNode.kernel, inNode.kernel, 0);
     expect(inNode.kernel.graphs).toBe(1);
@@ -119,6 +123,7 @@ describe('a bundle of the packed package', () => {
               expect(Math.abs(loss - expected[i]!)).toBeLessThan(1e-6);
             });
           }
+          expect(report.inside).toEqual(inNode.inside);
           expectKernel(report.kernel, inNode.kernel, 0);
           const { kernelOnGpu } = report;
           if (typeof kernelOnGpu !== 'string') expectKernel(kernelOnGpu, inNode.kernel, 1e-5);

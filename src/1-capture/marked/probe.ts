@@ -7,7 +7,7 @@
 /** A module as the build plugin found it, before it put probes in. */
 export interface EmbeddedSource {
   readonly file: string;
-  /** `ModuleText` as JSON, or deflated and in base64 where that is shorter. */
+  /** `ModuleText` as JSON, or deflated and in base64 where that is shorter; neither: in `own-texts.ts`. */
   readonly text?: ModuleText;
   readonly packed?: string;
 }

@@ -1,9 +1,21 @@
 import { inflateSync, strFromU8 } from 'fflate';
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { ownTexts } from './own-texts.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';
 
+let own: Readonly<Record<string, ModuleText>> | undefined;
+
 /** The text of an instrumented module. Browsers decompress only asynchronously by themselves. */
-export function unpack({ text, packed }: EmbeddedSource): ModuleText {
+export function unpack({ file, text, packed }: EmbeddedSource): ModuleText {
   if (text) return text;
-  const bytes = Uint8Array.from(atob(packed ?? ''), (char) => char.charCodeAt(0));
-  return JSON.parse(strFromU8(inflateSync(bytes))) as ModuleText;
+  if (packed !== undefined) return inflated(packed) as ModuleText;
+  own ??= inflated(ownTexts) as Readonly<Record<string, ModuleText>>;
+  const found = own[file];
+  invariant(found !== undefined, `the text of ${file} is missing`);
+  return found;
+}
+
+function inflated(packed: string): unknown {
+  const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
+  return JSON.parse(strFromU8(inflateSync(bytes)));
 }
