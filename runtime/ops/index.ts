@@ -1,5 +1,9 @@
 /** The public functions of tensors. Captured code may call all of them: a new op is a file and its export here. */
 
+// Ops that programs have and no function of the API is: a loaded program finds them by name.
+import './core/bits.ts';
+import './core/quantize.ts';
+
 export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './convolution/conv.ts';
 export {
   type ConvTransposeOptions,

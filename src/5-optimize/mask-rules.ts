@@ -2,6 +2,7 @@ import type { Attrs } from '../../runtime/ops/core/define-op.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
 
 /** The compared values, the gradient, the mask, or the result of an earlier step by its number. */
 type Operand = 'compared' | 'gradient' | 'mask' | number;
@@ -68,6 +69,25 @@ export function maskRuleOf(
 /** Bool, of the compared values' shape. */
 export function maskMeta({ shape, device }: TensorMeta): TensorMeta {
   return contiguousMeta({ dtype: 'bool', shape }, device);
+}
+
+/** Whether a device has the dtype of packed bits: a GPU has none of 8 bits. */
+export const fitsBits = ({ device }: TensorMeta): boolean => device.kind !== 'gpu';
+
+/** The elements of a mask as bits. */
+export function bitsMeta({ shape, device }: TensorMeta): TensorMeta {
+  return contiguousMeta({ dtype: 'uint8', shape: [Math.ceil(sizeOf(shape) / 8)] }, device);
+}
+
+/** Makes the mask from its bits. */
+export function unpacked(
+  bits: ValueId,
+  mask: ValueId,
+  { shape }: TensorMeta,
+  { at, recordsGrad }: Pick<ProgramOp, 'at' | 'recordsGrad'>,
+): ProgramOp {
+  const op = opNamed('unpackBits');
+  return { op, inputs: [bits], outputs: [mask], attrs: { shape }, at, recordsGrad };
 }
 
 /** The steps as ops; `given` are the operands by name, and `output` is the last one's result. */

@@ -1,10 +1,21 @@
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
-import { type MaskRule, maskMeta, maskName, maskRuleOf, opsOf } from './mask-rules.ts';
+import {
+  bitsMeta,
+  fitsBits,
+  type MaskRule,
+  maskMeta,
+  maskName,
+  maskRuleOf,
+  opsOf,
+  unpacked,
+} from './mask-rules.ts';
+
 import { whileNotLarger } from './while-not-larger.ts';
 
 /** A memory that backward reads only to compare its elements with constants. */
@@ -15,7 +26,7 @@ interface Candidate {
 }
 
 /**
- * Gradients of relu and the like read a mask of one byte per element, where backward reads the saved values for
+ * Gradients of relu and the like read a mask of one byte per element (or one bit, `memory.savedMasks`), where backward reads the saved values for
  * nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value that is saved anyway, for another op, as
  * an output or by the caller, keeps its gradient as it is: a mask would be saved beside it. Bitwise identical, since
  * the mask is the comparison that the gradient's kernel makes. Masks with which the program would need more bytes are
@@ -24,10 +35,13 @@ interface Candidate {
 export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
   const candidates = candidatesIn(given, context);
   if (candidates.length === 0) return given;
-  return yield* whileNotLarger(given, context, candidates, (chosen) => withMasks(given, chosen));
+  const form = context.memory.savedMasks === 'bits' ? 'bits' : 'bytes';
+  return yield* whileNotLarger(given, context, candidates, (chosen) =>
+    withMasks(given, chosen, form),
+  );
 }
 
-function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassContext) {
+function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory }: PassContext) {
   const { ops, values } = program;
   if (!ops.some((op) => ruleOf(program, op))) return [];
   const facts = new ProgramFacts(program);
@@ -73,13 +87,22 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage }: PassC
 
   function bytesOfMasks(readers: readonly number[]): number {
     const masks = new Map(readers.map((index) => [maskKey(program, ops[index]!), index]));
-    const metas = [...masks.values()].map((index) => maskMeta(values[ops[index]!.inputs[1]!]!));
+    const isInBits = memory.savedMasks === 'bits';
+    const metas = [...masks.values()].map((index) => {
+      const mask = maskMeta(values[ops[index]!.inputs[1]!]!);
+      return isInBits && fitsBits(mask) ? bitsMeta(mask) : mask;
+    });
     return metas.reduce((sum, _, i) => sum + bytesOf(metas, i as ValueId), 0);
   }
 
   function memoryOf(id: ValueId): ValueId {
     return facts.memoryOf(id);
   }
+}
+
+/** Whether the op is a gradient that could read a mask. */
+export function readsMask(program: Program, op: ProgramOp): boolean {
+  return ruleOf(program, op) !== null;
 }
 
 function ruleOf({ values }: Program, op: ProgramOp): MaskRule | null {
@@ -91,7 +114,11 @@ function maskKey(program: Program, op: ProgramOp): string {
   return maskName(op.inputs[1]!, ruleOf(program, op)!);
 }
 
-function withMasks(given: Staged, candidates: readonly Candidate[]): Staged {
+function withMasks(
+  given: Staged,
+  candidates: readonly Candidate[],
+  form: 'bits' | 'bytes',
+): Staged {
   const { program } = given;
   const values = [...program.values];
   const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
@@ -111,12 +138,27 @@ function withMasks(given: Staged, candidates: readonly Candidate[]): Staged {
         const bools = () => newValue(maskMeta(values[compared]!));
         const like = { at: program.ops[position - 1]!.at, recordsGrad: false };
         mask = bools();
-        masks.set(key, mask);
         before.push(...opsOf(rule.mask, { compared }, mask, bools, like));
+        if (form === 'bits' && fitsBits(values[mask]!)) {
+          const bits = newValue(bitsMeta(values[mask]!));
+          before.push({
+            ...like,
+            op: opNamed('packBits'),
+            inputs: [mask],
+            outputs: [bits],
+            attrs: {},
+          });
+          mask = bits;
+        }
+        masks.set(key, mask);
       }
       const inner = () => newValue(values[op.outputs[0]!]!);
-      const made = opsOf(rule.gradient, { gradient, mask }, op.outputs[0]!, inner, op);
-      replaced.set(index, made);
+      const isPacked = values[mask]!.dtype !== 'bool';
+      const read = isPacked ? newValue(maskMeta(values[compared]!)) : mask;
+      replaced.set(index, [
+        ...(isPacked ? [unpacked(mask, read, values[read]!, op)] : []),
+        ...opsOf(rule.gradient, { gradient, mask: read }, op.outputs[0]!, inner, op),
+      ]);
     }
   }
   const ops = program.ops.flatMap((op, i) => [

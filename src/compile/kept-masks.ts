@@ -1,12 +1,19 @@
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { RecordedJoint } from '../4-differentiate/differentiate-again.ts';
-import { computedName, maskName, maskRuleOf, opsOf } from '../5-optimize/mask-rules.ts';
+import {
+  computedName,
+  maskMeta,
+  maskName,
+  maskRuleOf,
+  opsOf,
+  unpacked,
+} from '../5-optimize/mask-rules.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** Masks that forward keeps instead of values, and that its traced program doesn't compute. */
 export interface KeptMasks {
-  /** By the value that they compare, and how. */
+  /** By the value that they compare, and how; bool, or uint8 if they are in bits. */
   readonly byTest: ReadonlyMap<string, ValueId>;
   readonly ids: ReadonlySet<ValueId>;
   /** Whether forward keeps values that its traced program doesn't compute, masks or others. */
@@ -24,6 +31,7 @@ export function keptMasks(
   const nameOf = (id: ValueId) => names.get(id) ?? `%${id}`;
   for (const { op, inputs, outputs, attrs } of forward.ops) {
     const [id] = outputs;
+    if (op.name === 'packBits' && kept.has(id!)) byTest.set(nameOf(inputs[0]!), id!);
     if (id === undefined || id < traced.values.length || planned.values[id]!.dtype !== 'bool') {
       continue;
     }
@@ -82,7 +90,13 @@ export function readingMasks(program: Program, firstLate: number, { byTest }: Ke
     if (!rule || mask === null || mask === undefined) return [op];
     const [output] = op.outputs as readonly [ValueId];
     const inner = () => (values.push(values[output]!) - 1) as ValueId;
-    return opsOf(rule.gradient, { gradient, mask }, output, inner, op);
+    if (values[mask]!.dtype === 'bool') {
+      return opsOf(rule.gradient, { gradient, mask }, output, inner, op);
+    }
+    const meta = maskMeta(values[compared]!);
+    const read = (values.push(meta) - 1) as ValueId;
+    const given = { gradient, mask: read };
+    return [unpacked(mask, read, meta, op), ...opsOf(rule.gradient, given, output, inner, op)];
   });
   return { ...program, values, ops };
 }

@@ -20,9 +20,9 @@ export interface MemorySwitches {
   readonly minimizeSaved: boolean;
   /**
    * If backward reads a value only to compare it, as the gradient of relu does, a mask of one byte per element is kept
-   * instead. Off: the value is.
+   * instead; `bits`: of one bit, which takes two kernels more. Off: the value is.
    */
-  readonly savedMasks: boolean;
+  readonly savedMasks: boolean | 'bits';
   /**
    * For the gradient of max-pooling forward writes the places of the largest elements within their windows, as uint8.
    * Off: within the plane, as int32.

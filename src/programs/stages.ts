@@ -20,7 +20,7 @@ export interface SubgraphStages {
 /** What a memory budget made of a program. */
 export interface Recompute {
   readonly budget: number;
-  /** Bytes of forward and backward at their peak, with nothing computed twice and as planned. */
+  /** Bytes of forward and backward at their peak: of the smallest plan that computes nothing twice, and as planned. */
   readonly bytesBefore: number;
   readonly bytes: number;
   /** How many ops run twice, and the share that they are of forward's arithmetic. */

@@ -74,6 +74,8 @@ const furtherExamples: Readonly<Record<string, readonly Example[]>> = {
   maxPool2d: [{ inputs: [float([1, 2, 4, 4])], attrs: pool }],
   quantize: [{ inputs: [float([3, 50])], attrs: { code: 'signed' } }],
   dequantize: [{ inputs: [int([3, 50], 0, 256), float([2])], attrs: { code: 'signed' } }],
+  packBits: [{ inputs: [int([3, 5], 0, 2)] }],
+  unpackBits: [{ inputs: [int([2], 0, 256)], attrs: { shape: [3, 5] } }],
   maxPool2dCoded: [{ inputs: [float([1, 2, 4, 4])], attrs: pool }],
   maxPool2dCodedGrad: [
     {

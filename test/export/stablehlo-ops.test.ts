@@ -15,6 +15,7 @@ const refused = [
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
   ...['adaptiveMaxPool2d', 'resample', 'resampleGrad', 'quantize', 'dequantize'],
+  ...['packBits', 'unpackBits'],
 ];
 
 const samples = opSamples(isMapped);

@@ -44,6 +44,9 @@ const elsewhere = [
   // test/optim/eight-bit-state
   'quantize',
   'dequantize',
+  // test/plan/saved-masks
+  'packBits',
+  'unpackBits',
 ];
 
 /** The same elements, laid out column by column. */

@@ -1,6 +1,8 @@
 /** Masks instead of saved values: fewer bytes are kept, and values and gradients have eager execution's bits. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { appliedTo } from '../../src/explain/applied.ts';
 import {
   crossEntropy,
@@ -103,15 +105,20 @@ function outcome(fn: Loss, x: Tensor) {
 }
 
 describe('plan/saved-masks', () => {
+  /** Programs that keep fewer bytes with masks in bits. */
+  let packings = 0;
+
   for (const [name, { run, shape }] of Object.entries(losses)) {
     it.each(['float32', 'float64', 'float16', 'bfloat16'] as const)(`${name}, %s`, (dtype) => {
       for (const special of [false, true]) {
         const x = inputOf(shape, dtype, special);
         const traced = toStatic(run);
-        const [eager, plain, masked] = [
+        const inBits = toStatic(run, { memory: { savedMasks: 'bits' } });
+        const [eager, plain, masked, packed] = [
           outcome(refcounted(run), x),
           outcome(toStatic(run, { memory: { savedMasks: false } }), x),
           outcome(traced, x),
+          outcome(inBits, x),
         ];
         const part = traced.programs()[0]!;
         expect(appliedTo(part)!.savedMasks).toBe(applies(name, dtype));
@@ -120,6 +127,11 @@ describe('plan/saved-masks', () => {
         if (applies(name, dtype)) expect(masked.kept).toBeLessThan(plain.kept);
         expect(masked.peak).toBeLessThanOrEqual(plain.peak);
         expect(masked.peak).toBe(part.record.planned!.forward.predicted.peakBytes);
+        const { forward } = inBits.programs()[0]!.record.planned!;
+        expect(packed.found).toEqual(eager.found);
+        expect(packed.kept).toBeLessThanOrEqual(masked.kept);
+        expect(packed.peak).toBe(forward.predicted.peakBytes);
+        if (packed.kept < masked.kept) packings++;
         x.dispose();
       }
     });
@@ -133,11 +145,40 @@ describe('plan/saved-masks', () => {
           const [slope] = grad(y.mul(y), [x], { createGraph: true });
           return [y, slope!, ...grad(slope!.pow(2).sum(), [x])];
         });
-      const traced = toStatic(run);
-      expect(second(traced)).toEqual(second(run));
-      expect(appliedTo(traced.programs()[0]!)!.savedMasks).toBe(1);
+      for (const savedMasks of [true, 'bits'] as const) {
+        const traced = toStatic(run, { memory: { savedMasks } });
+        expect(second(traced)).toEqual(second(run));
+        expect(appliedTo(traced.programs()[0]!)!.savedMasks).toBe(1);
+      }
     });
   }
+
+  it('masks in bits are an eighth of those in bytes', () => {
+    expect(packings).toBeGreaterThan(30);
+    const run: Loss = (x) => relu(x.mul(2)).mul(3).mean();
+    const x = inputOf([512, 16], 'float32', false);
+    const kept = ([true, 'bits'] as const).map((savedMasks) => {
+      const { kept } = outcome(toStatic(run, { memory: { savedMasks } }), x);
+      return kept;
+    });
+    expect(kept[0]! - kept[1]!).toBe((512 * 16 * 7) / 8);
+    x.dispose();
+  });
+
+  it('bits hold every element, wherever a view of them begins', () => {
+    for (const size of [0, 1, 7, 8, 9, 31, 64, 65, 200]) {
+      for (const start of [0, 1, 2, 4]) {
+        tidy(() => {
+          const values = Uint8Array.from({ length: size + start }, (_, i) => ((i * i * 7) % 3) & 1);
+          const mask = tensor(values, { dtype: 'bool' }).narrow(0, start, size);
+          const bits = bind1(opNamed('packBits'), [mask]);
+          expect(bits.shape).toEqual([Math.ceil(size / 8)]);
+          const back = bind1(opNamed('unpackBits'), [bits], { shape: [size] });
+          expect([...back.dataSync()]).toEqual([...mask.dataSync()]);
+        });
+      }
+    }
+  });
 
   it('gradients of gradients through a bias that is not kept', () => {
     const run = (x: Tensor, w: Tensor, b: Tensor) => relu(x.matmul(w).add(b)).mul(2).sum();
@@ -187,7 +228,7 @@ describe('plan/saved-masks', () => {
   ];
   for (const [name, activation] of Object.entries(activations)) {
     it.each(sizes)(`a whole step with ${name} has a lower peak, %o`, ({ batch, width, layers }) => {
-      const train = (savedMasks: boolean) => {
+      const train = (savedMasks: boolean | 'bits') => {
         seed(1);
         // Layers without a product between them: nothing else reads the results of the activations.
         const blocks = Array.from({ length: layers }, () => [
@@ -228,6 +269,9 @@ describe('plan/saved-masks', () => {
       expect(masked.values).toEqual(plain.values);
       expect([plain.applied, masked.applied]).toEqual([0, 1]);
       expect(masked.peakBytes).toBeLessThan(plain.peakBytes);
+      const packed = train('bits');
+      expect(packed.values).toEqual(plain.values);
+      expect(packed.peakBytes).toBeLessThanOrEqual(masked.peakBytes);
     });
   }
 });

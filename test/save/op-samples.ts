@@ -77,6 +77,8 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
     ],
     windows,
   ],
+  ['packBits', [[3, 5]], {}],
+  ['unpackBits', [[2]], { shape: [3, 5] }],
   ['quantize', [[3, 50]], { code: 'signed' }],
   ['dequantize', [[3, 50], [2]], { code: 'linear' }],
   ['maxPool2dCoded', [[1, 2, 4, 5]], { ...pools, size: [2, 4] }],
@@ -96,7 +98,9 @@ function callAll(): void {
   for (const [name, shapes, attrs] of more) {
     tidy(() => {
       const dtypeOf = (i: number): DType => {
-        if (name === (i === 0 ? 'dequantize' : 'maxPool2dCodedGrad') && i < 2) return 'uint8';
+        if (name === 'packBits') return 'bool';
+        const ofBytes = i === 0 ? ['dequantize', 'unpackBits'] : ['maxPool2dCodedGrad'];
+        if (i < 2 && ofBytes.includes(name)) return 'uint8';
         return isLoss(name) && i === 1 ? 'int32' : 'float32';
       };
       const operands = shapes.map((shape, i) => zeros(shape, { dtype: dtypeOf(i) }));

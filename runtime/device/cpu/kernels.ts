@@ -19,6 +19,7 @@ import {
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, placeInto, roll, unfoldGrad } from './rearrange.ts';
 import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
+import { packBits, unpackBits } from './scalar/bits.ts';
 import { cofactors } from './scalar/cofactors.ts';
 import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
 import { arange, fill, literal } from './scalar/fill.ts';
@@ -135,4 +136,6 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   crossEntropyGrad,
   quantize,
   dequantize,
+  packBits,
+  unpackBits,
 };

@@ -155,4 +155,8 @@ export type KernelName =
   /** (x float32) → [uint8 codes, float32 scales]; attr `code` (see quantize.ts) */
   | 'quantize'
   /** (codes, scales) → float32 */
-  | 'dequantize';
+  | 'dequantize'
+  /** (x bool) → uint8, eight elements per byte */
+  | 'packBits'
+  /** (bits) → bool of attr `shape` */
+  | 'unpackBits';

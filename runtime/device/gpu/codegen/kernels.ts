@@ -111,4 +111,6 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   crossEntropyGrad,
   quantize: null,
   dequantize: null,
+  packBits: null,
+  unpackBits: null,
 };

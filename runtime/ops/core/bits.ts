@@ -1,0 +1,26 @@
+/** Bool tensors in bits: only programs that save masks in bits have these ops. */
+
+import { sizeOf } from '../../tensor/shape.ts';
+import { defineOp } from './define-op.ts';
+
+/** Eight elements per byte, the first one in the lowest bit; the last byte is filled up with zeros. */
+defineOp({
+  name: 'packBits',
+  operands: { x: 'data' },
+  dtypes: { x: 'bool' },
+  infer: ([x]) => ({ dtype: 'uint8', shape: [Math.ceil(sizeOf(x!.shape) / 8)] }),
+  kernel: { kind: 'named', name: 'packBits' },
+});
+
+/** The bool tensor of that shape. */
+defineOp({
+  name: 'unpackBits',
+  operands: { bits: 'data' },
+  attrs: { shape: 'sizes' },
+  dtypes: { bits: 'uint8' },
+  infer: (_, { shape }) => ({ dtype: 'bool', shape: shape as readonly number[] }),
+  fits: ([bits], { shape }) =>
+    sizeOf(bits!.shape) === Math.ceil(sizeOf(shape as readonly number[]) / 8) ||
+    'a bit per element of the shape',
+  kernel: { kind: 'named', name: 'unpackBits' },
+});
