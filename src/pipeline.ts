@@ -7,6 +7,7 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/cleanup/normalize.ts';
 import { compactedInputs, compactViews, savedViews } from './5-optimize/compact-views.ts';
 import type { PassName } from './5-optimize/passes.ts';
+import { readsMask } from './5-optimize/saved-masks.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
@@ -60,9 +61,36 @@ export function* compileInSteps(
 ): Steps<SubgraphStages> {
   const wanted = { needsGrad, differentiable };
   const compile = decidingAlike(tracedProgram, compileSubgraph);
-  const made = yield* stagesOf(tracedProgram, wanted, options, donated);
+  const planned = yield* stagesOf(tracedProgram, wanted, options, donated);
+  const made = yield* besideNoBudget(planned, options, (free) =>
+    stagesOf(tracedProgram, wanted, free, donated),
+  );
   const stages = { ...made, planned: finished(made, options) };
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
+}
+
+/**
+ * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
+ * budget: that plan is used if it fits, and its bytes are those that the budget is compared with.
+ */
+function* besideNoBudget(
+  stages: SubgraphStages,
+  options: CompileOptions,
+  plan: (options: CompileOptions) => Steps<SubgraphStages>,
+): Steps<SubgraphStages> {
+  const { recompute } = stages;
+  const { memory } = options;
+  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return stages;
+  const program = stages.joint ?? stages.traced;
+  const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));
+  const mayCopyViews = memory.compactViews && viewsOfLarger(stages).length > 0;
+  if (!mayHaveMasks && !mayCopyViews) return stages;
+  const free = yield* plan({ ...options, memory: { ...memory, budget: null, prefer: 'bytes' } });
+  const bytesBefore = peakBytes(free);
+  if (bytesBefore >= recompute.bytesBefore) return stages;
+  const { budget } = recompute;
+  if (bytesBefore > budget) return { ...stages, recompute: { ...recompute, bytesBefore } };
+  return { ...free, recompute: { budget, bytesBefore, bytes: bytesBefore, ops: 0, share: 0 } };
 }
 
 /** Says which backend runs the programs, and whether a pass has changed what runs. */
@@ -148,8 +176,23 @@ function* stagesOf(
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
-/** Phases 4 to 7. Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
+/** Phases 4 to 7, with masks in bits where these need fewer bytes than others: packing them takes some beside both. */
 function* differentiated(
+  compilation: Compilation,
+  traced: Program,
+  wanted: Differentiation,
+  owned: Ownership,
+): Steps<SubgraphStages> {
+  const { options, memory } = compilation;
+  if (memory.savedMasks !== 'bits') return yield* savingBest(compilation, traced, wanted, owned);
+  const asBytes = new Compilation({ ...options, memory: { ...memory, savedMasks: true } });
+  const inBytes = yield* savingBest(asBytes, traced, wanted, owned);
+  const inBits = yield* savingBest(compilation, traced, wanted, owned);
+  return isLeaner(inBits, inBytes) ? inBits : inBytes;
+}
+
+/** Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
+function* savingBest(
   compilation: Compilation,
   traced: Program,
   wanted: Differentiation,

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { peakBytes } from '../../src/compile/within-budget.ts';
 import {
   ArgumentError,
   AutogradError,
   crossEntropy,
+  type MemoryOptions,
   memory,
   nn,
   noGrad,
@@ -193,6 +195,53 @@ describe('optimize/recompute', () => {
         `budget: ${budget} bytes, \\d+ needed, \\d+ otherwise: backward computes \\d+ ops? again, `,
       ),
     );
+  });
+
+  it.each([false, true])('masks count as bytes without a budget, whole step %s', (whole) => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const make = () => {
+      seed(2);
+      const blocks = [1, 2].flatMap(() => [new nn.ReLU(), new nn.LayerNorm(32)]);
+      const ends = [new nn.Linear(32, 10), new nn.ReLU()];
+      return new nn.Sequential(new nn.Linear(32, 32), ...blocks, ...ends);
+    };
+    const planned = (options: Partial<MemoryOptions>) => {
+      using x = randn([256, 32]);
+      using labels = tensor(Int32Array.from({ length: 256 }, (_, i) => i % 10));
+      const net = make();
+      const optimizer = new optim.SGD([...net.parameters()], { lr: 0.1 });
+      const f = toStatic(
+        (a: Tensor, b: Tensor) => {
+          const loss = crossEntropy(net.forward(a), b);
+          if (whole) {
+            loss.backward();
+            optimizer.step();
+            optimizer.zeroGrad();
+          }
+          return loss;
+        },
+        { memory: { slices: false, prefer: 'bytes', ...options } },
+      );
+      f(x, labels).dispose();
+      const stages = f.programs()[0]!.stages!;
+      net.dispose();
+      return { bytes: peakBytes(stages), recompute: stages.recompute };
+    };
+    const [masked, plain] = [planned({}), planned({ savedMasks: false })];
+    expect(masked.bytes).toBeLessThan(plain.bytes);
+    const fitting = planned({ budget: masked.bytes });
+    const { bytes } = masked;
+    expect(fitting.recompute).toEqual({
+      budget: bytes,
+      bytesBefore: bytes,
+      bytes,
+      ops: 0,
+      share: 0,
+    });
+    expect(fitting.bytes).toBe(bytes);
+    const less = planned({ budget: Math.round(bytes * 0.8) });
+    expect(less.recompute!.bytesBefore).toBe(bytes);
+    expect(less.recompute!.ops).toBeGreaterThan(0);
   });
 
   it('a backward that keeps its graph runs twice', () => {
