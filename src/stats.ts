@@ -36,7 +36,7 @@ export interface CapturedStats {
   readonly kernels: { readonly static: number; readonly eager: number };
   /** One per position and reason, in the order of their first occurrence. */
   readonly breaks: readonly BreakRecord[];
-  /** The same grouped by reason, the most frequent first. */
+  /** The breaks grouped by reason, the most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
   /** The number of runs and backwards that check mode has repeated and found identical. */
@@ -57,7 +57,7 @@ export class StatsCounter {
   staticKernels = 0;
   eagerKernels = 0;
   checks: CheckCounter = noChecks;
-  /** Of a function that is co-executed. */
+  /** Statistics of a co-executed function. */
   callTrace: CallTrace | undefined;
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #met = new Map<BreakReason, number>();

@@ -39,7 +39,7 @@ export function backward(
 }
 
 /**
- * The same where gradients leave a GPU for leaves on another device: it waits for them. Ops of other code that runs
+ * Like `backward`, where gradients move from a GPU to leaves on another device: it waits for them. Ops of other code that runs
  * meanwhile must not write to what the graph has saved.
  */
 export async function backwardAsync(

@@ -17,7 +17,7 @@ export interface FunctionContext {
   saveForBackward(...tensors: readonly Tensor[]): void;
   /** In backward: what was saved, in that order. */
   readonly savedTensors: readonly Tensor[];
-  /** Per input: whether its gradient is needed. */
+  /** For each input, whether its gradient is needed. */
   readonly needsInputGrad: readonly boolean[];
   [constant: string]: unknown;
 }

@@ -8,7 +8,7 @@ export interface GradEdge {
   readonly index: number;
 }
 
-/** Per forward input: the node that made it, the leaf that it is, or null when it needs no gradient. */
+/** For each forward input: the node that produced it, the leaf that it is, or null if it needs no gradient. */
 export type Target = GradEdge | { readonly leaf: Tensor } | null;
 
 /**

@@ -30,7 +30,7 @@ export function withSaveListener<T>(next: SaveListener | null, body: () => T): T
 }
 
 /**
- * What backward keeps of a forward value: its data (one more owner of the holder), or only its meta.
+ * A forward value that backward keeps: its data (one more owner of the holder), or only its meta.
  * Remembers the holder's version, so that a write in place since then is noticed.
  */
 export class SavedValue {

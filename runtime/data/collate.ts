@@ -1,4 +1,4 @@
-/** From samples to a batch: what samples have at one place becomes one tensor with a row each. */
+/** Collates samples into a batch: values at the same position become one tensor with a row per sample. */
 
 import { DataError } from '../errors/errors.ts';
 import type { DType, TypedArray } from '../tensor/dtype.ts';
@@ -6,7 +6,7 @@ import { isTensor, tensorsIn } from '../tensor/lifetime.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** What the leaves of a batch are made of. */
+/** Values that a leaf of a batch is made of. */
 export interface Leaves<L> {
   readonly ofTensors: (tensors: readonly Tensor[]) => L;
   /** The dtype is that of the array by default. */

@@ -8,7 +8,7 @@ import { isPlainObject, type Leaves } from './collate.ts';
 
 const mark = 'tostatic:host';
 
-/** What a tensor is made from again. */
+/** Data from which a tensor is created in another thread. */
 export interface HostTensor {
   readonly [mark]: true;
   readonly values: TypedArray;
@@ -52,7 +52,7 @@ export function mapped(value: unknown, change: (own: unknown) => unknown): unkno
   return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, change(own)]));
 }
 
-/** Memory that can be handed over instead of copied. */
+/** Memory that can be transferred instead of copied. */
 export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer) found.add(value.buffer);
   else if (Array.isArray(value)) for (const own of value) buffersIn(own, found);

@@ -1,4 +1,4 @@
-/** What a DataLoader is asked for, and what it refuses. */
+/** Options of a DataLoader, and their checks. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -11,7 +11,7 @@ export interface DataLoaderOptions {
   /** 1 by default, as in PyTorch. */
   readonly batchSize?: number;
   readonly shuffle?: boolean;
-  /** Of the order; by default it follows the library's `seed`. */
+  /** Seed of the order; by default it follows the library's `seed`. */
   readonly seed?: number;
   /** Leaves out a last batch that isn't full. */
   readonly dropLast?: boolean;

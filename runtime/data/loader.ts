@@ -134,7 +134,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     }
   }
 
-  /** Samples of the next batches are asked for before theirs is the turn. */
+  /** Prefetches samples of the next batches. */
   async *#readAhead(count: number): AsyncGenerator<Batch, void, undefined> {
     const dataset = this.dataset as Dataset<unknown>;
     const asked: Promise<unknown[]>[] = [];
@@ -143,7 +143,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
       const next = groups.next();
       if (next.done) return;
       const samples = Promise.all(Array.from(next.value, async (index) => dataset.get(index)));
-      // A failure counts when its turn comes.
+      // A failure is thrown when its batch is due.
       samples.catch(() => {});
       asked.push(samples);
     };

@@ -28,7 +28,7 @@ export class SequentialSampler implements Sampler {
 export interface RandomSamplerOptions {
   /** Samples may come more than once. */
   readonly replacement?: boolean;
-  /** How many come; as many as there are by default. */
+  /** How many samples are drawn; by default as many as there are. */
   readonly numSamples?: number;
   /** When left out the order follows the library's seed. */
   readonly seed?: number;

@@ -1,4 +1,4 @@
-/** What a loader reads samples from. */
+/** The source from which a loader reads samples. */
 
 /** Samples by number. A promise is awaited by loops with `for await`. */
 export interface Dataset<Sample> {

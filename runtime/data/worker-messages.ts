@@ -1,4 +1,4 @@
-/** What loaders and their workers say to each other. */
+/** Messages between loaders and their workers. */
 
 /** Where a worker finds the data set. */
 export interface WorkerSource {

@@ -23,7 +23,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a stream returns when it is over. */
+/** Returned by a stream that has ended. */
 export const ended: unique symbol = Symbol('ended');
 
 /** One thread. It replies in the order of the requests. */

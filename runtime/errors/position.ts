@@ -1,5 +1,5 @@
 /**
- * Where in the user's files something happened. Two ways to know: code that runs as bytecode says it
+ * Where in the user's files something happened. There are two sources: code that runs as bytecode says it
  * exactly (a scoped provider, the current instruction's span), native code by the call stack.
  */
 

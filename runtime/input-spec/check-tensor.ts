@@ -47,7 +47,7 @@ export function checkTensor(
   }
 }
 
-/** What is wrong with a size; undefined when it fits. */
+/** Describes how a size violates the specification; undefined if it fits. */
 function misfit(
   dim: Dim,
   size: number,

@@ -12,7 +12,7 @@ export interface DimSpec {
 /** One size: fixed, any (`null`), the same as others of its name, or within bounds. */
 export type Dim = number | null | string | DimSpec;
 
-/** What a tensor argument is: what is left out may be anything. */
+/** Specification of a tensor argument; an omitted property may be anything. */
 export class TensorSpec {
   readonly shape: readonly Dim[] | undefined;
   readonly dtype: DType | undefined;
@@ -47,7 +47,7 @@ export function tensorSpec(
   return new TensorSpec(shape, dtype, name, device);
 }
 
-/** What may be missing: undefined and null pass, and anything else is what `spec` says. */
+/** An optional argument: undefined and null pass, anything else must satisfy `spec`. */
 export class OptionalSpec {
   readonly spec: InputSpec;
 

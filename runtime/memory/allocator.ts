@@ -16,7 +16,7 @@ export interface Allocator {
   /** Address of at least `bytes` bytes. Throws OutOfMemoryError and leaves everything as before. */
   alloc(bytes: number): number;
   free(ptr: number, bytes: number): void;
-  /** What is reserved and not handed out. Walks over all blocks. */
+  /** Reserved memory that is not allocated. Walks over all blocks. */
   freeMemory(): FreeMemory;
   /**
    * A block to lay out by a plan; counts as reserved alone. Undefined on devices whose memory is not
@@ -73,7 +73,7 @@ export class BestFitAllocator implements Allocator {
   readonly #source: ChunkSource;
   /** Sorted by size, then address, so that the choice doesn't depend on history. */
   readonly #free: Block[] = [];
-  /** Blocks handed out or kept, by address. */
+  /** Blocks allocated or kept, by address. */
   readonly #used = new Map<number, Block>();
   /** Kept blocks by their size, in units of the alignment. */
   readonly #kept: Block[][] = Array.from({ length: mostKept / alignment + 1 }, () => []);

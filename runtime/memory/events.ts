@@ -41,7 +41,7 @@ export type MemoryListener = (event: MemoryEvent) => void;
 
 class EventStream {
   #listeners: readonly MemoryListener[] = [];
-  /** True while anybody listens. */
+  /** True while there is a listener. */
   active = false;
   /** Name of the op that runs now; allocations are attributed to it. */
   op = '';

@@ -24,7 +24,7 @@ interface LayerOptions {
 }
 
 interface PaddedOptions extends LayerOptions {
-  /** What the border is filled with; `zeros` by default. */
+  /** How the border is filled; `zeros` by default. */
   readonly paddingMode?: 'zeros' | Exclude<PadMode, 'constant'>;
 }
 
@@ -82,7 +82,7 @@ function weights(shape: readonly [number, number, ...number[]], out: number, bia
 }
 
 /**
- * What a border of other things than zeros needs: [left, right, top, bottom, …] as `pad` takes it, from
+ * Padding for a border that is not zeros: [left, right, top, bottom, …] as `pad` takes it, from
  * the last dimension on. 'same' is odd-sided at the end, as in PyTorch.
  */
 function borders(
@@ -103,7 +103,7 @@ function borders(
   });
 }
 
-/** What Conv1d and Conv2d hold: weight, bias, and what the border is filled with. */
+/** Base of Conv1d and Conv2d: weight, bias, and how the border is filled. */
 abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;
@@ -171,7 +171,7 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
   }
 }
 
-/** What ConvTranspose1d and ConvTranspose2d hold. */
+/** Base of ConvTranspose1d and ConvTranspose2d: weight and bias. */
 abstract class TransposedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;

@@ -21,7 +21,7 @@ export interface EmbeddingLayerOptions {
   readonly paddingIdx?: number | null;
   /** Rows that are used and longer than this are shortened to it, in place, before they are read. */
   readonly maxNorm?: number | null;
-  /** Of the length; 2 by default. */
+  /** Order of the norm that `maxNorm` limits; 2 by default. */
   readonly normType?: number;
 }
 

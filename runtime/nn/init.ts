@@ -83,9 +83,9 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 }
 
 export interface KaimingOptions {
-  /** Slope of the leaky ReLU behind the layer; 0 by default. */
+  /** Slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
-  /** What keeps its variance: forward (`fanIn`, by default) or backward. */
+  /** Which pass keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }
@@ -112,7 +112,7 @@ export function kaimingNormal_(target: Tensor, options: KaimingOptions = {}): Te
   return normal_(target, 0, kaimingStd('kaimingNormal_', target, options));
 }
 
-/** By how much a layer's weights should be larger for the function behind it. */
+/** The factor by which a layer's weights should be scaled for the activation that follows it. */
 export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number {
   switch (nonlinearity) {
     case 'tanh':
@@ -132,7 +132,7 @@ export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number 
   }
 }
 
-/** Of a weight [out, in, …]: how many inputs an output has, and the other way round. */
+/** For a weight [out, in, …]: how many inputs each output has, and how many outputs each input. */
 function fans(use: string, { shape, dtype }: Tensor): Record<FanMode, number> {
   if (shape.length < 2) {
     throw new ShapeError({

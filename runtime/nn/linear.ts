@@ -16,7 +16,7 @@ export interface LinearOptions {
 
 const linearKinds: OptionKinds<LinearOptions> = { bias: flag };
 
-/** From the options, or PyTorch's `bias` by position. Throws ArgumentError for anything else. */
+/** Reads the options, or PyTorch's `bias` by position. Throws ArgumentError for anything else. */
 function hasBias(owner: string, options: LinearOptions | boolean): boolean {
   if (typeof options === 'boolean') return options;
   expectOptions(owner, options, linearKinds);

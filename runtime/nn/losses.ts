@@ -95,7 +95,7 @@ export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
   }
 }
 
-/** Of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities like the scores. */
+/** Cross entropy of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities shaped like the scores. */
 export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
   override forward(scores: Tensor, target: Tensor): Tensor {
     return crossEntropy(scores, target, this.current);
@@ -109,14 +109,14 @@ export class NLLLoss extends WeightedLoss<NllOptions> {
   }
 }
 
-/** Of probabilities with targets between 0 and 1. */
+/** Binary cross entropy of probabilities with targets between 0 and 1. */
 export class BCELoss extends WeightedLoss<BinaryOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return binaryCrossEntropy(input, target, this.current);
   }
 }
 
-/** Of raw scores with targets between 0 and 1. */
+/** Binary cross entropy of raw scores with targets between 0 and 1. */
 export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
   posWeight: Tensor | null;
 
@@ -138,14 +138,14 @@ export class KLDivLoss extends Loss<KlDivOptions> {
   }
 }
 
-/** Of Poisson-distributed targets. */
+/** Negative log likelihood of Poisson-distributed targets. */
 export class PoissonNLLLoss extends Loss<PoissonNllOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return poissonNllLoss(input, target, this.options);
   }
 }
 
-/** Of normally distributed targets, whose variance is an input. */
+/** Negative log likelihood of normally distributed targets; the variance is an input. */
 export class GaussianNLLLoss extends Loss<GaussianNllOptions> {
   override forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
     return gaussianNllLoss(input, target, variance, this.options);

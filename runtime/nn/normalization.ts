@@ -55,7 +55,7 @@ function unfit(name: string, input: Tensor, channels: number, expected: string):
   });
 }
 
-/** What batch and instance normalization have in common: state per channel. */
+/** Base of batch and instance normalization: state per channel. */
 abstract class RunningNorm extends Module {
   readonly numFeatures: number;
   readonly eps: number;
@@ -141,17 +141,17 @@ abstract class BatchNorm extends RunningNorm {
   }
 }
 
-/** Of [n, c] or [n, c, length]. */
+/** Batch normalization of [n, c] or [n, c, length]. */
 export class BatchNorm1d extends BatchNorm {
   protected override readonly ranks: readonly number[] = [2, 3];
 }
 
-/** Of [n, c, h, w]. */
+/** Batch normalization of [n, c, h, w]. */
 export class BatchNorm2d extends BatchNorm {
   protected override readonly ranks: readonly number[] = [4];
 }
 
-/** Of [n, c, d, h, w]. */
+/** Batch normalization of [n, c, d, h, w]. */
 export class BatchNorm3d extends BatchNorm {
   protected override readonly ranks: readonly number[] = [5];
 }
@@ -175,17 +175,17 @@ abstract class InstanceNorm extends RunningNorm {
   }
 }
 
-/** Of [n, c, length]. */
+/** Instance normalization of [n, c, length]. */
 export class InstanceNorm1d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [3];
 }
 
-/** Of [n, c, h, w]. */
+/** Instance normalization of [n, c, h, w]. */
 export class InstanceNorm2d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [4];
 }
 
-/** Of [n, c, d, h, w]. */
+/** Instance normalization of [n, c, d, h, w]. */
 export class InstanceNorm3d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [5];
 }

@@ -129,7 +129,7 @@ export class LPPool1d extends Pool<number, { readonly stride?: number }> {
   }
 }
 
-/** As many windows as results are wanted: `size`, where null keeps what is there. */
+/** Pools to a given output size: `size`, in which null keeps the input's size. */
 abstract class AdaptivePool<Size> extends Module {
   readonly size: Size;
 

@@ -25,7 +25,7 @@ import {
 export interface RecurrentOptions extends CellOptions {
   /** One by default; each reads what the one below gives. */
   readonly numLayers?: number;
-  /** Also from the last step to the first; outputs lie side by side. */
+  /** Also runs from the last step to the first; the outputs of both directions are concatenated. */
   readonly bidirectional?: boolean;
   /** [batch, steps, …] instead of [steps, batch, …]. */
   readonly batchFirst?: boolean;
@@ -149,7 +149,7 @@ function reversed(list: readonly Tensor[]): Tensor[] {
   return list.map((_, i) => list[list.length - 1 - i]!);
 }
 
-/** Per step, bool [batch, 1]: which sequences have it. */
+/** For each step, bool [batch, 1]: which sequences include it. */
 function stepMasks(lengths: Tensor, steps: number): Tensor[] {
   const column = unsqueeze(lengths, -1);
   const masks: Tensor[] = [];

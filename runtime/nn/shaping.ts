@@ -84,7 +84,7 @@ export class PixelUnshuffle extends Module {
   }
 }
 
-/** Channels of `groups` groups take turns: [n, g·c, …] is read as [n, g, c, …] and written as [n, c, g, …]. */
+/** Interleaves the channels of `groups` groups: [n, g·c, …] is read as [n, g, c, …] and written as [n, c, g, …]. */
 export class ChannelShuffle extends Module {
   readonly groups: number;
 

@@ -41,14 +41,14 @@ const layerKinds: OptionKinds<TransformerLayerOptions> = {
   normFirst: flag,
 };
 
-/** Which steps are not looked at, as MultiheadAttention takes them. */
+/** Steps that attention ignores, as MultiheadAttention takes them. */
 export interface SelfMasks {
   readonly mask?: Tensor | null;
   readonly keyPaddingMask?: Tensor | null;
 }
 
 export interface DecoderMasks extends SelfMasks {
-  /** Of what the encoder gave. */
+  /** For the encoder's output. */
   readonly memoryMask?: Tensor | null;
   readonly memoryKeyPaddingMask?: Tensor | null;
 }

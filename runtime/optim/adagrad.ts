@@ -24,7 +24,7 @@ interface AdagradGroup {
 export interface AdagradOptions extends Partial<Rates> {
   /** The rate is divided by 1 + (step − 1)·lrDecay. */
   readonly lrDecay?: number;
-  /** What the sums of squares start from; 0 by default. */
+  /** Initial value of the sums of squares; 0 by default. */
   readonly initialAccumulator?: number;
   /** 1e-10 by default. */
   readonly eps?: number;

@@ -77,7 +77,7 @@ interface NesterovRates {
 }
 
 export interface NAdamOptions extends AdamVariantOptions {
-  /** How fast the momentum comes near beta1; 0.004 by default. */
+  /** How fast the momentum approaches beta1; 0.004 by default. */
   readonly momentumDecay?: number;
 }
 
@@ -145,7 +145,7 @@ function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number 
 
 interface Rectified {
   readonly rate: number;
-  /** What 1/(√v + eps) is multiplied by; 0 while the variance can't be told yet. */
+  /** Factor of 1/(√v + eps); 0 while the variance can't be estimated yet. */
   readonly scale: number;
 }
 

@@ -45,11 +45,11 @@ const adamKinds: OptionKinds<AdamOptions> = {
   stateBits: stateBitsKind,
 };
 
-/** How the first steps make up for averages that started from zero. */
+/** Bias correction for averages that started from zero. */
 export interface Correction {
-  /** What the direction is multiplied by: −lr / (1 − β₁ᵗ). */
+  /** Factor of the direction: −lr / (1 − β₁ᵗ). */
   readonly rate: number;
-  /** What the root of the squares is multiplied by: 1 / √(1 − β₂ᵗ). */
+  /** Factor of the root of the squares: 1 / √(1 − β₂ᵗ). */
   readonly scale: number;
 }
 

@@ -122,7 +122,7 @@ export interface CyclicLROptions extends MomentumCycle {
   readonly maxLr: number | readonly number[];
   /** 2000 by default. */
   readonly stepSizeUp?: number;
-  /** As up by default. */
+  /** By default as many as up. */
   readonly stepSizeDown?: number;
   /** `triangular2` halves the height each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';
@@ -178,7 +178,7 @@ export class CyclicLR extends LRScheduler {
     return of(baseLr) + (of(maxLr) - of(baseLr)) * this.height(epoch);
   }
 
-  /** From 0 at the base to 1 at the top, as the mode scales it. */
+  /** Position in the cycle, 0 at the base and 1 at the top, scaled by the mode. */
   protected height(epoch: number): number {
     const { stepSizeUp, stepSizeDown, mode, gamma } = this.options;
     const length = stepSizeUp + stepSizeDown;

@@ -13,7 +13,7 @@ export interface MomentumGroup {
 export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Optimizer<H, F> {
   /** One per parameter; empty until a group has a momentum. */
   velocities: readonly Tensor[] = [];
-  /** Per parameter, the steps that it had taken when the velocities were made. */
+  /** For each parameter, the steps that it had taken when its velocity was created. */
   protected before: readonly number[] = [];
 
   constructor(parameters: Parameters<H>, options: Rates & H) {

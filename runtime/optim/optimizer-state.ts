@@ -5,13 +5,13 @@ import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** What an optimizer knows beside its parameters; plain data and tensors. */
+/** State of an optimizer beside its parameters: plain data and tensors. */
 export interface OptimizerState {
   /** The options of each group: `lr`, `weightDecay` and those of the kind. */
   readonly groups: readonly Readonly<Record<string, unknown>>[];
   /** Steps taken, per parameter. */
   readonly counts: readonly number[];
-  /** By name (`averages`), one tensor per parameter. */
+  /** One tensor per parameter, by name (`averages`). */
   readonly state: Readonly<Record<string, readonly Tensor[]>>;
 }
 

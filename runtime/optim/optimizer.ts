@@ -10,7 +10,7 @@ import type { TensorSpec } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
 
-/** What every kind of optimizer has; schedules assign to it between steps. */
+/** Settings that every optimizer has; schedules assign them between steps. */
 export interface Rates {
   lr: number;
   /** L2 penalty, added to the gradient; what the optimizer says of it goes first. */
@@ -55,12 +55,12 @@ export interface Update<H extends object = object> {
  */
 export abstract class Optimizer<H extends object = object, F = unknown> {
   readonly groups: readonly ParameterGroup<H>[];
-  /** Of all groups, each once. */
+  /** The parameters of all groups, each once. */
   readonly parameters: readonly Tensor[];
   // What `step` touches has no private name: a captured step follows ordinary fields only.
   /** Calls of `step`, a running one included. */
   protected stepsTaken = 0;
-  /** Per parameter, the steps at which it had no gradient: they don't count for it. */
+  /** For each parameter, the number of steps at which it had no gradient: these don't count for it. */
   protected readonly missed: number[];
   /** No parameter has missed a step. */
   protected complete = true;
@@ -102,7 +102,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     for (const group of this.groups) group.lr = nonNegative('lr', value);
   }
 
-  /** Per parameter, the steps that it has taken: steps without gradient don't count. */
+  /** For each parameter, the number of steps that it has taken: steps without a gradient don't count. */
   get counts(): number[] {
     return this.missed.map((missed) => this.stepsTaken - missed);
   }

@@ -7,11 +7,11 @@ import type { Optimizer } from './optimizer.ts';
 export interface ReduceLROnPlateauOptions {
   /** Whether the measure should fall (`min`, by default) or rise. */
   readonly mode?: 'min' | 'max';
-  /** What rates are multiplied by; 0.1 by default. */
+  /** Factor by which the rates are reduced; 0.1 by default. */
   readonly factor?: number;
   /** Epochs without progress that are put up with; 10 by default. */
   readonly patience?: number;
-  /** How much better the measure must be to count; 1e-4 by default. */
+  /** Smallest change of the measure that counts as an improvement; 1e-4 by default. */
   readonly threshold?: number;
   /** The threshold as a part of the best (`rel`, by default) or as a difference. */
   readonly thresholdMode?: 'rel' | 'abs';

@@ -21,7 +21,7 @@ interface RpropGroup {
 }
 
 export interface RpropOptions extends Partial<Omit<Rates, 'weightDecay'>> {
-  /** What a step is multiplied by where the gradient turns round, and where it continues; [0.5, 1.2]. */
+  /** Factors of the step size where the gradient changes its sign and where it keeps it; [0.5, 1.2] by default. */
   readonly etas?: readonly [number, number];
   /** Smallest and largest step; [1e-6, 50]. */
   readonly stepSizes?: readonly [number, number];

@@ -83,12 +83,12 @@ export function positiveInteger(name: string, value: number): number {
   });
 }
 
-/** From `start` to `end` along half a cosine, as `part` goes from 0 to 1. */
+/** Interpolates from `start` to `end` along half a cosine as `part` goes from 0 to 1. */
 export function cosine(start: number, end: number, part: number): number {
   return end + ((start - end) * (1 + Math.cos(Math.PI * part))) / 2;
 }
 
-/** What schedules that move the momentum too do with it. */
+/** Momentum for schedules that also change it. */
 export interface MomentumCycle {
   /** Moves against the rate; true by default, for optimizers that have a momentum. */
   readonly cycleMomentum?: boolean;

@@ -15,7 +15,7 @@ export type { SpanKind } from './spans.ts';
 /**
  * Records from now until `stop`: each op with its kernel, each run of a program, node of backward, copy between
  * host and device, and compilation, on the host's clock. Costs about a microsecond per op while it is on, and a
- * test of one flag while it is off. Throws ArgumentError when a recording is under way.
+ * test of one flag while it is off. Throws ArgumentError when a recording is in progress.
  */
 export function start(): void {
   if (spans.active) {
@@ -45,7 +45,7 @@ export function stop(): Profile {
   return new Profile(recorded, duration);
 }
 
-/** What a body answered, and where its time went. */
+/** The result of a body, and where its time went. */
 export interface Profiled<T> {
   readonly result: T;
   readonly profile: Profile;
@@ -74,7 +74,7 @@ export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Pr
   );
 }
 
-/** Names what `body` does in a recording: a row of its own. Does nothing else, and nothing where none is under way. */
+/** Names what `body` does in a recording, as a row of its own. Without a recording it only runs `body`. */
 export function span<T>(name: string, body: () => T): T {
   expectFunction('span', body);
   if (!spans.active) return body();

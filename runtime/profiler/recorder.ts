@@ -26,7 +26,7 @@ type Open = { -readonly [K in keyof Span]: Span[K] };
 export class SpanRecorder implements SpanSink {
   readonly #began = performance.now();
   readonly #spans: Open[] = [];
-  /** Indices of the spans under way, the innermost last. */
+  /** Indices of the open spans, the innermost last. */
   readonly #stack: number[] = [];
   readonly #unsubscribe: () => void;
 
@@ -53,7 +53,7 @@ export class SpanRecorder implements SpanSink {
     };
   }
 
-  /** Everything so far. What is still under way ends now. */
+  /** Everything so far. Open spans end now. */
   stop(): { readonly spans: readonly Span[]; readonly duration: number } {
     this.#unsubscribe();
     const duration = this.#now();

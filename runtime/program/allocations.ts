@@ -11,7 +11,7 @@ export interface Allocation {
   readonly bytes: number;
   /** The step that frees the last value in it; undefined: it outlives the run. */
   readonly diesAt: number | undefined;
-  /** Others may hold it, so that only the run knows when it is free. */
+  /** Others may hold it, so its release is data-dependent. */
   readonly shared: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface DynamicCall {
   /** The function, as the user wrote it. */
   readonly name: string;
   readonly forms: readonly OperandForm[];
-  /** Per result: only the run knows its shape. */
+  /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];
   /** Its one result is a list of all that its programs answer, as many tensors as the shapes say. */
   readonly list: boolean;

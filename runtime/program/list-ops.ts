@@ -143,7 +143,7 @@ export const listOps: readonly OpRecord[] = [
   listAdd,
 ];
 
-/** Whether a value may be a list, or a tensor of data-dependent shape: only the run can say how to add them. */
+/** Whether a value may be a list, or a tensor of data-dependent shape: how to add them is known only at run time. */
 export function mayBeList({ shape }: TensorSpec): boolean {
   return shape[0] === 0;
 }

@@ -88,7 +88,7 @@ export class ValueMemory {
   #linkedTo(root: ValueId): readonly ValueId[] {
     if (!this.#linked.has(root)) return [root];
     const found = new Set([root]);
-    // Also those that are added under way.
+    // Includes those that are added during the iteration.
     for (const each of found) for (const other of this.#linked.get(each) ?? []) found.add(other);
     return [...found];
   }

@@ -10,7 +10,7 @@ export interface WatchedInput extends Pick<CompactedInput, 'saved'> {
 
 /**
  * Eager execution keeps the input itself, and finds by its version that it was written before backward. Its memory may
- * be handed over, so that this comes before the run.
+ * be donated, so that this comes before the run.
  */
 export function watched(
   compacted: readonly CompactedInput[],

@@ -24,7 +24,7 @@ const loadKinds: OptionKinds<LoadFileOptions> = {
 };
 
 /**
- * What `save` has written: a program that runs without its source, or tensors and plain data. From a
+ * Loads a file that `save` has written: a program that runs without its source, or tensors and plain data. From a
  * path or URL of a file, or from the bytes.
  *
  * Nothing of the file is evaluated, and everything in it is looked at before it is used. Throws DataError
@@ -58,7 +58,7 @@ function notReadable(cause: unknown): DataError {
   return badFile('its contents', given, 'what save() writes', cause);
 }
 
-/** The same for a file that must hold a program. Throws ArgumentError when it holds something else. */
+/** Loads a file that must contain a program. Throws ArgumentError if it contains something else. */
 export async function loadProgram(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: LoadFileOptions = {},

@@ -168,7 +168,7 @@ function counting<T>(tell: (flops: number) => void, body: () => T): T {
   );
 }
 
-/** As the planner estimates it: the op's own formula, or one operation per element; none for views. */
+/** Arithmetic as the planner estimates it: the op's own formula, or one operation per element; none for views. */
 function workOf(
   op: OpRecord,
   inputs: readonly Tensor[],

@@ -18,7 +18,7 @@ export type NestedArray<V extends number | boolean = number | boolean> =
 
 export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
   /**
-   * From the data by default: typed arrays by their type (Uint8Array as uint8), booleans as bool,
+   * By default inferred from the data: typed arrays by their type (Uint8Array as uint8), booleans as bool,
    * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
    */
   readonly dtype?: D | undefined;

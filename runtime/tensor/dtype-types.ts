@@ -1,10 +1,10 @@
-/** What is known of a dtype before a program runs; the same rules as in `docs/dtypes.md`. */
+/** Dtypes at type level; the rules of `docs/dtypes.md`. */
 
 import type { DType } from './dtype.ts';
 
 export type Floating = 'float16' | 'bfloat16' | 'float32' | 'float64';
 
-/** From the first to the last in the order of promotion; the two halves have one place. */
+/** Dtypes in the order of promotion; the two half-precision dtypes share a position. */
 interface Rank {
   readonly bool: 0;
   readonly uint8: 1;
@@ -25,7 +25,7 @@ interface Before {
   readonly 5: 0 | 1 | 2 | 3 | 4;
 }
 
-/** What an op on two dtypes computes in. */
+/** The dtype in which an op on two dtypes computes. */
 export type Promoted<A extends DType, B extends DType> = A extends DType
   ? B extends DType
     ? A extends B
@@ -38,15 +38,15 @@ export type Promoted<A extends DType, B extends DType> = A extends DType
     : never
   : never;
 
-/** What a number makes of a dtype: TypeScript does not tell 2 from 2.5. */
+/** The dtype of an op on a tensor and a number: TypeScript does not distinguish 2 from 2.5. */
 export type WithNumber<D extends DType> = D extends Floating
   ? D
   : D extends 'bool'
     ? 'int32' | 'float32'
     : D | 'float32';
 
-/** What functions of real numbers answer. */
+/** Result dtype of functions of real numbers. */
 export type RealOf<D extends DType> = D extends Floating ? D : 'float32';
 
-/** What sums and products of many answer. */
+/** Result dtype of sums and products over many elements. */
 export type SumOf<D extends DType> = D extends Floating ? D : 'int32';

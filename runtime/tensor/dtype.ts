@@ -47,7 +47,7 @@ export const dtypes: { readonly [D in DType]: DTypeInfo } = {
   float64: { bytes: 8, short: 'f64', rank: 5, floating: true },
 };
 
-/** What an operation on two dtypes computes in; neither of the two halves holds the other. */
+/** The dtype in which an operation on two dtypes computes; neither half-precision dtype holds the other. */
 export function promote(a: DType, b: DType): DType {
   if (a === b) return a;
   if (dtypes[a].rank === dtypes[b].rank) return 'float32';

@@ -17,7 +17,7 @@ interface NumberFormat {
   readonly write: (value: number) => string;
 }
 
-/** As C writes it: the exponent has at least two digits. */
+/** Formats an exponent as C does, with at least two digits. */
 function scientific(value: number): string {
   return value.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2');
 }
@@ -102,7 +102,7 @@ class TensorText {
   }
 }
 
-/** What numbers alone don't show: int32, float32 and bool are what numbers become without a word. */
+/** The dtype, where numbers alone don't show it: int32, float32 and bool are the defaults of `tensor()`. */
 function suffixesOf(tensor: Tensor, hasValues: boolean): string[] {
   const { dtype, device, shape } = tensor;
   const isEmpty = tensor.numel() === 0;

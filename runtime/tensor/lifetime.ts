@@ -54,9 +54,9 @@ export class HandleList {
 let made: HandleList | null = null;
 
 /**
- * Tensors made outside of any `tidy` since the last turn. Most are disposed before they are left to the
+ * Tensors made outside of any `tidy` in this iteration of the event loop. Most are disposed before they are left to the
  * garbage collector, which is the most expensive part of creating one; and then no warning names a forgotten
- * tensor before the turn is over.
+ * tensor before the iteration ends.
  */
 const recent = new HandleList();
 /** So many forgotten handles may be waiting. */

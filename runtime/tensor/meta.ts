@@ -13,7 +13,7 @@ export interface TensorMeta {
   readonly device: Device;
 }
 
-/** What shape inference returns for a new tensor. */
+/** Result of shape inference for a new tensor. */
 export interface TensorSpec {
   readonly dtype: DType;
   readonly shape: Shape;

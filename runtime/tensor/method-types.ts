@@ -1,4 +1,4 @@
-/** What the methods of a tensor answer, as far as its dtype tells. */
+/** Return types of tensor methods, as far as they follow from the dtype. */
 
 import type { BackwardOptions } from '../autograd/backward.ts';
 import type { HookHandle } from '../autograd/hooks.ts';
@@ -184,7 +184,7 @@ type Same<R, D extends DType> = R extends Tensor
     ? Tensor<D>[]
     : R;
 
-/** Of a dtype that nothing is known of, nothing is known either. */
+/** An unknown dtype gives an unknown dtype. */
 type Of<D extends DType, R extends DType> = DType extends D ? Tensor : Tensor<R>;
 
 type Answer<N, R, D extends DType> = N extends keyof Casts
@@ -219,7 +219,7 @@ type OpMethods<D extends DType> = {
 export interface TensorMethods<D extends DType> extends OpMethods<D> {
   /** Adds the gradient of this tensor to `.grad` of the leaves it was computed from. */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
-  /** The same where gradients leave a GPU for leaves on another device: it waits for them. */
+  /** Like `backward`, where gradients move from a GPU to leaves on another device: it waits for them. */
   backwardAsync(gradient?: Tensor | null, options?: BackwardOptions): Promise<void>;
   /** Sees, and may replace, the gradient of this tensor in every backward that reaches it. */
   registerHook(hook: GradHook): HookHandle;
@@ -271,13 +271,13 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   to<T extends DType>(dtype: T): Tensor<T>;
   to(device: Device | (string & {})): Tensor<D>;
   to(target: TransferTarget): Tensor;
-  /** The same from a device that can only be read asynchronously, such as a GPU. */
+  /** Like `to`, from a device that can only be read asynchronously, such as a GPU. */
   toAsync<T extends DType>(dtype: T): Promise<Tensor<T>>;
   toAsync(device: Device | (string & {})): Promise<Tensor<D>>;
   toAsync(target: TransferTarget): Promise<Tensor>;
   /** The elements in row-major order. On a GPU, after everything issued before. */
   data(): Promise<TypedArrayOf<D>>;
-  /** The same at once; DeviceError where the device can only read asynchronously. */
+  /** The synchronous form; DeviceError if the device can only be read asynchronously. */
   dataSync(): TypedArrayOf<D>;
   /** The only element, as a number (0 or 1 for bool). */
   item(): Promise<number>;
@@ -289,9 +289,9 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   tolist(): Nested<D>;
   /** Whether the other one has the same shape and values. Reads both at once. */
   equal(other: Tensor): boolean;
-  /** As PyTorch prints it. */
+  /** The tensor as PyTorch prints it. */
   toString(): string;
-  /** The same of a tensor on a device that can only be read asynchronously. */
+  /** The same text for a tensor on a device that can only be read asynchronously. */
   toStringAsync(): Promise<string>;
   /** Dtype, shape and values, or their summary where there are many; safe in JSON. */
   toJSON(): TensorSummary;

@@ -44,7 +44,7 @@ export function* entries(x: Tensor): Generator<Tensor> {
 /** More values than these are summed up. */
 const mostShown = 1000;
 
-/** What JSON has no number for stands as text: 'NaN', 'Infinity', '-Infinity'. */
+/** Numbers that JSON lacks are written as text: 'NaN', 'Infinity', '-Infinity'. */
 export type JsonNested = number | boolean | string | JsonNested[];
 
 export interface TensorSummary {
@@ -54,7 +54,7 @@ export interface TensorSummary {
   readonly requiresGrad: boolean;
   /** Null for more than 1000 values, and where they can't be read at once. */
   readonly values: JsonNested | null;
-  /** Of the finite values; null without any. */
+  /** Over the finite values; null if there are none. */
   readonly min: number | null;
   readonly max: number | null;
   readonly mean: number | null;
@@ -62,7 +62,7 @@ export interface TensorSummary {
   readonly infinite: number;
 }
 
-/** What `JSON.stringify` writes of a tensor. */
+/** The form in which `JSON.stringify` writes a tensor. */
 export function summary(x: Tensor): TensorSummary {
   const { dtype, shape, device, requiresGrad } = x;
   const facts = { dtype, shape, device: device.name, requiresGrad };

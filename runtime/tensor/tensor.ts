@@ -8,14 +8,14 @@ import { type HandleList, track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
 import { normalizeDim, type Shape, sizeOf } from './shape.ts';
 
-/** What a tensor owns; released once, by `dispose()` or by the garbage collector. */
+/** The resources that a tensor owns; released once, by `dispose()` or by the garbage collector. */
 interface Lease {
   holder: Holder | null;
   edge: GradEdge | null;
   handles: HandleCount | null;
 }
 
-/** How many handles of a family of views are there. */
+/** Number of handles in a family of views. */
 export interface HandleCount {
   live: number;
 }
@@ -82,7 +82,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
   #leaf: Tensor | null = null;
   /** Accumulated by backward on leaves that require a gradient. */
   grad: Tensor | null = null;
-  /** Of a leaf; those of results are with the node. */
+  /** Hooks of a leaf; those of results are with the node. */
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: a result whose `.grad` backward fills too. */
   retainsGrad = false;

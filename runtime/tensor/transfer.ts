@@ -17,7 +17,7 @@ export function moveTo(x: Tensor, target: TransferTarget): Tensor {
   return moveToDevice(x, resolve(target));
 }
 
-/** The same from a device that can only be read asynchronously, such as a GPU. */
+/** Like `to`, from a device that can only be read asynchronously, such as a GPU. */
 export async function moveToAsync(x: Tensor, target: TransferTarget): Promise<Tensor> {
   if (isDType(target)) return cast(x, target);
   return moveToDeviceAsync(x, resolve(target));

@@ -18,7 +18,7 @@ export interface Named {
 
 class TraceStream {
   #listeners: readonly TraceListener[] = [];
-  /** True while anybody listens: emitters ask before they make anything. */
+  /** True while there is a listener: emitters check it before they build anything. */
   active = false;
 
   subscribe(listener: TraceListener): () => void {

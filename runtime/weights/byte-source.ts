@@ -4,7 +4,7 @@ import { DataError } from '../errors/errors.ts';
 export interface ByteSource {
   /** How many there are. */
   readonly size: number;
-  /** What it is called in messages. */
+  /** Its name in messages. */
   readonly name: string;
   /** `length` bytes from `offset` on, which the caller has checked to lie inside. */
   read(offset: number, length: number): Promise<Uint8Array>;

@@ -18,13 +18,13 @@ export class PickleTuple {
   }
 }
 
-/** What a pickle may build beside containers and numbers. */
+/** Objects that a pickle may build beside containers and numbers. */
 export interface PickleWorld {
   /** Names of the classes and functions that may occur, `module.name`. */
   isAllowed(name: string): boolean;
   /** The result of calling one of them. Throws DataError. */
   call(name: string, args: readonly unknown[]): unknown;
-  /** What a persistent id represents. Throws DataError. */
+  /** Resolves a persistent id. Throws DataError. */
   persistent(id: unknown): unknown;
 }
 

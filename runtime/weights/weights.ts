@@ -16,11 +16,11 @@ import type { StoredTensor } from './weight.ts';
 export interface LoadWeightsOptions {
   /** Names must be the same on both sides; true by default. */
   readonly strict?: boolean;
-  /** What the file calls the module's tensors, where the names differ; `torchName` for PyTorch's spelling. */
+  /** Names of the module's tensors in the file, where they differ; `torchName` for PyTorch's spelling. */
   readonly names?: StateNames;
 }
 
-/** What is known of a tensor before its data is read. */
+/** Facts about a tensor that are known before its data is read. */
 export interface WeightInfo {
   readonly dtype: DType;
   readonly shape: readonly number[];

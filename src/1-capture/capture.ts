@@ -34,7 +34,7 @@ const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
 
 /**
  * In: any function. Out: its node in the parsed script, and live access to the variables around it;
- * or a refusal that says why not. The ways, in this order: the `scope` option, the build plugin's
+ * or a refusal that says why not. The routes, in this order: the `scope` option, the build plugin's
  * marker, the inspector, its printed text if globals are all it uses. Guarantees: no user code runs; the result is kept per function
  * and doesn't keep the function alive. With `scope`, nothing is kept: the object may differ.
  */

@@ -62,7 +62,7 @@ function closeIterator(l: Lowering, iterator: Reg, span: Span): void {
   l.code.release(mark);
 }
 
-/** A throw is under way, which counts more than what closing throws. */
+/** A throw is pending; it takes precedence over what closing throws. */
 function closeQuietly(l: Lowering, iterator: Reg, span: Span): void {
   const mark = l.code.mark();
   const closed = l.code.label();

@@ -22,7 +22,7 @@ export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp
   return dst;
 }
 
-/** The returns of an async generator wait for their value, before anything on the way out runs. */
+/** The returns of an async generator wait for their value before any enclosing `finally` runs. */
 export function lowerReturn(l: Lowering, value: Reg, span: Span): void {
   if (!l.isAsync || !l.isGenerator) {
     l.targets.return(value, span);

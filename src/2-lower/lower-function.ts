@@ -185,7 +185,7 @@ class FunctionLowering implements Lowering {
   }
 }
 
-/** A constructor returns its `this`, whichever way it ends, outside of all handlers. */
+/** A constructor returns its `this` on every normal completion, outside of all handlers. */
 function leaveFunction(l: Lowering, value: Reg, span: Span): void {
   const { thisBinding } = l.variables.fn;
   const result = (given: Reg): Reg => {

@@ -19,7 +19,7 @@ interface DifferentiateOptions extends RegionOptions {
 }
 
 /**
- * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
+ * In: a verified forward program, which of its inputs need a gradient, and which of its outputs a caller
  * may still ask for one (not those whose graph a backward inside the program has freed).
  * Out: the joint program. Guarantees: its forward part is the program itself, op by op, with the same
  * value ids; gradients are summed in the same order as eager backward sums them.
@@ -64,7 +64,7 @@ export function differentiate(
       return gradient ? [{ tensor, gradient }] : [];
     });
     const sums = new Map<Tensor, readonly ValueId[]>();
-    // What leaves a region is seen by nobody but the program around it.
+    // Only the surrounding program sees the results of a region.
     if (!region) markOutputs(outputs, gradients, builder);
     runBackward(roots, {
       retainGraph: false,
@@ -100,7 +100,7 @@ export function differentiate(
       gradOutputs: [...gradients.map(idOf), ...(goesOn ? kept.earlier : [])],
       gradInputs: kept.gradInputs,
       leafOutputs,
-      // A region is told what has come before: nobody has to look for its sums.
+      // A region receives the sums so far as inputs, so they need not be searched for.
       sums: targets.map((leaf) => (region ? [] : (sums.get(leaf) ?? []))),
     };
   });

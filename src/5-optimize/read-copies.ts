@@ -14,7 +14,7 @@ export function dropReadCopies(program: Program, region: boolean): Program {
   const facts = new ProgramFacts(program);
   const inputs = new Set(program.inputs.map((id) => facts.memoryOf(id)));
   const writesInputs = program.inputs.some((id) => facts.isWritten(id));
-  // Memories that are handed out: how often.
+  // How often each memory is among the outputs.
   const outputs = new Map<ValueId, number>();
   for (const id of program.outputs) {
     const memory = facts.memoryOf(id);
@@ -55,7 +55,7 @@ export function dropReadCopies(program: Program, region: boolean): Program {
     if (!isReadCopy(op) || !isNeedless(op)) return op;
     changed = true;
     shift(to, values[from]!.offset);
-    // Two copies of one memory that are both handed out stay apart.
+    // Two copies of one memory that are both outputs stay separate.
     if (outputs.has(facts.memoryOf(to))) outputs.set(facts.memoryOf(from), 1);
     return { ...op, op: view, attrs: { shape: [] } };
   });

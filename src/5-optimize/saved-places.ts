@@ -9,7 +9,7 @@ import { decodedPlaces, fitsBytes, windowsOf } from './place-codes.ts';
  * For the gradient of max-pooling the place of each largest element is uint8, within its window, instead of int32,
  * within the plane: forward's kernel writes it, and the gradient's reads it. Places that something else reads, or that
  * are an output, stay; so do those of windows that span more than 256 elements of a plane. No program needs more
- * bytes this way, whatever its plan.
+ * bytes, whatever its plan.
  */
 export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const { ops, outputs } = program;

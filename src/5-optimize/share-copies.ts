@@ -4,16 +4,16 @@ import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts'
 import { ProgramFacts } from './facts/program-facts.ts';
 
 interface CopyOptions {
-  /** A gradient goes the same way through both copies. */
+  /** A gradient takes the same path through both copies. */
   readonly recorded?: boolean;
-  /** Values beside the program's outputs that are handed out: results of forward in a joint program. */
+  /** Values that leave the program beside its outputs: results of forward in a joint program. */
   readonly alsoRead?: readonly ValueId[];
 }
 
 /**
  * One copy where the program would make two of the same elements in the same order, whatever their
  * shapes: the second becomes a view of the first. Only while the first is there anyway, so that no
- * value lives longer than the second would have. `recorded`: and a gradient goes the same way through both.
+ * value lives longer than the second would have. `recorded`: a gradient also takes the same path through both.
  */
 export function shareCopies(
   program: Program,

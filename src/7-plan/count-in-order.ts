@@ -17,11 +17,11 @@ export interface CountOptions extends EnteringOptions {
 /** The bytes of a program in its order, when its last op has run. */
 export interface InOrder {
   readonly count: StorageCount;
-  /** Whether the value's data is read, stays, or is handed out. */
+  /** Whether the value's data is read, kept, or an output. */
   readonly isRead: (id: ValueId) => boolean;
 }
 
-/** One op in its turn. `reuses`: per output, the dying operand whose memory it takes over, or null. */
+/** One op at its position. `reuses`: per output, the dying operand whose memory it takes over, or null. */
 export type EachOp = (
   op: ProgramOp,
   dying: readonly ValueId[],
@@ -57,7 +57,7 @@ export function countInOrder(
     const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
     let reuses: readonly (ValueId | null)[];
     if (op.op.kernel.kind === 'control') {
-      // A result may be an operand, handed through: neither may be written over while the other lives.
+      // A result may be an operand itself: neither may be overwritten while the other is live.
       for (const id of op.inputs) count.expose(id);
       for (const id of op.outputs) count.enter(id, bytesOf(values, id));
       reuses = op.outputs.map(() => null);

@@ -3,7 +3,7 @@ import type { Program } from '../../runtime/program/program.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
-/** What a planned subgraph was compiled from, so that it can be compiled in other ways. */
+/** The source of a planned subgraph, so that it can be compiled with other options. */
 export interface CompiledFrom {
   readonly program: Program;
   readonly wanted: {

@@ -52,7 +52,7 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
 /** Which of the values that enter a program it owns exclusively. */
 export interface Ownership {
   readonly inputs?: (index: number) => boolean;
-  /** Inputs that are handed over: they may be written over, too. */
+  /** Inputs that are donated: they may also be overwritten. */
   readonly donated?: ReadonlySet<ValueId>;
   /** True by default. */
   readonly gradients?: boolean;

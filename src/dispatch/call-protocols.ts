@@ -1,4 +1,4 @@
-/** The three ways of a call through its walk: to the return at once, over awaits, or from one `yield` to the next. */
+/** The three call protocols: to the return directly, across awaits, or from one `yield` to the next. */
 
 import type { AnyFunction } from '../1-capture/capture.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';

@@ -31,7 +31,7 @@ const fragmentOps = 4;
 
 interface Break {
   readonly kind: 'break';
-  /** Undefined: the way was native, to an `await`. */
+  /** Undefined: execution was native, up to an `await`. */
   readonly entry: Entry | undefined;
   readonly frames: Frame[];
 }
@@ -276,7 +276,7 @@ export class EntryDispatcher {
 const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
   outcome.kind === 'break' && outcome.onlyThrows === true;
 
-/** The way ended in a break after a small segment. */
+/** Execution ended in a break after a small segment. */
 export function isFragment({ entry }: Break | Moved): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;

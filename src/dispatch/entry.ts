@@ -35,7 +35,7 @@ export interface GuardedEntry {
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
-/** One compiled way through the code from an entry point: what must hold, what runs, what follows. */
+/** One compiled path through the code from an entry point: guards, program, and what follows from its results. */
 export class Entry {
   readonly guards: GuardSet;
   readonly part: CompiledPart;
@@ -44,7 +44,7 @@ export class Entry {
   readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
   readonly #numbers: readonly Reader[];
-  /** The scalar inputs of the run under way. */
+  /** The scalar inputs of the current run. */
   readonly #scalars: number[];
   /** Inputs that the program writes in place. */
   readonly #written: readonly Reader[];
@@ -58,7 +58,7 @@ export class Entry {
   readonly #made: MadeByRun;
   /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
   readonly #spent: readonly { readonly name: string; readonly index: number }[];
-  /** Eager execution refuses something on this way: it is left to do so. */
+  /** Eager execution throws on this path, so the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
   readonly declines = false;
@@ -68,7 +68,7 @@ export class Entry {
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
   /**
-   * `donate`: inputs that die with the call are handed over to the program, or freed before it where it reads none of them.
+   * `donate`: inputs that die with the call are donated to the program, or freed before it where it doesn't read them.
    * `shared`: guards that were checked before the entry's own, once for entries of all sizes.
    */
   constructor(
@@ -213,7 +213,7 @@ export class Entry {
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }
-    // A run takes the memory of inputs that are handed over.
+    // A run takes the memory of donated inputs.
     const keeps = this.subgraph !== null && !owned.isEmpty && gradEnabled();
     const holders = keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
     const outputs = this.subgraph

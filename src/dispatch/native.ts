@@ -132,7 +132,7 @@ function escapeOperands(frame: Frame, owned: OwnedTensors): void {
   for (const reg of reads(instruction)) owned.escape(frame.registers[reg]);
 }
 
-/** What the call has made is the frames' own, unless it was handed through; what it was the last to read goes. */
+/** Tensors that the call has created belong to the frames, unless it passed them through; those that it read last are freed. */
 function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors): void {
   const frame = frames[frames.length - 1]!;
   const { code } = frame.closure;

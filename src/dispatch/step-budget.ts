@@ -40,9 +40,9 @@ const underWay = new WeakMap<Device, StepBudget>();
 export class StepBudget {
   readonly #budget: number;
   readonly #onMiss: (missed: BudgetMissed) => void;
-  /** Runs of the step under way. */
+  /** Runs of the current step. */
   #runs: Recomputing[] = [];
-  /** The device of the step under way; null: it has not begun. */
+  /** The device of the current step; null: no step has begun. */
   #device: Device | null = null;
   /** Bytes allocated at its start. */
   #start = 0;

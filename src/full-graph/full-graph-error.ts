@@ -19,7 +19,7 @@ export class FullGraphError extends CaptureError {
   override readonly name = 'FullGraphError';
   /** Why, as a record of the registry. */
   readonly record: BreakRecord;
-  /** The user's calls that were under way, the innermost first. */
+  /** The user's active calls, the innermost first. */
   readonly frames: readonly UserPosition[];
 
   constructor(name: string, record: BreakRecord, result: TraceResult) {

@@ -99,7 +99,7 @@ class CheckWriter {
     const names = constants.map((_, i) => `c${i}`);
     const text = `const [${names.join()}] = C; return (F) => { let g; try {\n${this.#lines.join('\n')}\nreturn true; } catch { return false; } finally { end(); } }`;
     const end = () => {
-      // A check keeps nobody's objects alive.
+      // A check keeps no object alive.
       reads.forget();
       for (const each of seen) each.clear();
     };

@@ -15,7 +15,7 @@ const arrays = {
 
 const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
 
-/** The elements of a value at an address, in row-major order: the memory itself where it may be handed out, or a copy. */
+/** The elements of a value at an address, in row-major order: the memory itself where it may be shared, or a copy. */
 export function elementsAt(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
   const Elements = arrayOf(meta.dtype);
   const size = sizeOf(meta.shape);

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 
-/** What is set from outside the program. Browsers have no such thing: nothing is set there. */
+/** Settings from environment variables. Browsers have none: nothing is set there. */
 function variable(name: string): string | undefined {
   const value = globalThis.process?.env?.[name];
   return value === '' ? undefined : value;

@@ -60,7 +60,7 @@ export interface ToStaticOptions {
   /** The memory optimizations: a preset's name, or single switches. By default all. */
   readonly memory?: MemoryChoice;
   /**
-   * What executes the programs: `wasm`, the default: the kernels of their device; `interpret`: the traced program op by op,
+   * Executor of the programs. `wasm`, the default: the kernels of their device; `interpret`: the traced program op by op,
    * without passes and memory switches, the reference of check mode; the name of a registered backend; or a backend.
    */
   readonly backend?: string | Backend;
@@ -100,7 +100,7 @@ export interface StaticSettings {
   readonly compile: CompileOptions;
 }
 
-/** What is left out comes from the environment, or is the default. Throws ArgumentError. */
+/** Omitted options come from the environment or are the defaults. Throws ArgumentError. */
 export function settingsOf(options: ToStaticOptions): StaticSettings {
   verifyChoices(options);
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;

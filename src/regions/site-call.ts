@@ -23,7 +23,7 @@ export interface CallSite {
   readonly metas: readonly TensorMeta[];
   /** Per operand, what the sample runs bring; undefined: they don't come so far. */
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
-  /** Per result: only the run knows its shape. */
+  /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];
   /** All tensors that it returns are one list; how many they are follows from the shapes. */
   readonly list: boolean;

@@ -173,7 +173,7 @@ export type ElementRecipe =
 
 /** A frame to continue with natively. */
 export interface FrameRecipe {
-  /** A call that was under way at the entry continues with all its arguments, also those unread so far. */
+  /** A call that was active at the entry continues with all its arguments, including those not read yet. */
   readonly call:
     | { readonly kind: 'entry'; readonly frame: number }
     | {

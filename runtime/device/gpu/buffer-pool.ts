@@ -102,7 +102,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
   #keep(buffer: PoolBuffer<H>): void {
     const same = this.#idle.get(buffer.bytes) ?? [];
     same.push(buffer);
-    // Last in the map: sizes that nobody frees any more become the first to go.
+    // Last in the map: sizes that are no longer freed are evicted first.
     this.#idle.delete(buffer.bytes);
     this.#idle.set(buffer.bytes, same);
     this.#idleBytes += buffer.bytes;
@@ -197,7 +197,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
       this.#idleBytes -= buffer.bytes;
       this.#giveUp(buffer);
     }
-    // What nobody uses may be what is missing for the next one.
+    // The idle buffers may take the memory that the next one needs.
     this.trim();
   }
 

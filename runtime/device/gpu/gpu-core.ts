@@ -47,7 +47,7 @@ export class GpuCore implements DeviceCore {
   readonly #batch: CommandBatch;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
-  /** Reads under way. */
+  /** Reads in progress. */
   readonly #reads = new Set<Promise<Float32Array>>();
   /** Submits of which WebGPU has yet to say whether they failed. */
   readonly #reports = new Set<Promise<void>>();
@@ -412,7 +412,7 @@ export class GpuCore implements DeviceCore {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue.idle();
-    // Whoever reads already shall get it; destroying the device would abort them.
+    // Reads in progress shall complete; destroying the device would abort them.
     await Promise.allSettled(this.#reads);
     this.kernels.clear();
     this.wgslKernels.clear();

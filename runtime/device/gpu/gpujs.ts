@@ -16,7 +16,7 @@ export interface KernelOperands {
   readonly scalars: readonly number[];
 }
 
-/** A kernel whose build may be under way. */
+/** A kernel whose build may be in progress. */
 export interface BuildingKernel {
   readonly built: boolean;
   /** Settles when the build has ended; never rejects. */
@@ -199,7 +199,7 @@ function askForLimits(adapter: GPUAdapter): void {
   Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });
 }
 
-/** Has whoever requests an adapter during `body` get this one. */
+/** Makes every request for an adapter during `body` return this one. */
 async function handingOver<T>(adapter: GPUAdapter, body: () => Promise<T>): Promise<T> {
   const { gpu } = navigator;
   const value = async () => adapter;

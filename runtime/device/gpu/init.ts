@@ -71,7 +71,7 @@ function otherApi(api: GpuApi, given: GpuApi): DeviceError {
 async function open(options: GpuOptions): Promise<GpuDevice> {
   await closing;
   const api = options.api ?? (await apiHere(options));
-  // Here, so that nothing of gpu.js is loaded before somebody asks for a GPU.
+  // Here, so that gpu.js is not loaded before a GPU is requested.
   const { openDevice } =
     api === 'webgl2' ? await import('./webgl/open.ts') : await import('./open-webgpu.ts');
   const device = await openDevice({
@@ -93,7 +93,7 @@ async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
   return adapter ? 'webgpu' : 'webgl2';
 }
 
-/** Gives the GPU back when reads under way have ended; its tensors are lost. */
+/** Frees the GPU once reads in progress have ended; its tensors are lost. */
 export async function destroyGpu(): Promise<void> {
   const last = opened;
   opened = null;

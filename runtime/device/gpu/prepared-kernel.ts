@@ -13,7 +13,7 @@ import { type KernelText, keyOf, type StoreLayout } from './kernel-text.ts';
 /** Where the buffers of one launch are. */
 export type Places<H extends CheckedHandle = BufferHandle> = (slot: Slot) => Place<H>;
 
-/** A stage's text for one way of running it. */
+/** A stage's text for one variant of its launch. */
 interface Variant {
   readonly key: string;
   readonly text: KernelText;
@@ -100,7 +100,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
     });
   }
 
-  /** Results go to scratch first and are copied when nobody reads the old contents any more. */
+  /** Results go to scratch first, and are copied after the last read of the old contents. */
   #issueMoved(moved: readonly number[], places: Places<H>, attrs: Attrs): void {
     const stages = moved.map((s) => this.#plan.stages[s]!);
     const sizes = stages.map((stage) => stage.threads);

@@ -13,7 +13,7 @@ export type StateDict = Readonly<Record<string, Tensor>>;
 export interface LoadOptions {
   /** Names must be the same; true by default. */
   readonly strict?: boolean;
-  /** What the given state calls the module's tensors, where its names differ: a function, or those that differ. */
+  /** Names of the module's tensors in the given state: a function, or a map of those that differ. */
   readonly names?: StateNames;
 }
 

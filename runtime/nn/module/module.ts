@@ -28,7 +28,7 @@ export abstract class Module {
 
   abstract forward(...inputs: never[]): unknown;
 
-  /** What is searched for tensors and modules: the own properties. */
+  /** The values that are searched for tensors and modules: the own properties. */
   protected ownValues(): Iterable<[path: string, value: unknown]> {
     return Object.entries(this);
   }
@@ -77,7 +77,7 @@ export abstract class Module {
     yield* namedModules(this);
   }
 
-  /** What the module learns, frozen parameters too, each once, by name: `layers.0.weight`. */
+  /** All parameters, including frozen ones, each once, with their names: `layers.0.weight`. */
   *namedParameters(): Generator<[name: string, parameter: Parameter]> {
     for (const [name, tensor] of namedTensors(this)) if (isParameter(tensor)) yield [name, tensor];
   }

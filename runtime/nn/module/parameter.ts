@@ -10,7 +10,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 /** A tensor that a module learns. It stays one when it is frozen by `requiresGrad_(false)`. */
 export type Parameter = Tensor;
 
-/** What a tensor is to the module that holds it; a cache is nothing. */
+/** The role of a tensor in the module that holds it; a cache has none. */
 type Role = 'parameter' | 'buffer' | 'temporary buffer';
 
 const roles = new WeakMap<Tensor, Role>();

@@ -11,7 +11,7 @@ import { type Attrs, expectTensor, type OpRecord, userName } from './define-op.t
 import { executeEagerly } from './eager.ts';
 import { type GuardedOp, guardedOp } from './guarded-op.ts';
 
-/** Performs an op in another way than running its kernel: a program builder appends it. */
+/** Handles an op instead of running its kernel: a program builder appends it. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
   /** The same for a write in place that gradients flow through: returns the target. */
@@ -38,7 +38,7 @@ export function intercepted(): boolean {
 const noAttrs: Attrs = {};
 
 /**
- * The single way to perform an op: eager runs its kernel, tracing appends it to a program; both record
+ * The single entry point for performing an op: eager runs its kernel, tracing appends it to a program; both record
  * the same node for backward.
  */
 export function bind(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor[] {

@@ -140,7 +140,7 @@ const combinings: { readonly [R in ScatterReduction]: Combining } = {
 
 /**
  * A copy of `x` in which the elements that `index` names along `dim` are combined with those of
- * `source`: gather's opposite for every way to combine.
+ * `source`: the opposite of gather, for every reduction.
  */
 export function scatterReduce(
   x: Tensor,

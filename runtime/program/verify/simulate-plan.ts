@@ -25,7 +25,7 @@ interface Living {
   readonly after: number;
 }
 
-/** The values that are live at the end, and those that were handed out. */
+/** The values that are live at the end, and the outputs. */
 class Alive extends Map<ValueId, Living> {
   readonly made = new Set<ValueId>();
 }

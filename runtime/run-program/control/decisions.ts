@@ -35,5 +35,5 @@ export class Decisions {
   }
 }
 
-/** Where the decisions of the run under way are noted; null: they are not recorded. */
+/** Records the decisions of the current run; null: they are not recorded. */
 export const decided: { current: Decisions | null } = { current: null };

@@ -114,7 +114,7 @@ export class GradientSum {
     inner.moveTo(sum);
   }
 
-  /** Of a shape that only the run knows; what has none is all zeros. */
+  /** The gradient is of data-dependent shape; an absent one is all zeros. */
   #addDynamic(part: Slot): void {
     const sum = this.#sum;
     if (!isDynamic(part)) return;

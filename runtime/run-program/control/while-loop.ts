@@ -26,7 +26,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const captured = op.inputs.slice(results.length);
   const recorded = body.planned.backward !== null;
   const moves = handedOver(step);
-  // The state of a run that is under way; a body that runs its own loop again has another step.
+  // The state of the current run; a body that runs its own loop again has another step.
   const enter = (
     carried: readonly Slot[],
     slots: readonly Slot[],

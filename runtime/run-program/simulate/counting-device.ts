@@ -6,7 +6,7 @@ import type { DType, TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { currentSimulation } from './simulation.ts';
 
-/** Adds to the simulation under way what it would hand out. */
+/** Adds what it would allocate to the current simulation. */
 class CountingAllocator implements Allocator {
   readonly counter: MemoryCounter;
 

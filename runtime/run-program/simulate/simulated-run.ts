@@ -57,7 +57,7 @@ export class SimulatedRun {
   /** Per output of forward. */
   #results: readonly Holder[] = [];
 
-  /** `from`: in the middle of a run, which continues from there as often as anybody likes. */
+  /** `from`: in the middle of a run, which can be continued from there any number of times. */
   constructor(values: ValueTable, decider: Decider, from?: Snapshot) {
     this.#values = values;
     this.#simulation = new Simulation(decider, from?.live);

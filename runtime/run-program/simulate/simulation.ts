@@ -16,7 +16,7 @@ export class Simulation {
   steps = 0;
   observer: Observer | null = null;
   readonly decider: Decider;
-  /** The next number that the control op under way reads from the device. */
+  /** The next number that the current control op reads from the device. */
   read: () => number = nothingToRead;
 
   /** `live`: bytes that are there at the start. */
@@ -79,7 +79,7 @@ export function nothingToRead(): never {
   throw new InvariantError('a simulated op reads a number without a provided value');
 }
 
-/** The simulation under way. */
+/** The current simulation. */
 export const simulating: { current: Simulation | null } = { current: null };
 
 export function currentSimulation(): Simulation {

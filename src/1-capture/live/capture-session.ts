@@ -14,13 +14,13 @@ let depth = 0;
 let current: DebuggerSession | undefined;
 /** When the open session became idle; undefined while it captures, and without a session. */
 let idleSince: number | undefined;
-/** Whether a timer, or the end of the turn, will end the session. */
+/** Whether a timer, or the end of this iteration of the event loop, will end the session. */
 let isScheduled = false;
 
 /**
  * Keeps one session for all captures inside `run` (which must be synchronous). It opens at the first need. A function
  * is traced piece by piece, and others are captured beside it: the session stays open but idle, invisible to user code,
- * until the microtasks of the turn run, or longer if its debugger was enabled.
+ * until the pending microtasks run, or longer if its debugger was enabled.
  */
 export function withCaptureSession<T>(run: () => T): T {
   depth++;
@@ -63,7 +63,7 @@ export function endCaptureSession(): void {
   open?.close();
 }
 
-/** For calls that capture nothing: in a turn that never ends, no timer ends the session. */
+/** For calls that capture nothing: in code that never returns to the event loop, no timer ends the session. */
 export function endLongCaptureSession(): void {
   if (idleSince === undefined || performance.now() - idleSince < longestIdle()) return;
   endCaptureSession();

@@ -9,7 +9,7 @@ interface ScopeReads extends Pick<Scope, 'has' | 'get' | 'reader'> {
   isReadable(name: string): boolean;
 }
 
-/** What every live scope returns the same way, however it gets at the variables. */
+/** The part of a live scope that doesn't depend on how it reaches the variables. */
 export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): ScopeReads {
   const isReadable = (name: string): boolean => {
     try {

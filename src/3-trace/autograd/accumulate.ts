@@ -30,7 +30,7 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  // What a branch or loop was handed has its own history outside, which is not a leaf there.
+  // A tensor captured by a branch or loop has its own history outside, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
   }

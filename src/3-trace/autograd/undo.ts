@@ -54,7 +54,7 @@ export function watchUndone(t: Tracer): OnUndone {
   };
 }
 
-/** Where only the run knows whether an earlier backward has used the graph up, it is not a part of a program. */
+/** A backward can't be traced if it is data-dependent whether an earlier one has freed the graph. */
 function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
   if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
   throw new GraphBreak(

@@ -93,7 +93,7 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   ranges.linspace,
 ]);
 
-/** Functions that draw random numbers: they are called once, in their turn. */
+/** Functions that draw random numbers: each is called once, in program order. */
 const draws: ReadonlySet<unknown> = new Set<unknown>([
   ...functionsOf(dropout),
   ...functionsOf(random),

@@ -27,7 +27,7 @@ import { numberOf, type PathEnd } from './plans/path.ts';
 import { isRead, type Start, type TracedBranch, traceBranch } from './trace-branch.ts';
 
 /**
- * Follows both paths of a decision that only the run can make, and appends one `cond` whose results are all
+ * Traces both paths of a data-dependent decision, and appends one `cond` whose results are all
  * that they leave different: registers that are read later, contents of objects, what is to be written
  * after the run. Afterwards the trace stands where both paths end. Where one path can do nothing but throw,
  * the program checks that it isn't taken.

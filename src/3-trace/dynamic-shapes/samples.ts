@@ -1,5 +1,5 @@
 /**
- * Numbers that a run might bring, where only the run knows them. What a call returns for several of them says
+ * Sample values for data-dependent numbers. What a call returns for several of them says
  * which sizes of its results depend on them, and which are fixed: nothing has to be known about the function.
  * A run that brings others is checked against that.
  */

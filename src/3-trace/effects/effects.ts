@@ -152,7 +152,7 @@ export class EffectLog {
     }
   }
 
-  /** Before a key comes or the keys are listed. Throws UnionMet where only a run can tell their order. */
+  /** Called before a key is added or the keys are listed. Throws UnionMet if their order is data-dependent. */
   settleOrder(object: object): void {
     const order = this.#orders.get(object);
     if (order) this.setOrder(object, order.object, specialized(order.which));

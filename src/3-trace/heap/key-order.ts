@@ -50,7 +50,7 @@ function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
   return keyed.entries.get(key)?.value;
 }
 
-/** Before the order is asked for. Throws UnionMet where only a run can tell it. */
+/** Called before the order is read. Throws UnionMet if it is data-dependent. */
 export function settleOrder(t: Tracer, keyed: Keyed): void {
   if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
 }

@@ -5,7 +5,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 
 /**
  * Properties whose value goes through the trace without being asked for, to the result for instance: were
- * one a getter in a later call, eager execution would run it, once and in its turn.
+ * one a getter in a later call, eager execution would run it, once and in program order.
  */
 export function unguardedReads(read: readonly Source[], guards: readonly Guard[]): Guard[] {
   const guarded = new Set<string>();

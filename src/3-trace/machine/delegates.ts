@@ -12,7 +12,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
 /**
- * Asks the other iterator for its next value, which is handed out. At its end the frame continues after the
+ * Takes the next value of the other iterator, which is yielded. At its end the frame continues after the
  * instruction: then there is no value.
  */
 export function stepDelegate(

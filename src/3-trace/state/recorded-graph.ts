@@ -39,7 +39,7 @@ export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null
   return null;
 }
 
-/** A backward in a branch or loop may have used the graph up: only the run knows. */
+/** A backward in a branch or loop may have freed the graph: that is data-dependent. */
 export function mayBeSpentBelow(root: Tensor, builder: ProgramBuilder): boolean {
   for (const place of placesBelow(root)) {
     if (!isLeaf(place) && builder.spent.mayBeSpent(place)) return true;

@@ -64,7 +64,7 @@ export function isArray(t: Tracer, given: Variable): boolean {
   return isArray;
 }
 
-/** Those that are there. Throws UnionMet where only a run can tell. */
+/** The elements that exist. Throws UnionMet if that is data-dependent. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
   const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
   if (isSure) return elements;

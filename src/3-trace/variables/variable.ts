@@ -125,7 +125,7 @@ export interface UnbackedTensor {
   readonly kind: 'dynamic';
   /** A value without bytes of its own. */
   readonly tensor: Tensor;
-  /** Null for sizes that only the run knows. */
+  /** Null for data-dependent sizes. */
   readonly sizes: readonly (number | null)[];
   /** Its shape in the sample runs (`dynamic-shapes/samples.ts`); null: they don't come so far. */
   readonly shapes: readonly (Shape | null)[];

@@ -16,7 +16,7 @@ const worthwhile = 0.1;
 /** Programs don't grow beyond this, as planning takes time. */
 const mostOps = 40_000;
 const mostParts = 8;
-/** Below this nobody would notice. */
+/** A saving below this is negligible. */
 const leastBytes = 1 << 16;
 /** Of gradients this share of all is worth a try. */
 const largeShare = 1 / 20;

@@ -16,7 +16,7 @@ export interface ReadApart {
 
 /**
  * Products that are made as a whole and read part by part, as the gates of all steps of a sequence are:
- * made part by part, each part is there only while somebody reads it.
+ * made part by part, each part exists only until its last read.
  */
 export function productsReadApart(program: Program): ReadApart[] {
   const readers = readersOf(program);

@@ -143,7 +143,7 @@ class RegionFinder {
     return sliceWay({ op, inputs: metas(op.inputs), outputs: metas(op.outputs), cuts, parts });
   }
 
-  /** Slices write memory from outside only where nobody of them reads another part of it. */
+  /** Slices write pre-existing memory only if none of them reads another part of it. */
   #mayWrite({ inputs }: ProgramOp, { operands }: Way): boolean {
     const target = inputs[0]!;
     const cut = operands[0]!;

@@ -129,7 +129,7 @@ function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): 
   return worst;
 }
 
-/** All but the given one. What is met on some paths only decides there by default, then in turn. */
+/** All but the given one. Decisions that only some paths reach take their default there first, then each other outcome. */
 function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator<UniformPath> {
   const open = [...from.options].find(([op]) => !settled.has(op));
   if (!open) return;

@@ -12,7 +12,7 @@ interface Accesses {
 
 /**
  * Which accesses to memory have to stay in their order. What may be one memory counts as one: a result of
- * a control op may be an operand of it, handed on.
+ * a control op may be one of its operands.
  */
 export class AccessOrder {
   readonly #of: Accesses[] = [];

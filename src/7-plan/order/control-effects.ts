@@ -37,7 +37,7 @@ function inputsHandedOn(program: Program): readonly number[] {
   const makers = new Map<ValueId, ProgramOp>();
   for (const op of program.ops) for (const id of op.outputs) makers.set(id, op);
   const reached = new Set<ValueId>(program.outputs);
-  // Also those that are added under way.
+  // Includes those that are added during the iteration.
   for (const id of reached) {
     const maker = makers.get(id);
     if (maker?.op.kernel.kind === 'view') reached.add(maker.inputs[0]!);

@@ -27,7 +27,7 @@ export interface Made {
 export class OwnedTensors {
   /** Held by registers alone. Made when the first tensor comes: most calls own none. */
   #made: Set<Tensor> | undefined;
-  /** Held by containers, and perhaps by registers: these are not handed over to subgraphs. */
+  /** Held by containers, and perhaps by registers: these are not donated to subgraphs. */
   #contained: Set<Tensor> | undefined;
   #containers: Set<object> | undefined;
   /** During a run: what effects put into containers, and what they put elsewhere. */

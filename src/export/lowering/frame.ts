@@ -23,7 +23,7 @@ export class Frame<V extends TargetValue, A> {
   /** Values that something reads, tapes among them: those without a reader are not kept. */
   readonly #read: Set<ValueId>;
 
-  /** `read`: by whoever reads values of the program after its ops. */
+  /** `read`: values that are read after the ops of the program. */
   constructor(read: Iterable<ValueId> = []) {
     this.#read = new Set(read);
   }

@@ -76,7 +76,7 @@ export interface ArithmeticTarget<V extends TargetValue> {
   select(test: V, then: V, otherwise: V): V;
 }
 
-/** One op of a program on its way to another engine. `A`: what the engine knows of an attribute. */
+/** One op of a program that is lowered for another engine. `A`: what the engine knows of an attribute. */
 export interface OpCall<V extends TargetValue, A = AttrValue> {
   readonly op: OpRecord;
   /** Values of the operands; those that give a shape alone have one too. */

@@ -60,7 +60,7 @@ export interface PrivateAccess {
 export interface Closure {
   readonly code: Code;
   readonly scope: Scope;
-  /** Cells handed over by the enclosing function; empty for captured functions. */
+  /** Cells captured from the enclosing function; empty for captured functions. */
   readonly cells: readonly Cell[];
   /** For `super`: the object that the method was defined on. */
   homeObject?: object | undefined;

@@ -57,7 +57,7 @@ export type Instruction =
   | { op: 'newCell'; dst: Reg; name: string }
   | { op: 'loadCell'; dst: Reg; cell: Reg; name: string }
   | { op: 'storeCell'; cell: Reg; src: Reg; name: string }
-  /** The cell number `index` that the enclosing function handed to this closure. */
+  /** Cell number `index` of those that this closure captured from the enclosing function. */
   | { op: 'outerCell'; dst: Reg; index: number }
   /**
    * Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. An arrow also

@@ -103,7 +103,7 @@ function reachedFrom(starts: readonly Pc[], before: readonly (readonly Pc[])[]):
   return order.reverse();
 }
 
-/** The natural loop of each header: an edge that goes back to an instruction still under way marks one. */
+/** The natural loop of each header: an edge back to an instruction that is still being visited marks one. */
 function findLoops(graph: Graph): Map<Pc, Loop> {
   const bodies = new Map<Pc, Set<Pc>>();
   const done = new Set<Pc>();

@@ -8,7 +8,7 @@ import { catchIn } from './unwind.ts';
 
 /**
  * An async function whose calls run frames. At an `await` the machine returns and the frame is data; the call waits
- * in its place, so that everybody's turn comes when it does natively. Never a constructor.
+ * in its place, so that microtasks run in the native order. Never a constructor.
  */
 export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
   ({

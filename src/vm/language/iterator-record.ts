@@ -1,7 +1,7 @@
 import { notMethod } from './native-errors.ts';
 import { apply, isArray, isObject } from './primordials.ts';
 
-/** An iteration under way: what an iterator register holds. */
+/** An iteration in progress: the content of an iterator register. */
 export abstract class IteratorRecord {
   readonly #isOne = true;
   /** Exhausted, closed or failed: the iterator isn't asked or closed any more. */
@@ -25,12 +25,12 @@ export abstract class IteratorRecord {
   /** Leaving the loop early. */
   abstract close(): void;
 
-  /** Leaving by a throw: whatever closing throws gives way to it. */
+  /** Leaving by a throw: it takes precedence over what closing throws. */
   abandon(): void {
     try {
       this.close();
     } catch {
-      // The error that is on its way counts.
+      // The pending error takes precedence.
     }
   }
 }

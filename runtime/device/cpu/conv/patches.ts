@@ -103,7 +103,7 @@ export class Patches {
     return this.prepareBlock(block, rowTable, columnTable)();
   }
 
-  /** The same for a block that takes turns with others: calling the answer binds it again. */
+  /** Like `bind`, for a block that alternates with others: calling the result binds it again. */
   prepareBlock(
     block: PatchBlock,
     rowTable: number,

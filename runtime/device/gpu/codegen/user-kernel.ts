@@ -59,7 +59,7 @@ class Writer {
     this.#sizes = axisSizes(out.shape);
   }
 
-  /** The variable that holds the result: a GPU's function has one way out. */
+  /** The variable that holds the result: a function on the GPU has one exit. */
   write({ body, locals }: KernelCode): string {
     const w = this.#w;
     const [x, y] = this.#sizes;

@@ -37,7 +37,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   readonly #kernels: KernelCache<KernelText, GlProgram>;
   /** Read by kernels of empty tensors. */
   readonly #nothing: PoolBuffer<TextureHandle>;
-  /** Reads under way. */
+  /** Reads in progress. */
   readonly #reads = new Set<Promise<Float32Array>>();
   #draws = 0;
   #closed = false;

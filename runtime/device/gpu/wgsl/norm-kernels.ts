@@ -26,7 +26,7 @@ function threadsPerGroup(length: number): number {
   return length < 4096 ? 64 : 256;
 }
 
-/** Rows, or channels of a batch; null for groups whose elements lie in another way. */
+/** Rows, or channels of a batch; null for groups with another layout. */
 function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
   const [view, over] = [attrs.view as readonly number[], attrs.over as readonly number[]];
   const weightShape = attrs.weightShape as readonly number[];

@@ -213,7 +213,7 @@ export class PhiMerger {
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
-  /** What a path computed or made belongs to it, and must be handed out. */
+  /** Values that a path computed or created belong to it, and must be returned by its region. */
   #isMadeOnPath(variable: Variable): boolean {
     switch (variable.kind) {
       case 'scalar':

@@ -106,7 +106,7 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  /** Whether tensors require gradients is kept where only the run knows it. */
+  /** Whether a tensor requires a gradient is carried where it is data-dependent. */
   tracksGradients = false;
 
   /** The function is traced again, and keeps it. */

@@ -9,7 +9,7 @@ import type { Emitter, Value } from './emitter.ts';
 /** What is known of an attribute: sizes of a call may decide it. */
 export type OnnxAttr = AttrValue | SizeAttr;
 
-/** One op of a program on its way to ONNX. */
+/** One op of a program that is lowered to ONNX. */
 export interface OpCall extends LoweredCall<Value, OnnxAttr> {
   readonly to: Emitter;
 }

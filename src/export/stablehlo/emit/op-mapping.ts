@@ -3,7 +3,7 @@ import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
 import type { Emitter, Value } from './emitter.ts';
 
-/** One op of a program on its way to StableHLO. */
+/** One op of a program that is lowered to StableHLO. */
 export interface OpCall extends LoweredCall<Value> {
   readonly to: Emitter;
 }
