@@ -95,6 +95,13 @@ const dateMethods = new Map(
 
 export const dateMethodNames: readonly string[] = [...dateMethods.keys()];
 
+/** For guards: undefined for the text of an invalid date that has none. */
+export function dateFact(object: object, key?: PropertyKey): string | number | undefined {
+  if (key === 'toISOString' && Number.isNaN(askDate(object, 'getTime'))) return undefined;
+  return askDate(object, key);
+}
+
+/** Throws RangeError for the ISO text of an invalid date. */
 export function askDate(object: object, key?: PropertyKey): string | number {
   return Reflect.apply(dateMethods.get(key as string)!, object, []);
 }

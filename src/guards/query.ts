@@ -1,6 +1,6 @@
 /** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
 
-import { askDate, type HostTypeName, hostType } from './host-types.ts';
+import { dateFact, type HostTypeName, hostType } from './host-types.ts';
 import { listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 
@@ -25,7 +25,7 @@ export const queries = {
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
   /** What the method `key` of a date returns, in the time zone of now. */
-  date: askDate,
+  date: dateFact,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
 
 export type Query = keyof typeof queries;

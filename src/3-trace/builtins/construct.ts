@@ -34,7 +34,7 @@ import {
 import { newBuffer } from './buffers.ts';
 import type { BuiltinTable, HostFunction } from './builtin.ts';
 import { newHost } from './host-objects.ts';
-import { asObject } from './objects.ts';
+import { asObject, entryOf } from './objects.ts';
 
 /** The object; undefined when a frame was pushed whose return gives it. */
 export function construct(
@@ -189,7 +189,7 @@ function newCollection(
   for (const item of expand(t, content)) {
     if (type === 'Set') setEntry(t, made, 'add', { key: item, value: item });
     else {
-      const [key, value] = [readProperty(t, item, '0'), readProperty(t, item, '1')];
+      const [key, value] = entryOf(t, item);
       setEntry(t, made, 'set', { key, value });
     }
   }

@@ -24,7 +24,7 @@ const isUniversal = (name: string): boolean =>
 
 /** What a method without arguments returns; the time zone may be another one at the next call. */
 function ask(t: Tracer, date: object, name: string): Variable {
-  const value = askDate(date, name);
+  const value = byHost(t, () => askDate(date, name));
   if (isUniversal(name)) return known(value);
   const base = { kind: 'held', value: new Date(date as Date), name: 'a date' } as const;
   return t.read({ kind: 'query', base, query: 'date', key: name }, value);
@@ -45,7 +45,14 @@ const asks =
     if (date.kind !== 'object' || isProxy(date.value) || !isDate(date.value)) return undefined;
     const { value, source } = date;
     t.effects.met.touchContent(value, source);
-    return t.read({ kind: 'query', base: source, query: 'date', key: name }, askDate(value, name));
+    const read = (key: string): Variable =>
+      t.read({ kind: 'query', base: source, query: 'date', key }, askDate(value, key));
+    // Throws, as long as the time is none.
+    if (name === 'toISOString' && Number.isNaN(askDate(value, 'getTime'))) {
+      constantOf(t, read('getTime'));
+      return known(byHost(t, () => askDate(value, name)));
+    }
+    return read(name);
   };
 
 function isDate(value: object): boolean {

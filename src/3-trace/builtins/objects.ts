@@ -7,6 +7,7 @@ import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { expand } from '../values/iterators.ts';
+import { byHost } from '../values/objects/host-objects.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/property-keys.ts';
@@ -104,10 +105,19 @@ const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothi
   return isPlain ? made : defineProperties(t, made, [descriptors]);
 };
 
+/** Key and value of an entry, as `new Map()` and `Object.fromEntries()` take it. */
+export function entryOf(t: Tracer, item: Variable): readonly [key: Variable, value: Variable] {
+  if (isPrimitiveVariable(specialized(item))) {
+    const value = constantOf(t, item);
+    byHost(t, () => new Map([value as never]));
+  }
+  return [readProperty(t, item, '0'), readProperty(t, item, '1')];
+}
+
 function fromEntries(t: Tracer, items: Variable): Variable {
   const made = newObject(t);
   for (const item of expand(t, items)) {
-    const [key, value] = [readProperty(t, item, '0'), readProperty(t, item, '1')];
+    const [key, value] = entryOf(t, item);
     withPropertyKey(t, key, (name) => setOwnProperty(t, made, name, value));
   }
   return made;
