@@ -33,7 +33,7 @@ export interface RunOptions {
   readonly sink: GradientSink;
   /** Called when a part of a leaf's gradient was added to those before, by a node itself too. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
-  /** Called before each node is undone, with the gradients of its results, which it may replace. */
+  /** Called before each node runs, with the gradients of its results, which it may replace. */
   readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
   /** Whether an earlier backward has used the node up; what the node says of itself by default. */
   readonly isConsumed?: (node: GradNode) => boolean;
@@ -129,7 +129,7 @@ class BackwardPass {
     for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
   }
 
-  /** After an exception: gradients under way are freed. */
+  /** After an exception: frees the gradients of the unfinished pass. */
   #end(): void {
     for (const inbox of this.#inboxes.values()) {
       for (const gradient of inbox.gradients) gradient?.dispose();
@@ -247,7 +247,7 @@ class BackwardPass {
     this.#inboxes.delete(node);
     const { retainGraph, onNode } = this.#options;
     if (!inbox.gradients.some((gradient) => gradient)) {
-      // Nodes behind a program that has brought none: nothing was computed of their results.
+      // Nodes after a program that has brought none: nothing was computed of their results.
       const targets = this.#runs(node) ? this.#targetsOf(node) : [];
       for (const target of targets) if (target) this.#deliver(target, null);
       return;

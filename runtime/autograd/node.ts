@@ -2,7 +2,7 @@ import { AutogradError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 
-/** Where a gradient goes: output number `index` of the op that `node` undoes. */
+/** Where a gradient goes: output number `index` of the op whose gradients `node` computes. */
 export interface GradEdge {
   readonly node: GradNode;
   readonly index: number;
@@ -162,7 +162,7 @@ export function share(tensor: Tensor): Tensor {
   return gradEnabled() ? attach(handle, targetOf(tensor)) : handle;
 }
 
-/** Tells the node that made the tensor. Again after a write in place, which is undone by another node. */
+/** Tells the node that made the tensor. Again after a write in place, whose gradient another node computes. */
 export function retainAt(tensor: Tensor): void {
   const { node, index } = tensor.gradEdge!;
   node.retained ??= [];

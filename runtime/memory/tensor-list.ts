@@ -10,7 +10,7 @@ export interface ListItem {
 }
 
 /**
- * The elements of an array whose length only the program knows, one owner of each. It is the holder of a
+ * The elements of an array of data-dependent length, one owner of each. It is the holder of a
  * value of shape [0, …element], without bytes of its own, so that it lives and dies as every other value
  * does. In the list of the elements' gradients a null represents one that is missing.
  */

@@ -1,4 +1,4 @@
-/** Initialisers that give a tensor a structure, by PyTorch's names: they write over it and answer it. */
+/** Initialisers that give a tensor a structure, by PyTorch's names: they write over it and return it. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';

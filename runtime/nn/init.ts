@@ -1,4 +1,4 @@
-/** Initialisers, by PyTorch's names: they write over a tensor in place and answer it. */
+/** Initialisers, by PyTorch's names: they write over a tensor in place and return it. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';

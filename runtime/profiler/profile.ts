@@ -22,7 +22,7 @@ export interface CopySummary {
   readonly total: number;
 }
 
-/** Where the time of a recording went. Times are milliseconds of the host's clock. */
+/** Where the time of a recording went. Times are milliseconds of the host clock. */
 export class Profile {
   readonly spans: readonly Span[];
   /** From start to stop. */

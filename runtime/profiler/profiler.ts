@@ -14,7 +14,7 @@ export type { SpanKind } from './spans.ts';
 
 /**
  * Records from now until `stop`: each op with its kernel, each run of a program, node of backward, copy between
- * host and device, and compilation, on the host's clock. Costs about a microsecond per op while it is on, and a
+ * host and device, and compilation, on the host clock. Costs about a microsecond per op while it is on, and a
  * test of one flag while it is off. Throws ArgumentError when a recording is in progress.
  */
 export function start(): void {

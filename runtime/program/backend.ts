@@ -51,7 +51,7 @@ export interface RunningSteps {
    */
   readonly buffer: ArrayBufferLike;
   /**
-   * Of the first element, in bytes; of an operand or result of the step that is under way, or of an operand of a later
+   * Of the first element, in bytes; of an operand or result of the step that is in progress, or of an operand of a later
    * step that is there already.
    */
   address(value: ValueId): number;

@@ -97,7 +97,7 @@ export const assertOp = effectOp('assert');
 export const printOp = effectOp('print');
 
 /**
- * (...numbers) → number or boolean: the host's function of that name (attr `fn`, of `scalarFunctions`)
+ * (...numbers) → number or boolean: the native function of that name (attr `fn`, of `scalarFunctions`)
  * on numbers of the program, each one element, float64 or bool. What JavaScript computes of the same
  * numbers, to the last bit.
  */

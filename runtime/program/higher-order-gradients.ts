@@ -35,7 +35,7 @@ export interface ReadValue {
   readonly flows: boolean;
 }
 
-/** A straight program between values that are told apart by their ids. */
+/** A straight program between values that are distinguished by their ids. */
 export interface GradientPart {
   readonly planned: PlannedSubgraph;
   readonly inputs: readonly ValueId[];

@@ -44,7 +44,7 @@ export function continueSums(plan: Plan, continued: readonly GradientAccumulator
   return { ...plan, steps };
 }
 
-/** The op that undoes a branch or loop adds the parts in it itself. */
+/** The backward op of a branch or loop adds the parts in it itself. */
 function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): readonly Step[] {
   const { op, frees } = step;
   const to = op.attrs.to as readonly number[];

@@ -138,7 +138,7 @@ function withoutDeadSteps(
   return live;
 }
 
-/** Of an op that undoes a branch or loop: the results that continue from a sum, by the sum. */
+/** Of the backward op of a branch or loop: the results that continue from a sum, by the sum. */
 function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   const { op, regions } = step;
   if (!regions || !op.op.name.endsWith('Backward')) return none;

@@ -16,7 +16,7 @@ export type PlannedFor = (typeof plannedFor)[number];
 
 /**
  * Planned programs as JSON. A graph's regions come before it in the list, so that no graph can be inside
- * itself; a forward op and the op that undoes it name the same ones.
+ * itself; a forward op and its backward op name the same ones.
  */
 export class GraphWriter {
   readonly graphs: unknown[] = [];

@@ -91,7 +91,7 @@ export function instantiates(document: unknown, sizes: readonly number[], device
   }
 }
 
-/** Programs of all sizes may take this much of the host's memory, by an estimate; the one used longest ago is made again. */
+/** Programs of all sizes may take this much of host memory, by an estimate; the one used longest ago is made again. */
 const mostBytes = 64 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;

@@ -42,7 +42,7 @@ type Truths =
 /** Answer places or counts. */
 type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int' | 'long';
 
-/** Answer what they are given, moved, chosen or of another sign; writes answer their target. */
+/** Return what they are given, moved, chosen or of another sign; writes return their target. */
 type Kept =
   | 'absolute'
   | 'negative'

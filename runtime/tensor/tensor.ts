@@ -26,7 +26,7 @@ export interface ViewFamily {
   readonly handles: HandleCount;
   /** Grows with every recorded write to the memory. */
   readonly version: number;
-  /** Gives a view its place behind the last write. */
+  /** Gives a view its place after the last write. */
   refresh(view: Tensor): void;
 }
 

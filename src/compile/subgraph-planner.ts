@@ -77,7 +77,7 @@ interface InOrder {
 export class SubgraphPlanner {
   readonly #memory: MemoryOptions;
   readonly #compilation: Compilation;
-  /** Regions are planned once: a forward op and the op that undoes it run the same ones. */
+  /** Regions are planned once: a forward op and its backward op run the same ones. */
   readonly #recorded: Map<Region, PlannedSubgraph>;
   readonly #unrecorded = new Map<Region, PlannedSubgraph>();
   /** The same for programs whose operands may show what they write. */

@@ -116,7 +116,7 @@ export class Entry {
     this.subgraph?.finish();
   }
 
-  /** What it takes of the host's memory, by an estimate. */
+  /** What it takes of host memory, by an estimate. */
   get bytes(): number {
     const { stages } = this.part;
     const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);

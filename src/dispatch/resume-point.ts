@@ -12,7 +12,7 @@ import type { SizedEntries } from './sized-entries.ts';
 /** One trace, compiled for its own sizes or for several. */
 export type Candidate = Entry | SizedEntries;
 
-/** The entries of one point may take this much of the host's memory, by an estimate. */
+/** The entries of one point may take this much of host memory, by an estimate. */
 const mostBytes = 128 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;

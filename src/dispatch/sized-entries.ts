@@ -7,7 +7,7 @@ import type { Entry, GuardedEntry } from './entry.ts';
 import { PassingSizes } from './passing-sizes.ts';
 
 /**
- * The entries of one trace may take this much of the host's memory, by an estimate; the one used longest ago is
+ * The entries of one trace may take this much of host memory, by an estimate; the one used longest ago is
  * compiled again when its sizes return.
  */
 const mostBytes = 128 * 2 ** 20;

@@ -50,7 +50,7 @@ export function compileCheck(guard: Guard, sizes: readonly number[], reads: Plai
   }
 }
 
-/** Hundreds of parameters are told apart in one walk over them. */
+/** Hundreds of parameters are distinguished in one walk over them. */
 function compileDistinct(
   { sources, others }: Guard & { kind: 'distinct' },
   reads: PlainReads,

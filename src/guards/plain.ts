@@ -143,7 +143,7 @@ export function isProxy(value: unknown): boolean {
   return proxyTest()(value);
 }
 
-/** The host's own function that tells. */
+/** The native function that tells. */
 export function proxyTest(): (value: unknown) => boolean {
   utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? nobodyKnows) as UtilTypes;
   return utilTypes.types.isProxy;

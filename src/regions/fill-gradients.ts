@@ -7,8 +7,8 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
 /**
- * Before a node with several results is undone: where some of their gradients may be missing, its rule gets
- * zeros for them as soon as one is there, as in eager execution. The op that undoes a control op looks itself.
+ * Before a node with several results runs: where some of their gradients may be missing, its rule gets
+ * zeros for them as soon as one is there, as in eager execution. The backward op of a control op looks itself.
  */
 export function fillGradients(
   builder: ProgramBuilder,

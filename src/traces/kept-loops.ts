@@ -1,4 +1,4 @@
-/** Why a loop whose iterations the host could count is a loop of the program. */
+/** Why a loop whose iterations JavaScript could count is a loop of the program. */
 export const keptBecause = {
   asked: 'keepLoop() asks for it',
   openSize: 'a dynamic size decides its number of iterations',

@@ -323,7 +323,7 @@ export interface TraceResult {
   readonly effects: readonly Effect[];
   /** Loops that a value of the program may end, or that were to be kept, and are not loops of the program. */
   readonly unrolled: readonly LoopDecision[];
-  /** Loops of the program whose iterations the host could have counted. */
+  /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
   /** How many numbers a run draws from the stream, where the trace knows it. */
   readonly randomNumbers: number;

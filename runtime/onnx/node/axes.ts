@@ -9,7 +9,7 @@ export function fromStart(axis: number, rank: number): number {
   throw wrongSetting(`axis ${axis}`, `an axis of ${rank} dimensions`);
 }
 
-/** A place between dimensions: the rank itself is behind the last one. */
+/** A place between dimensions: the rank itself is after the last one. */
 export const placeAmong = (axis: number, rank: number): number =>
   axis === rank ? rank : fromStart(axis, rank);
 

@@ -13,7 +13,7 @@ import { type Attrs, expectTensor, type OpRecord } from './define-op.ts';
  * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,
  * float64;
  * a number joins an integer tensor as an integer when it is one, else both become float32; functions of
- * real numbers (exp, div, pow with a fraction …) make float32 of everything; comparisons answer bool.
+ * real numbers (exp, div, pow with a fraction …) make float32 of everything; comparisons return bool.
  */
 
 export function inferBinary(name: string, output?: DType) {

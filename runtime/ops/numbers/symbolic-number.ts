@@ -10,7 +10,7 @@ declare const scalarBrand: unique symbol;
 /** A node of a scalar table. */
 export type ScalarId = number & { readonly [scalarBrand]: 'ScalarId' };
 
-/** One step of the host's arithmetic. */
+/** One step of JavaScript arithmetic. */
 export type ScalarNode =
   /** Scalar input number `index` of the program. */
   | { readonly kind: 'input'; readonly index: number }
@@ -30,7 +30,7 @@ export interface ScalarDependencies {
   readonly decisions: readonly (readonly [key: string, decision: ScalarDecision])[];
 }
 
-/** The host's arithmetic of one program: a straight line, each step over earlier ones, each once. */
+/** JavaScript arithmetic of one program: a straight line, each step over earlier ones, each once. */
 export class ScalarTable {
   readonly nodes: ScalarNode[] = [];
   /** The values that the nodes had when the program was traced. */

@@ -62,7 +62,7 @@ export function searchsorted(
     }
     const rows = sorted.rank === 1 ? sorted : unsqueeze(sorted, -2);
     const asked = unsqueeze(own, -1);
-    // Not (sorted ≥ value): NaN among the values comes behind everything.
+    // Not (sorted ≥ value): NaN among the values comes after everything.
     return sum(logicalNot(right ? gt(rows, asked) : ge(rows, asked)), -1);
   });
 }

@@ -132,7 +132,7 @@ export class ControlCheck {
     return found?.op.op.name === name ? found : this.fail(`%${tape}`, `the record of a ${name}`);
   }
 
-  /** Those that come and those that leave are like the results and operands of the op that is undone. */
+  /** Those that come and those that leave are like the results and operands of the forward op. */
   verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
     const { op } = this.step;
     // What has come before, for the operands of the regions.

@@ -5,7 +5,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import { readNumber } from './read-number.ts';
 
-/** Reads the numbers, which waits for the device, and puts what the host's function returns back there. */
+/** Reads the numbers, which waits for the device, and puts what the native function returns back there. */
 export function compileHostNumber({ op }: Step, values: ValueTable): Action {
   const fn = scalarFunctions.get(op.attrs.fn as string)!;
   const [result] = op.outputs;

@@ -4,7 +4,7 @@ import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../scope/action.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 
-/** A planned region with the scopes it runs in; the op that undoes it continues in the same scopes. */
+/** A planned region with the scopes it runs in; its backward op continues in the same scopes. */
 export class RegionRun {
   readonly planned: PlannedSubgraph;
   readonly #scopes: ScopePool;
@@ -74,7 +74,7 @@ export class RegionRun {
 
 const runs = new WeakMap<PlannedSubgraph, RegionRun>();
 
-/** One per planned region, so that the forward op and the op that undoes it share scopes. */
+/** One per planned region, so that the forward op and its backward op share scopes. */
 export function regionRun(planned: PlannedSubgraph, bind: BindPlan): RegionRun {
   const existing = runs.get(planned);
   if (existing) return existing;

@@ -1,14 +1,14 @@
 import type { Step } from '../../program/plan.ts';
 
 /**
- * Of an op that undoes a branch or loop: how many results that one has, beside its tape. Numbers of attr `of`
+ * Of the backward op of a branch or loop: how many results that one has, beside its tape. Numbers of attr `of`
  * below it represent gradients of results, those from it on the gradients that operands of the regions have so far.
  */
 export function resultCount({ regions }: Pick<Step, 'regions'>): number {
   return regions!.at(-1)!.forward.outputs.length;
 }
 
-/** The number in `of` for what has come to an operand of the op that is undone. */
+/** The number in `of` for what has come to an operand of the forward op. */
 export function sumOperand(step: Pick<Step, 'op' | 'regions'>, operand: number): number {
   // The condition of a branch is not an operand of its regions.
   const first = step.op.attrs.carried ? 0 : 1;

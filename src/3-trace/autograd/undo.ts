@@ -15,7 +15,7 @@ import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
 
 type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 
-/** Nodes that are undone are freed, unless the graph is retained. */
+/** Nodes that have run are freed, unless the graph is retained. */
 export function watched<T>(
   builder: ProgramBuilder,
   { retainGraph, onUndone }: { retainGraph: boolean; onUndone: OnUndone },

@@ -230,7 +230,7 @@ export function iterated(what: IteratorVariable['what']): Builtin {
   };
 }
 
-/** Each element is guarded by itself: long ones are left to the host. */
+/** Each element is guarded by itself: long ones are left to the native function. */
 export const maxGuarded = 256;
 
 export function isSmallArray(value: object): boolean {

@@ -18,7 +18,7 @@ import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Larger ones are left to the host. */
+/** Larger ones are left to the native function. */
 const maxBytes = 2 ** 22;
 
 /** The buffer behind a variable, if it was created in the trace. */

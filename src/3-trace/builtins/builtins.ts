@@ -1,4 +1,4 @@
-/** The host's own functions that are understood: pure ones, and those performed on variables. */
+/** The native functions that are understood: pure ones, and those performed on variables. */
 
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';

@@ -1,4 +1,4 @@
-/** Objects of the host that act on nothing but themselves and their arguments: `URL`, text encoders, `Intl`. */
+/** Host objects that act on nothing but themselves and their arguments: `URL`, text encoders, `Intl`. */
 
 import type { HostTypeName } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
@@ -149,7 +149,7 @@ const boundRows: BuiltinTable = boundGetters.map(([type, name]) => {
   return [get as HostFunction, bound(type, name)] as const;
 });
 
-/** Functions of the host that depend on plain data alone. */
+/** Native functions that depend on plain data alone. */
 const statics: readonly unknown[] = [
   ...[atob, btoa, Intl.getCanonicalLocales, Intl.supportedValuesOf],
   ...[Reflect.get(URL, 'canParse'), Reflect.get(URL, 'parse')],

@@ -35,7 +35,7 @@ type AnyFunction = (...args: never[]) => unknown;
 
 interface Equivalent {
   readonly body: AnyFunction;
-  /** Whether it represents the host's function with this receiver. */
+  /** Whether it represents the native function with this receiver. */
   readonly fits: (t: Tracer, receiver: Variable, args: readonly Variable[]) => boolean;
 }
 
@@ -201,7 +201,7 @@ const table = new Map<unknown, Equivalent>(
   [...rows, ...typedRows].map(([host, body, fits]) => [host, { body: body as AnyFunction, fits }]),
 );
 
-/** Of arrays whose length only the program knows. */
+/** Of arrays of data-dependent length. */
 const ofLists = new Map<unknown, AnyFunction>([
   [Array.prototype.map, lists.map],
   [Array.prototype.slice, lists.slice],
@@ -241,7 +241,7 @@ function isRanked(t: Tracer, receiver: Variable): boolean {
   return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
-/** What a body looks up, though the host's function doesn't. */
+/** What a body looks up, though the native function doesn't. */
 const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.filter, ['callback', 'list']],
   [arrays.flatMap, ['callback', 'list']],

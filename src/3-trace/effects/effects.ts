@@ -75,7 +75,7 @@ export interface CollectionChange {
 
 /**
  * What the traced code changes of things that existed before: nothing happens until the run, where the
- * last value of each place is written after the graph. Objects are told apart by identity, so a write
+ * last value of each place is written after the graph. Objects are distinguished by identity, so a write
  * through one path is seen through another.
  */
 export class EffectLog {

@@ -31,7 +31,7 @@ interface Path {
 }
 
 export interface ControlLimits {
-  /** Loops of the host that take more iterations are to be loops of the program. */
+  /** JavaScript loops that take more iterations are to be loops of the program. */
   readonly unrollLimit?: number;
   /** No more paths are traced for one decision. */
   readonly pathLimit?: number;

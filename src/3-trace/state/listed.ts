@@ -1,4 +1,4 @@
-/** Objects that are elements of arrays whose length only the program knows: the arrays hold their parts. */
+/** Objects that are elements of arrays of data-dependent length: the arrays hold their parts. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../variables/unions.ts';

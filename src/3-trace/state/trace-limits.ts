@@ -8,7 +8,7 @@ const maxDepth = 1024;
 /** What is followed inside an instruction, or on one of several paths, takes stack of the host's. */
 const maxNested = 64;
 
-/** The option `traceLimit` ends the graph: a long loop of the host was unrolled, for instance. */
+/** The option `traceLimit` ends the graph: a long JavaScript loop was unrolled, for instance. */
 export function tooLong(t: Tracer, limit: number): GraphBreak {
   const condition = t.control.tensorConditions.describe(t.frames);
   const why = `more than ${limit} instructions (traceLimit)`;
@@ -19,7 +19,7 @@ export function expectDepth(calls: number): void {
   if (calls >= maxDepth) throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
 }
 
-/** Getters, callbacks of the host, and branches and loops of the program, one inside the other. */
+/** Getters, callbacks of native functions, and branches and loops of the program, one inside the other. */
 export function expectNesting(nested: number): void {
   if (nested < maxNested) return;
   throw new GraphBreak(

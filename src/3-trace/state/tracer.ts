@@ -82,7 +82,7 @@ export class Tracer {
   readonly #inputs: TensorInputs;
   readonly autograd = new AutogradState();
   readonly sizes = new Sizes();
-  /** The host's arithmetic that ends in attributes of ops. */
+  /** JavaScript arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
   /** What the tensor API was asked for. */

@@ -206,7 +206,7 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return content;
 }
 
-/** What comes behind all that the pre-existing array holds already. */
+/** What comes after all that the pre-existing array holds already. */
 export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);

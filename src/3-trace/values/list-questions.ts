@@ -1,4 +1,4 @@
-/** What only the program knows of a list (is there an element?) is a choice: each path continues with its answer. */
+/** A data-dependent question about a list (is there an element?) is a union: each path continues with its own answer. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';

@@ -1,4 +1,4 @@
-/** What code does to arrays whose length only the program knows. */
+/** Operations of user code on arrays of data-dependent length. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';

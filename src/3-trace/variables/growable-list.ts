@@ -1,4 +1,4 @@
-/** Arrays whose length only the program knows: what they are made of. */
+/** Arrays of data-dependent length: what they are made of. */
 
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { TensorSpec } from '../../../runtime/tensor/meta.ts';
@@ -15,7 +15,7 @@ import type {
 
 /**
  * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
- * booleans: an array whose length only the program knows, or what its elements hold in one place.
+ * booleans: an array of data-dependent length, or what its elements hold in one place.
  */
 export interface ListVariable {
   readonly kind: 'list';

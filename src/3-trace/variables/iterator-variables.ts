@@ -28,7 +28,7 @@ export interface IteratorVariable {
   readonly passed: Set<unknown>;
   /** How many of the keys put in it has heard of. */
   heard: number;
-  /** Of an array whose length only the program knows: the same as its value. */
+  /** Of an array of data-dependent length: the same as its value. */
   position?: DeviceScalar | undefined;
   done: boolean;
 }

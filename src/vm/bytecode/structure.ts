@@ -14,7 +14,7 @@ export interface Loop {
 export interface Structure {
   /**
    * Per instruction: the first point that all paths from it to the `return`s reach. Null when that is only
-   * behind the return, undefined when no return can be reached.
+   * after the return, undefined when no return can be reached.
    */
   readonly merges: readonly (Pc | null | undefined)[];
   /** By header, inner loops after outer ones. */

@@ -25,7 +25,7 @@ export type { Machine } from '../frames/machine.ts';
 /** Who executes: generated code, or the interpreter where a page forbids that. */
 export interface Execution {
   readonly executor?: 'machine' | 'interpreter';
-  /** Frames are put down as data, and taken up again, at every instruction. */
+  /** Frames are saved as data, and taken up again, at every instruction. */
   readonly suspendEverywhere?: boolean;
 }
 

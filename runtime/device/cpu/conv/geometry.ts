@@ -35,7 +35,7 @@ export interface ConvSpec {
   };
   /** Results are computed line by line, without packing. */
   readonly isDirect: boolean;
-  /** The kernel reads a few elements behind the last one that it needs. */
+  /** The kernel reads a few elements after the last one that it needs. */
   readonly readsPast?: boolean;
 }
 
@@ -69,7 +69,7 @@ export class ConvGeometry {
     const endRow = bottom + (positions[0] - 1) * stride[0];
     const endColumn = right + (positions[1] - 1) * stride[1];
     const isInside = top >= 0 && left >= 0 && endRow < size[0] && endColumn < size[1];
-    // Without packing, vectors of every second element end behind the last one.
+    // Without packing, vectors of every second element end after the last one.
     const isSliced = !isInside || spec.readsPast === true || (spec.isDirect && stride[1] !== 1);
     const sliceHeight = (lines - 1) * stride[0] + bottom - top + 1;
     const sliceWidth = isSliced ? endColumn - left + 1 : size[1];

@@ -191,7 +191,7 @@ function maxPoolCodedGrad(f: FunctionBuilder): void {
 /**
  * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep): windows of
  * any places. `rows` and `columns` are tables: the first place of each window along a dimension, then the places
- * behind the last ones. Four windows of one width are computed at once, others one by one, in all lanes. For places
+ * after the last ones. Four windows of one width are computed at once, others one by one, in all lanes. For places
  * in the windows (first, lineStep, windowStep) follow: where the first window of a plane starts, padding included, and
  * how far the next ones are, in elements.
  */

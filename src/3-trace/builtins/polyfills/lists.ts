@@ -1,5 +1,5 @@
 /**
- * Methods of arrays whose length only the program knows, written with what such arrays do: reads and writes
+ * Methods of arrays of data-dependent length, written with what such arrays do: reads and writes
  * at indices, `push`, `pop`, spreading. They have no holes; where an element is missing because a callback has
  * taken it away, the call runs as it is written. They use nothing but their arguments.
  */

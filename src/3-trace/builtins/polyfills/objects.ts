@@ -1,4 +1,4 @@
-/** Functions of the host about objects, by the language's specification. */
+/** Native functions about objects, by the language's specification. */
 
 export function isAbove(this: object, value: unknown): boolean {
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -1,4 +1,4 @@
-/** `structuredClone(value)` of plain objects, arrays, Maps, Sets and dates; what can't be cloned is left to the host. */
+/** `structuredClone(value)` of plain objects, arrays, Maps, Sets and dates; what can't be cloned is left to the native function. */
 
 export function structured(value: unknown): unknown {
   const clones = new Map<unknown, unknown>();

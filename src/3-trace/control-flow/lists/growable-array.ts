@@ -1,4 +1,4 @@
-/** Arrays whose length only the program knows: those that grow and shrink in its loops. */
+/** Arrays of data-dependent length: those that grow and shrink in its loops. */
 
 import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';

@@ -1,4 +1,4 @@
-/** What the elements of arrays are made of whose length only the program knows. */
+/** The structure of elements of arrays of data-dependent length. */
 
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { listSpec } from '../../../../runtime/program/list-ops.ts';

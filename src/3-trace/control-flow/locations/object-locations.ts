@@ -106,7 +106,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
   }
 }
 
-/** Of an array whose length only the program knows: each of its lists, and the length. */
+/** Of an array of data-dependent length: each of its lists, and the length. */
 function addLists(array: GrowableArray, add: Add): void {
   const { form, lists, length } = array.grown;
   const location = (
@@ -129,7 +129,7 @@ function addLists(array: GrowableArray, add: Add): void {
   add(location('length', 'the length of an array', change), length);
 }
 
-/** Of an iteration over an array whose length only the program knows: how many steps it has taken. */
+/** Of an iteration over an array of data-dependent length: how many steps it has taken. */
 function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
   if (!grownIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {

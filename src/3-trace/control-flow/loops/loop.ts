@@ -35,7 +35,7 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
 
 /**
  * The loop goes through an array of known length: so it is in the first attempt to follow a loop around it, after
- * which the array may be one whose length only the program knows.
+ * which the array may be one of data-dependent length.
  */
 function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean {
   const instruction = frame.closure.code.instructions[header]!;
@@ -47,7 +47,7 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
 }
 
 /**
- * As a loop of the program; where that can't be, because the host counts its iterations for instance, it is
+ * As a loop of the program; where that can't be, because JavaScript counts its iterations for instance, it is
  * followed iteration by iteration, and decisions that leave it are branches.
  */
 export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
@@ -66,10 +66,10 @@ const maxAttempts = 32;
 /**
  * Converts a loop with a data-dependent end to one `while`. What it carries is found by following
  * the body: locations that an iteration leaves with another value become operands, until following it once more
- * adds none. Afterwards the trace stands behind the loop.
+ * adds none. Afterwards the trace stands after the loop.
  *
  * A loop that is left at its head only, by one decision before which nothing changes, is that condition
- * and a body. Of any other loop the body ends at the header or at one of the locations behind the loop, and
+ * and a body. Of any other loop the body ends at the header or at one of the locations after the loop, and
  * flags that it carries say whether there is another iteration, and where it ended.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {

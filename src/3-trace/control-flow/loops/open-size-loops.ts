@@ -9,7 +9,7 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**
- * A loop of the host whose number of iterations a size decides that an `inputSpec` leaves open: unrolled it would be a
+ * A JavaScript loop whose number of iterations a size decides that an `inputSpec` leaves open: unrolled it would be a
  * trace for each size, so it is to be a loop of the program, where that can be. Asked at a jump, which may
  * leave the loop.
  */

@@ -3,7 +3,7 @@ import type { TensorVariable } from '../../variables/variable.ts';
 import { RestartTrace } from '../plans/loop-plans.ts';
 
 /**
- * Before it matters which tensor it is: where branches and loops have left it as one of several, these are told apart
+ * Before it matters which tensor it is: where branches and loops have left it as one of several, these are distinguished
  * from now on. The function is traced again.
  */
 export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): void {

@@ -44,7 +44,7 @@ export function unify(
 }
 
 /**
- * Unifies what several places hold. What existed before the paths parted is told apart by identity; what
+ * Unifies what several places hold. What existed before the paths parted is distinguished by identity; what
  * they made is made once more, as often as each of them made it.
  */
 export class PhiMerger {
@@ -67,7 +67,7 @@ export class PhiMerger {
   /** Builders of the regions of the paths. */
   readonly #inner: ReadonlySet<object>;
 
-  /** Tensors that existed before the paths parted are told apart from others, and from one another. */
+  /** Tensors that existed before the paths parted are distinguished from others, and from one another. */
   readonly #apart: boolean;
 
   /**

@@ -48,7 +48,7 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * What one list gets of known elements, where another path has an array whose length only the program knows.
+ * What one list gets of known elements, where another path has an array of data-dependent length.
  * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
  */
 export interface NewList {

@@ -92,7 +92,7 @@ export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tenso
   return t.isInRegion ? t.inRoot(make) : make();
 }
 
-/** Operators with a kernel of their own; others are the host's functions. */
+/** Operators with a kernel of their own; others are native functions. */
 const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
   '+': ops.add,
   '-': ops.sub,
@@ -162,7 +162,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   return truth(run(t, () => compare!(left, y)));
 }
 
-/** What the host's function of that name, or the operator, returns for numbers of the program. */
+/** What the native function of that name, or the operator, returns for numbers of the program. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
     const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;
@@ -180,7 +180,7 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceSca
 
 /**
  * A number as a value of the program, also where each run finds it again: so the left operand of an operator has to
- * be, and those of the host's functions.
+ * be, and those of native functions.
  */
 function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
   if (variable.kind !== 'symbolic' || typeof value === 'number') {

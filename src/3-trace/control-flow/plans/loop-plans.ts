@@ -22,7 +22,7 @@ export class LoopPlans {
   readonly #growingOutside = new Set<string>();
   /** Loops that are followed iteration by iteration, and why. */
   readonly unrolled: LoopDecision[] = [];
-  /** Loops of the host that are loops of the program, and why. */
+  /** JavaScript loops that are loops of the program, and why. */
   readonly kept: LoopDecision[] = [];
 
   /** Why the last loop that could not be one is followed iteration by iteration. */
@@ -82,7 +82,7 @@ export class LoopPlans {
     return this.choose(code, loop, 'while');
   }
 
-  /** The host counts its iterations, and yet it is to be a loop of the program: the function is traced again. */
+  /** JavaScript counts its iterations, and yet it is to be a loop of the program: the function is traced again. */
   keep(code: Code, loop: Loop, why: string): never {
     this.kept.push({ at: positionOf(code, loop), why });
     return this.choose(code, loop, 'while');
@@ -117,12 +117,12 @@ export class LoopPlans {
 
   readonly #toldApart = new Set<string>();
 
-  /** Tensors that paths of the decision there leave are told apart by which one they are. */
+  /** Tensors that paths of the decision there leave are distinguished by which one they are. */
   tellsApart(at: UserPosition | undefined): boolean {
     return at !== undefined && this.#toldApart.has(formatPosition(at));
   }
 
-  /** From the next time on the tensors that come together there are told apart. False: they are. */
+  /** From the next time on the tensors that come together there are distinguished. False: they are. */
   tellApart(at: UserPosition): boolean {
     const key = formatPosition(at);
     if (this.#toldApart.has(key)) return false;

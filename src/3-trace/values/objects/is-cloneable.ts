@@ -6,7 +6,7 @@ import { prototypeOf, type Variable } from '../../variables/variable.ts';
 
 /**
  * Whether `structuredClone` makes plain objects, arrays, Maps, Sets, dates and primitives of the value. Anything else,
- * such as a function or a tensor, is left to the host.
+ * such as a function or a tensor, is left to the native function.
  */
 export function isCloneable(_t: Tracer, given: Variable | undefined): boolean {
   return given !== undefined && isPlain(given, new Set());

@@ -4,7 +4,7 @@ import type { Variable } from '../../variables/variable.ts';
 
 /**
  * Whether the value holds no object inside of itself, and nothing that is an object of the host's own:
- * those are left to the host, with its words for the error.
+ * those are left to the native function, with its words for the error.
  */
 export function isTree(t: Tracer, given: Variable | undefined): boolean {
   return given === undefined || holdsNoCycle(t, given, new Set());

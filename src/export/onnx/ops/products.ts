@@ -59,7 +59,7 @@ const inputGradient: OpMapping = (call) => {
   const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
   const sizes = fixedShape(call, shape.slice(2), 'size');
   const given = fixedShape(call, dy.shape.slice(2), 'size');
-  // Of the result behind the last window that the sizes ask for.
+  // Of the result after the last window that the sizes ask for.
   const surplus = sizes.map((size, i) => {
     const covered = (given[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
     return covered - padding[i]! - size;
