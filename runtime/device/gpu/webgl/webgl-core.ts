@@ -5,7 +5,14 @@ import type { Operand } from '../../device.ts';
 import { BufferPool, type PoolBuffer } from '../buffer-pool.ts';
 import type { CommandCounts } from '../command-batch.ts';
 import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../device-core.ts';
-import { buildError, closedError, type LostInfo, lostError, runError } from '../gpu-errors.ts';
+import {
+  buildError,
+  closedError,
+  type LostInfo,
+  lostError,
+  noMemory,
+  runError,
+} from '../gpu-errors.ts';
 import { KernelCache } from '../kernel-cache.ts';
 import { type KernelText, keyOf } from '../kernel-text.ts';
 import { maxArrays, maxElements } from '../limits.ts';
@@ -124,10 +131,19 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       return;
     }
     // GL can't draw to a texture that the same draw reads.
-    const texture = this.#spares.take(buffer);
+    const texture = this.#spare(buffer, op);
     this.#textures.drawAll({ ...buffer, texture });
     this.#spares.keep(buffer, buffer.texture);
     buffer.texture = texture;
+  }
+
+  /** Another texture of the buffer's size. Throws OutOfMemoryError, and nothing has been drawn. */
+  #spare(buffer: PoolBuffer<TextureHandle>, op: string): WebGLTexture {
+    try {
+      return this.#spares.take(buffer);
+    } catch (cause) {
+      throw this.isLost ? lostError(op, lost) : noMemory(buffer.bytes, cause);
+    }
   }
 
   #compile(op: string, key: string, text: KernelText): GlProgram {

@@ -8,6 +8,7 @@ import {
   flip,
   gather,
   gelu,
+  layerNorm,
   maxPool2d,
   rand,
   randn,
@@ -116,8 +117,7 @@ export const cases: Readonly<Record<string, () => Tensor>> = {
   'the gradient of a loss': () => gradient(numbers([4, 5]), (x) => crossEntropy(x, labels())),
   'the gradient of an activation': () => gradient(special().clamp(-20, 20), (x) => gelu(x)),
   'the gradient of broadcasting': () => gradient(numbers([4, 1]), (x) => x.mul(numbers([3, 4, 5]))),
-  'layer norm': () =>
-    gradient(numbers([6, 10]), (x) => x.sub(x.mean(1, { keepDim: true })).square()),
+  'layer norm and its gradient': () => gradient(numbers([6, 10]), (x) => layerNorm(x, [10])),
   'gathered elements': () =>
     gather(numbers([3, 4]), 1, tensor(new Int32Array([0, 3, 1, 2, 2, 2]), { shape: [3, 2] })),
   'indexed rows and their gradient': () =>

@@ -61,6 +61,27 @@ async function refusal(body: () => unknown): Promise<string> {
   }
 }
 
+/** Throws what a write throws for which no texture can be made, and Error if it has written something. */
+async function withoutMemory(gpu: Device): Promise<void> {
+  const x = deviceGuard(gpu, () => zeros([3000]));
+  const { getError } = prototype;
+  prototype.getError = () => WebGL2RenderingContext.OUT_OF_MEMORY;
+  let refused: unknown;
+  try {
+    x.add_(1);
+  } catch (error) {
+    refused = error;
+  } finally {
+    prototype.getError = getError;
+  }
+  const [before] = await x.data();
+  x.add_(2);
+  const [after] = await x.data();
+  x.dispose();
+  if (before !== 0 || after !== 2) throw new Error(`${before} and ${after} for 0 and 2`);
+  throw refused;
+}
+
 /** The data of a tensor on a device that is opened after the last one's context was lost. */
 async function lossOfContext(refusals: Record<string, string>): Promise<number[]> {
   const lost = await init('gpu', { allowSoftware: true });
@@ -105,6 +126,7 @@ async function report() {
   refusals['a tensor of too many elements'] = await on(() => zeros([2 ** 24 + 1]));
   refusals['half precision'] = await on(() => zeros([2], { dtype: 'float16' }));
   refusals['a read at once'] = await on(() => zeros([2]).dataSync());
+  refusals['a write in place without memory for it'] = await refusal(() => withoutMemory(gpu));
   const { api, adapter, kernelStats } = gpu;
   const { counter } = gpu.allocator;
   const before = { allocated: counter.allocated, computedOnCpu: [...gpu.computedOnCpu.keys()] };
