@@ -5,7 +5,6 @@ import { events } from '../../runtime/memory/events.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import {
-  adaptiveMaxPool2d,
   cholesky,
   cummax,
   DeviceError,
@@ -69,7 +68,6 @@ describe.skipIf(skipGpu)('gpu/computed-on-cpu', () => {
       solve: () => solve(square(), tensor([[1], [2], [3]])),
       cummax: () => cummax(square(), 1)[0]!,
       logcumsumexp: () => logcumsumexp(square(), 0),
-      adaptiveMaxPool2d: () => adaptiveMaxPool2d(image(), 2),
       interpolate: () => interpolate(image(), { scaleFactor: 2, mode: 'bilinear' }),
       'of a strided operand': () => inverse(square().transpose(0, 1)),
       'between ops of the GPU': () => inverse(square().mul(2)).matmul(square()),

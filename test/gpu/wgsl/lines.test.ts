@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   adaptiveAvgPool2d,
+  adaptiveMaxPool2d,
   avgPool2d,
   deviceGuard,
   interpolate,
@@ -15,7 +16,7 @@ import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { expectSameEverywhere, numbers, whole } from './checked.ts';
 
 const settings = {
-  numRuns: Number(process.env.GENERATED_RUNS ?? 3),
+  numRuns: Number(process.env.GENERATED_RUNS ?? 2),
   seed: Number(process.env.GENERATED_SEED ?? 1),
 };
 
@@ -86,7 +87,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/lines', () => {
     }
   });
 
-  it('average pooling of windows and of equal parts, forward and backward, is the GPU’s own', async () => {
+  it('pooling of windows and of equal parts, forward and backward, is the GPU’s own', async () => {
     const before = gpu().computedOnCpu.size;
     const run = async (
       [height, width]: readonly [number, number],
@@ -110,8 +111,11 @@ describe.skipIf(skipGpu)('gpu/wgsl/lines', () => {
           const pooled = avgPool2d(leaf, kernel, options);
           const parts = adaptiveAvgPool2d(leaf, [rows, columns]);
           const area = interpolate(leaf, { size: [columns, rows], mode: 'area' });
-          for (const each of [pooled, parts, area]) each.mul(each.detach().add(1)).sum().backward();
-          return [pooled.detach(), parts.detach(), area.detach(), leaf.grad!];
+          const found = adaptiveMaxPool2d(leaf, [rows, columns], { returnIndices: true });
+          const [largest, places] = found as unknown as [Tensor, Tensor];
+          for (const each of [pooled, parts, area, largest])
+            each.mul(each.detach().add(1)).sum().backward();
+          return [pooled, parts, area, largest].map((y) => y.detach()).concat(places, leaf.grad!);
         },
         close,
       );

@@ -16,7 +16,7 @@ import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { expectSameEverywhere, numbers, whole } from './checked.ts';
 
 const settings = {
-  numRuns: Number(process.env.GENERATED_RUNS ?? 3),
+  numRuns: Number(process.env.GENERATED_RUNS ?? 2),
   seed: Number(process.env.GENERATED_SEED ?? 1),
 };
 

@@ -141,11 +141,12 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(gpu().computedOnCpu.size).toBe(0);
   });
 
-  it('transformer layer + Adam: at most 50 dispatches, 1 submit', async () => {
+  it('transformer layer + Adam: at most 50 dispatches, 1 submit, and no kernel of gpu.js', async () => {
     seed(1);
     const options = { dimFeedforward: 64, dropout: 0, batchFirst: true };
     const model = deviceGuard(gpu(), () => new nn.TransformerEncoderLayer(32, 4, options));
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+    const { compiled, wgsl } = gpu().kernelStats;
     const step = toStatic((input: Tensor) => {
       const loss = model.forward(input).pow(2).mean();
       loss.backward();
@@ -167,6 +168,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(50);
     expect(after.submits - before.submits).toBe(1);
     expect(after.compiled - before.compiled).toBe(0);
+    expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
   });
 
   it('language model + AdamW: at most 63 dispatches, 1 submit, and no kernel of gpu.js', async () => {

@@ -5,7 +5,7 @@ import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-kernel.ts';
-import { maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
+import { adaptiveMaxPoolPlan, maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
 import { resampleGradPlan, resamplePlan } from './convolution/resample-kernel.ts';
 import { convWeightGradPlan } from './convolution/weight-gradient.ts';
 import { folds } from './fold-text.ts';
@@ -84,6 +84,7 @@ export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelNam
   ['convTranspose2d', { why: shared, plan: gatherPlan('convTranspose2d') }],
   ['conv2dWeightGrad', { why: shared, plan: convWeightGradPlan }],
   ['maxPool2d', { why: `two results, ${sizes}`, plan: maxPoolPlan }],
+  ['adaptiveMaxPool2d', { why: `two results, ${sizes}`, plan: adaptiveMaxPoolPlan }],
   ['maxPool2dGrad', { why: sizes, plan: maxPoolGradPlan }],
   ['standardize', { why: `two results, ${shared}; rows and channels`, plan: standardizePlan }],
   ['standardizeGrad', { why: `${shared}; rows and channels`, plan: standardizeGradPlan }],

@@ -64,34 +64,26 @@ function elementPlan(
   };
 }
 
+/** Writes the head of a loop over the places of window number `own` along dimension `d`; returns the place's name. */
+type WindowLoop = (w: WgslWriter, d: 0 | 1, own: string, size: string) => string;
+
 /** [n, c, h, w] → the largest element of each window and its place in the plane: the first of equals, and NaN. */
-export function maxPoolPlan(
-  [x]: readonly TensorMeta[],
+function largestPlan(
+  x: TensorMeta,
   [out, places]: readonly TensorMeta[],
-  attrs: Attrs,
+  loop: WindowLoop,
 ): WgslPlan {
   const operands = [
-    { slot: input(0), meta: x! },
+    { slot: input(0), meta: x },
     { slot: output(0), meta: out! },
     { slot: output(1), meta: places! },
   ];
   return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], at) => {
-    const window = (name: string, d: 0 | 1) => w.count(`${name}${d}`, (attrs[name] as Pair)[d]);
-    const sizes = [w.count('height', x!.shape[2]!), w.count('width', x!.shape[3]!)] as const;
-    const loop = (d: 0 | 1, own: string, tap: string) => {
-      const place = w.name();
-      w.line(
-        `for (var ${tap} = 0u; ${tap} < ${window('kernel', d)}; ${tap} = ${tap} + 1u) {`,
-        `let ${place} = ${own} * ${window('stride', d)} + ${tap} * ${window('dilation', d)};`,
-        // Unsigned: what lies before the plane is far beyond it, too.
-        `if (${place} - ${window('padding', d)} >= ${sizes[d]}) { continue; }`,
-      );
-      return w.let(`${place} - ${window('padding', d)}`);
-    };
+    const sizes = [w.count('height', x.shape[2]!), w.count('width', x.shape[3]!)] as const;
     // −1: nothing was seen yet, so that a window of −Infinity still has a place.
     w.line('var best = -u.inf;', 'var place = -1.0f;');
-    const h = loop(0, oh, 'kh');
-    const v = loop(1, ow, 'kw');
+    const h = loop(w, 0, oh, sizes[0]);
+    const v = loop(w, 1, ow, sizes[1]);
     const value = w.let(at(0, [n, c, h, v]));
     w.line(
       `if (place < 0.0f || (!(${value} <= best) && (best > 0.0f || best <= 0.0f))) {`,
@@ -103,6 +95,40 @@ export function maxPoolPlan(
       `${at(1, [n, c, oh, ow])} = best;`,
       `${at(2, [n, c, oh, ow])} = place;`,
     );
+  });
+}
+
+export function maxPoolPlan(
+  [x]: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): WgslPlan {
+  return largestPlan(x!, outputs, (w, d, own, size) => {
+    const window = (name: string) => w.count(`${name}${d}`, (attrs[name] as Pair)[d]);
+    const [tap, place] = [w.name(), w.name()];
+    w.line(
+      `for (var ${tap} = 0u; ${tap} < ${window('kernel')}; ${tap} = ${tap} + 1u) {`,
+      `let ${place} = ${own} * ${window('stride')} + ${tap} * ${window('dilation')};`,
+      // Unsigned: what lies before the plane is far beyond it, too.
+      `if (${place} - ${window('padding')} >= ${size}) { continue; }`,
+    );
+    return w.let(`${place} - ${window('padding')}`);
+  });
+}
+
+/** The same over as many equal parts as the result has entries. */
+export function adaptiveMaxPoolPlan(
+  [x]: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): WgslPlan {
+  return largestPlan(x!, outputs, (w, d, own, size) => {
+    const parts = w.count(`parts${d}`, outputs[0]!.shape[d + 2]!);
+    const end = w.let(`((${own} + 1u) * ${size} + ${parts} - 1u) / ${parts}`);
+    const place = w.name();
+    w.line(
+      `for (var ${place} = ${own} * ${size} / ${parts}; ${place} < ${end}; ${place} = ${place} + 1u) {`,
+    );
+    return place;
   });
 }
 
