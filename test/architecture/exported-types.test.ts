@@ -12,7 +12,10 @@ const lists: Readonly<Record<string, string>> = {
 };
 
 /** Named in signatures that only the library itself sees. */
-const internal = ['Region', 'Pair', 'ConvSizes', 'MomentGroup', 'Correction', 'MomentumGroup'];
+const internal = [
+  ...['Region', 'Pair', 'ConvSizes', 'MomentGroup', 'Correction', 'MomentumGroup'],
+  'QuantizationCode',
+];
 
 const namesOf = (text: string, kinds: string): string[] =>
   Array.from(text.matchAll(new RegExp(`^export (?:${kinds}) (\\w+)`, 'gm')), ([, name]) => name!);
