@@ -100,6 +100,6 @@ its fields; while a function is made into one program its message gets your line
 
 const header = `# What ends a graph
 
-Each reason has a name, under which \`stats().breaks\`, \`explain()\` and the log show it. Without \`fullGraph\` the graph breaks there and the code goes on; with \`fullGraph: true\` it
+Each reason has a name, under which \`stats().breaks\`, \`explain()\` and the log show it. Without \`fullGraph\` the graph breaks there and execution continues; with \`fullGraph: true\` it
 is a \`FullGraphError\`, except \`throw\`, where the function throws its own error, and \`op-error\`, where the op's error is thrown with the user's lines.
 `;
