@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ownProbes } from '../../../build/own-code.ts';
 import { tostatic } from '../../../src/plugin/index.ts';
 import { postedByPage } from '../../browser-page.ts';
 import { skipGpu } from '../open-gpu.ts';
 import type { Training } from './page/models.ts';
 
 const root = join(import.meta.dirname, 'page');
+const repository = join(import.meta.dirname, '../../..');
+const probe = 'src/1-capture/marked/probe.ts';
 const flags = [
   '--disable-gpu-sandbox',
   '--use-gl=angle',
@@ -43,7 +46,11 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
       root,
       configFile: false,
       logLevel: 'error',
-      plugins: [tostatic.vite({ include: `${root}/` })],
+      plugins: [
+        // The library's own modules, as in the published package.
+        { ...ownProbes(repository, probe), enforce: 'post' as const },
+        tostatic.vite({ include: `${root}/`, probe: join(repository, probe) }),
+      ],
       build: {
         outDir,
         target: 'es2022',
@@ -70,20 +77,26 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
     expect(report.before.computedOnCpu).toEqual(['cummax']);
   });
 
-  it.each(['MLP', 'ConvNet'] as const)('%s trains as on the CPU, and leaks nothing', (name) => {
-    const { cpu, eager, captured } = report.trainings[name];
-    expect(cpu.losses.at(-1)!).toBeLessThan(cpu.losses[0]! * 0.8);
-    for (const { losses, allocated, reserved, live } of [eager, captured]) {
-      cpu.losses.forEach((loss, i) => {
-        expect(Math.abs(losses[i]! - loss)).toBeLessThan(1e-5);
-      });
-      expect(allocated).toEqual(cpu.allocated);
-      expect(reserved).toHaveLength(1);
-      expect(live[0]).toBeGreaterThan(0);
-      expect(live[1]).toBe(live[0]);
-    }
-    expect(captured.losses.slice(0, eager.losses.length)).toEqual(eager.losses);
-  });
+  it.each(['MLP', 'ConvNet'] as const)(
+    '%s trains as on the CPU, peaks where it was predicted, and leaks nothing',
+    (name) => {
+      const { cpu, eager, captured } = report.trainings[name];
+      expect(cpu.losses.at(-1)!).toBeLessThan(cpu.losses[0]! * 0.8);
+      for (const { losses, allocated, reserved, live } of [eager, captured]) {
+        cpu.losses.forEach((loss, i) => {
+          expect(Math.abs(losses[i]! - loss)).toBeLessThan(1e-5);
+        });
+        expect(allocated).toEqual(cpu.allocated);
+        expect(reserved).toHaveLength(1);
+        expect(live[0]).toBeGreaterThan(0);
+        expect(live[1]).toBe(live[0]);
+      }
+      expect(captured.breaks).toBe(0);
+      expect(captured.predictedPeak).toBeGreaterThan(0);
+      expect(captured.peak).toBe(captured.predictedPeak);
+      expect(captured.losses.slice(0, eager.losses.length)).toEqual(eager.losses);
+    },
+  );
 
   it('gives everything back', () => {
     expect(report.before.allocated).toBe(0);

@@ -44,6 +44,12 @@ export interface Training {
   readonly reserved: number[];
   /** `live()` after the second step and after the last one. */
   readonly live: readonly number[];
+  /** Bytes of the last step above those before it. */
+  readonly peak: number;
+  /** The same, as its program predicts it; 0 without one. */
+  readonly predictedPeak: number;
+  /** Graph breaks and functions that couldn't be captured. */
+  readonly breaks: number;
 }
 
 /** Steps of Adam on one batch; the same seed draws the same start on every device. */
@@ -69,11 +75,16 @@ export async function train(
     optimizer.zeroGrad();
     return loss;
   };
-  const run = capture ? toStatic(step) : step;
+  const captured = toStatic(step);
+  const run = capture ? captured : step;
+  let peak = 0;
   const losses: number[] = [];
   const [allocated, reserved, living] = [new Set<number>(), new Set<number>(), [] as number[]];
   for (let i = 0; i < steps; i++) {
+    const before = counter.allocated;
+    counter.reset();
     const loss = keep(tidy(() => run(x, labels)));
+    peak = counter.peakAllocated - before;
     losses.push(await loss.item());
     loss.dispose();
     if (i > 0) {
@@ -82,9 +93,16 @@ export async function train(
     }
     if (i === 1 || i === steps - 1) living.push(live());
   }
+  const peaks = captured
+    .programs()
+    .map(({ stages }) => stages?.planned.forward.predicted.peakBytes ?? 0);
   optimizer.dispose();
   model.dispose();
   x.dispose();
   labels.dispose();
-  return { losses, allocated: [...allocated], reserved: [...reserved], live: living };
+  // Of the whole step, which the first one can't be: its optimizer has no state yet.
+  const predictedPeak = Math.max(0, ...peaks);
+  const { breaks, fallbacks } = captured.stats();
+  const bytes = { allocated: [...allocated], reserved: [...reserved], peak, predictedPeak };
+  return { losses, ...bytes, live: living, breaks: breaks.length + fallbacks.length };
 }
