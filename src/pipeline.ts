@@ -10,10 +10,17 @@ import type { PassName } from './5-optimize/passes.ts';
 import { readsMask } from './5-optimize/saved-masks.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
-import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
+import {
+  type Candidate,
+  Compilation,
+  type CompileOptions,
+  defaultCompileOptions,
+} from './compile/compilation.ts';
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
+import { withKnownChoices } from './compile/plan-cache.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
 import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
+import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
@@ -61,36 +68,72 @@ export function* compileInSteps(
 ): Steps<SubgraphStages> {
   const wanted = { needsGrad, differentiable };
   const compile = decidingAlike(tracedProgram, compileSubgraph);
-  const planned = yield* stagesOf(tracedProgram, wanted, options, donated);
-  const made = yield* besideNoBudget(planned, options, (free) =>
-    stagesOf(tracedProgram, wanted, free, donated),
+  const subject = { program: tracedProgram, wanted, options, donated };
+  const made = yield* withKnownChoices(subject, (choices) =>
+    besideNoBudget(options, choices, (by, own) =>
+      stagesOf(tracedProgram, wanted, by, donated, own),
+    ),
   );
   const stages = { ...made, planned: finished(made, options) };
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
 }
+
+type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
 
 /**
  * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
  * budget: that plan is used if it fits, and its bytes are those that the budget is compared with.
  */
 function* besideNoBudget(
-  stages: SubgraphStages,
   options: CompileOptions,
-  plan: (options: CompileOptions) => Steps<SubgraphStages>,
+  choices: Choices,
+  plan: Plan,
 ): Steps<SubgraphStages> {
+  const { budget } = options.memory;
+  if (budget === null || options.rate !== undefined) return yield* plan(options, choices);
+  const free: CompileOptions = {
+    ...options,
+    memory: { ...options.memory, budget: null, prefer: 'bytes' },
+  };
+  const fitting = (stages: SubgraphStages, bytes: number): SubgraphStages => {
+    return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
+  };
+  const comparedWith = (stages: SubgraphStages, bytesBefore: number): SubgraphStages => {
+    return { ...stages, recompute: stages.recompute && { ...stages.recompute, bytesBefore } };
+  };
+  const known = choices.of('budget', (choice) => ({
+    isNeeded: choice.get('isNeeded').boolean(),
+    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+  }));
+  if (known) {
+    const stages = yield* plan(known.isNeeded ? options : free, choices);
+    return known.isNeeded
+      ? comparedWith(stages, known.bytesBefore)
+      : fitting(stages, peakBytes(stages));
+  }
+  const take = (stages: SubgraphStages, isNeeded: boolean, own: Choices): SubgraphStages => {
+    choices.note('budget', { isNeeded, bytesBefore: stages.recompute?.bytesBefore ?? 0 });
+    choices.take(own);
+    return stages;
+  };
+  const within = choices.candidate();
+  const stages = yield* plan(options, within);
+  if (!mayNeedNoBudget(stages, options.memory)) return take(stages, true, within);
+  const beside = choices.candidate();
+  const unbounded = yield* plan(free, beside);
+  const bytesBefore = peakBytes(unbounded);
+  if (bytesBefore >= stages.recompute!.bytesBefore) return take(stages, true, within);
+  if (bytesBefore > budget) return take(comparedWith(stages, bytesBefore), true, within);
+  return take(fitting(unbounded, bytesBefore), false, beside);
+}
+
+/** Whether the program needs more than the budget without recompute, and could need less with what a budget disables. */
+function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
   const { recompute } = stages;
-  const { memory } = options;
-  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return stages;
+  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return false;
   const program = stages.joint ?? stages.traced;
   const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));
-  const mayCopyViews = memory.compactViews && viewsOfLarger(stages).length > 0;
-  if (!mayHaveMasks && !mayCopyViews) return stages;
-  const free = yield* plan({ ...options, memory: { ...memory, budget: null, prefer: 'bytes' } });
-  const bytesBefore = peakBytes(free);
-  if (bytesBefore >= recompute.bytesBefore) return stages;
-  const { budget } = recompute;
-  if (bytesBefore > budget) return { ...stages, recompute: { ...recompute, bytesBefore } };
-  return { ...free, recompute: { budget, bytesBefore, bytes: bytesBefore, ops: 0, share: 0 } };
+  return Boolean(mayHaveMasks) || (memory.compactViews && viewsOfLarger(stages).length > 0);
 }
 
 /** Says which backend runs the programs, and whether a pass has changed what runs. */
@@ -151,8 +194,9 @@ function* stagesOf(
   wanted: Differentiation,
   options: CompileOptions,
   donated: readonly number[],
+  choices: Choices,
 ): Steps<SubgraphStages> {
-  const compilation = new Compilation(options);
+  const compilation = new Compilation(options, choices);
   const { compact = [], memory } = options;
   const traced = renumber(optimized(compilation, 'traced', tracedProgram));
   const owned = {
@@ -172,7 +216,7 @@ function* stagesOf(
   if (!memory.compactViews || memory.budget !== null || compilation.isFirst) return stages;
   const views = viewsOfLarger(stages);
   if (views.length === 0) return stages;
-  const compacted = yield* copying(new Compilation(options), [...compact, ...views]);
+  const compacted = yield* copying(new Compilation(options, choices), [...compact, ...views]);
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
@@ -183,12 +227,22 @@ function* differentiated(
   wanted: Differentiation,
   owned: Ownership,
 ): Steps<SubgraphStages> {
-  const { options, memory } = compilation;
+  const { options, memory, choices } = compilation;
   if (memory.savedMasks !== 'bits') return yield* savingBest(compilation, traced, wanted, owned);
-  const asBytes = new Compilation({ ...options, memory: { ...memory, savedMasks: true } });
-  const inBytes = yield* savingBest(asBytes, traced, wanted, owned);
-  const inBits = yield* savingBest(compilation, traced, wanted, owned);
-  return isLeaner(inBits, inBytes) ? inBits : inBytes;
+  const asBytes = () => {
+    const bytes = { ...options, memory: { ...memory, savedMasks: true } };
+    return savingBest(new Compilation(bytes, compilation.choices), traced, wanted, owned);
+  };
+  const asBits = () => savingBest(compilation, traced, wanted, owned);
+  const known = choices.of('masks', (choice) => choice.oneOf(['bits', 'bytes']));
+  if (known) return yield* known === 'bits' ? asBits() : asBytes();
+  const inBytes = yield* compilation.candidate(asBytes);
+  const inBits = yield* compilation.candidate(asBits);
+  const areBits = isLeaner(inBits.made, inBytes.made);
+  const { made, take } = areBits ? inBits : inBytes;
+  choices.note('masks', areBits ? 'bits' : 'bytes');
+  take();
+  return made;
 }
 
 /** Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
@@ -198,29 +252,43 @@ function* savingBest(
   wanted: Differentiation,
   owned: Ownership,
 ): Steps<SubgraphStages> {
-  const stages = yield* split(compilation, traced, wanted, owned);
-  const { options, memory } = compilation;
-  const applied = savingLess.filter((name) => stages.passes[name]?.applied);
-  if (applied.length === 0) return stages;
-  const without = (names: typeof savingLess) => {
+  const { options, memory, choices } = compilation;
+  const without = (names: readonly SavingLess[]): Steps<SubgraphStages> => {
     const off = Object.fromEntries(
       names.map((name) => [name, name === 'savedDtype' ? null : false]),
     );
-    const own = new Compilation({ ...options, memory: { ...memory, ...off } });
+    const own = new Compilation({ ...options, memory: { ...memory, ...off } }, compilation.choices);
     return split(own, traced, wanted, owned);
   };
-  let best = yield* without(savingLess);
-  if (isLeaner(stages, best)) return stages;
-  if (applied.length === 1) return best;
+  const known = choices.of('saved', (choice) =>
+    choice.items().map((name) => name.oneOf(savingLess)),
+  );
+  if (known)
+    return yield* known.length === 0 ? split(compilation, traced, wanted, owned) : without(known);
+  const whole = yield* compilation.candidate(() => split(compilation, traced, wanted, owned));
+  const take = (names: readonly SavingLess[], { made, take }: Candidate<SubgraphStages>) => {
+    choices.note('saved', names);
+    take();
+    return made;
+  };
+  const applied = savingLess.filter((name) => whole.made.passes[name]?.applied);
+  if (applied.length === 0) return take([], whole);
+  let off = savingLess;
+  let best = yield* compilation.candidate(() => without(off));
+  if (isLeaner(whole.made, best.made)) return take([], whole);
+  if (applied.length === 1) return take(off, best);
   for (const name of applied) {
-    const alone = yield* without(savingLess.filter((other) => other !== name));
-    if (isLeaner(alone, best)) best = alone;
+    const others = savingLess.filter((other) => other !== name);
+    const alone = yield* compilation.candidate(() => without(others));
+    if (isLeaner(alone.made, best.made)) [off, best] = [others, alone];
   }
-  return best;
+  return take(off, best);
 }
 
+type SavingLess = PassName & keyof MemoryOptions;
+
 /** Passes that save smaller values in place of others, each with a memory option of its name. */
-const savingLess: readonly (PassName & keyof MemoryOptions)[] = ['savedMasks', 'savedDtype'];
+const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype'];
 
 /** Without gradients the program is not split. */
 function* split(
@@ -285,13 +353,33 @@ function* planWhole(
     const steps = by.inSteps('plan', () => planner.inferenceWithin(traced, owned));
     return counted(by, yield* steps);
   }
-  const stages = yield* planned(compilation);
-  const { options, memory } = compilation;
-  if (!memory.slices || !isDear(stages)) return stages;
-  const unsliced = yield* planned(
-    new Compilation({ ...options, memory: { ...memory, slices: false } }),
-  );
-  return cheaper(stages, unsliced);
+  const { options, memory, choices } = compilation;
+  const withoutSlices = () => {
+    const unsliced = { ...options, memory: { ...memory, slices: false } };
+    return planned(new Compilation(unsliced, compilation.choices));
+  };
+  if (!memory.slices || memory.budget === null) return yield* planned(compilation);
+  const known = choices.of('sliced', (choice) => ({
+    isSliced: choice.get('isSliced').boolean(),
+    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+  }));
+  if (known) {
+    const stages = yield* known.isSliced ? planned(compilation) : withoutSlices();
+    const { bytesBefore } = known;
+    return { ...stages, recompute: { ...stages.recompute!, bytesBefore } };
+  }
+  let best = yield* compilation.candidate(() => planned(compilation));
+  let isSliced = true;
+  if (isDear(best.made)) {
+    const unsliced = yield* compilation.candidate(withoutSlices);
+    const made = cheaper(best.made, unsliced.made);
+    isSliced = made === best.made;
+    best = { made, take: isSliced ? best.take : unsliced.take };
+  }
+  const { made, take } = best;
+  choices.note('sliced', { isSliced, bytesBefore: made.recompute!.bytesBefore });
+  take();
+  return made;
 }
 
 function counted({ passes }: Compilation, stages: SubgraphStages): SubgraphStages {

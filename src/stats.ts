@@ -32,6 +32,8 @@ export interface CapturedStats {
   readonly sizes: number;
   /** The number of plans: one for each program, set of sizes and pattern of donated inputs. */
   readonly plans: number;
+  /** With `TOSTATIC_CACHE`: of how many of them the searches were known from an earlier process. */
+  readonly knownPlans?: number;
   /** The number of kernels issued inside subgraphs, and by everything else in the calls. */
   readonly kernels: { readonly static: number; readonly eager: number };
   /** One per position and reason, in the order of their first occurrence. */
@@ -54,6 +56,7 @@ export class StatsCounter {
   ops = 0;
   sizes = 0;
   plans = 0;
+  knownPlans = 0;
   staticKernels = 0;
   eagerKernels = 0;
   checks: CheckCounter = noChecks;
@@ -88,8 +91,16 @@ export class StatsCounter {
     const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
     const programs = { translations, graphs, graphRuns, ops, sizes, plans };
     const counts = { calls, ...programs, kernels, checks };
+    const { knownPlans } = this;
     const coExecution = this.callTrace?.counts();
-    return { ...counts, breaks, breakReasons, fallbacks, ...(coExecution && { coExecution }) };
+    return {
+      ...counts,
+      ...(knownPlans > 0 && { knownPlans }),
+      breaks,
+      breakReasons,
+      fallbacks,
+      ...(coExecution && { coExecution }),
+    };
   }
 
   #groups(breaks: readonly BreakRecord[]): BreakGroup[] {

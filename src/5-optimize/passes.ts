@@ -172,9 +172,9 @@ function onProgram(
   return (given, context) => ({ ...given, program: run(given.program, given, context) });
 }
 
-function* sliced(given: Staged, { costOf, memory }: PassContext): Steps<Staged> {
+function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
   const mayBeSlower = memory.prefer === 'bytes' || memory.budget !== null;
-  const program = yield* chooseSlices(given.program, costOf, mayBeSlower);
+  const program = yield* chooseSlices(given.program, costOf, mayBeSlower, { choices });
   return { ...given, program };
 }
 

@@ -1,5 +1,6 @@
 import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { readIndices } from '../programs/choices.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
@@ -22,25 +23,35 @@ export function* unlessLarger(
   collect: (same: SameValues) => void,
 ): Steps<Staged> {
   if (context.isFirst) return replaced();
+  const { choices } = context;
+  const chosen = choices?.of('replacements', (choice) => ({
+    count: choice.get('count').int(0, Number.MAX_SAFE_INTEGER),
+    refused: readIndices(choice.get('refused'), given.program.values.length) as ValueId[],
+  }));
+  const refused = new Set<ValueId>(chosen?.refused);
+  if (chosen) return attempt(chosen.count).staged;
   const known = peaksOf(given, context);
   yield;
   let left = given.program.ops.length > largeOps ? mostEstimatesOfLarge : mostEstimates;
-  const refused = new Set<ValueId>();
+  const choose = (count: number, staged: Staged): Staged => {
+    choices?.note('replacements', { count, refused: [...refused] });
+    return staged;
+  };
   for (;;) {
-    const all = attempt(Number.POSITIVE_INFINITY);
+    const all = attempt(Number.MAX_SAFE_INTEGER);
+    const isLarger = isLargerWith(all.staged);
     yield;
-    if (all.made.length === 0) return given;
-    if (all.isNotLarger) return all.staged;
+    if (!isLarger || all.made.length === 0) return choose(all.made.length, all.staged);
     // With the first `low` replacements it isn't larger, with the first `high` it is.
     let [low, high, best] = [0, all.made.length, given];
     while (high - low > 1 && left > 0) {
       const middle = (low + high) >> 1;
-      const { isNotLarger, staged } = attempt(middle);
-      if (isNotLarger) [low, best] = [middle, staged];
-      else high = middle;
+      const { staged } = attempt(middle);
+      if (isLargerWith(staged)) high = middle;
+      else [low, best] = [middle, staged];
       yield;
     }
-    if (left <= 0) return best;
+    if (left <= 0) return choose(low, best);
     refused.add(all.made[high - 1]!);
   }
 
@@ -59,10 +70,12 @@ export function* unlessLarger(
       return true;
     });
     collect(same);
-    const staged = made.length === 0 ? given : same.rewrite();
+    return { made, staged: made.length === 0 ? given : same.rewrite() };
+  }
+
+  function isLargerWith(staged: Staged): boolean {
     left--;
-    const isNotLarger = peaksOf(staged, context).every((bytes, i) => bytes <= known[i]!);
-    return { made, staged, isNotLarger };
+    return peaksOf(staged, context).some((bytes, i) => bytes > known[i]!);
   }
 }
 

@@ -1,3 +1,4 @@
+import { readIndices } from '../programs/choices.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { peaksOf } from './unless-larger.ts';
@@ -15,6 +16,9 @@ export function* whileNotLarger<Candidate>(
   candidates: readonly Candidate[],
   rewritten: (chosen: readonly Candidate[]) => Staged,
 ): Steps<Staged> {
+  const { choices } = context;
+  const before = choices?.of('savedValues', (choice) => readIndices(choice, candidates.length));
+  if (before) return before.length === 0 ? given : rewritten(before.map((i) => candidates[i]!));
   const known = peaksOf(given, context);
   yield;
   let estimates = mostEstimates;
@@ -36,6 +40,11 @@ export function* whileNotLarger<Candidate>(
   // A program that runs as a whole keeps nothing beyond its end: only its peak counts. Slices may lower it further.
   const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
   const isWorthIt = isAsked || bytes.some((own, i) => own < known[i]!);
+  const taken = isWorthIt ? chosen : [];
+  choices?.note(
+    'savedValues',
+    taken.map((candidate) => candidates.indexOf(candidate)),
+  );
   return isWorthIt ? best : given;
 }
 

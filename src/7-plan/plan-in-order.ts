@@ -3,6 +3,7 @@ import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../runtime/pro
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
+import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
@@ -13,6 +14,8 @@ import type { Storage } from './order/storages.ts';
 export interface PlanOptions extends CountOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
   readonly isFirst?: boolean;
+  /** What searches have chosen in an earlier compilation, or are to note. */
+  readonly choices?: Choices;
   /** Of a backward program: the forward plan in whose scope it continues. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;

@@ -40,7 +40,7 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   }
   const { isFirst } = options;
   const { program, lowerBound } = mayReorder(options)
-    ? yield* orderForMemory(given, graph, isFirst)
+    ? yield* orderForMemory(given, graph, options)
     : { program: given, lowerBound: isFirst ? 0 : boundOf(given, graph) };
   yield;
   const memories = new OpMemories(given.values);
@@ -53,7 +53,7 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   }
   yield;
   // What was made of several ops frees and makes other memory than they did: another order may need less.
-  const { program: again } = yield* orderForMemory(rewritten, graph);
+  const { program: again } = yield* orderForMemory(rewritten, graph, options);
   const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
   return predicted(inOrder(isLeaner ? again : rewritten, lowerBound), given, options);
 }
@@ -112,7 +112,7 @@ function* planWithControl(
   let worst = worstCase(best.plan, simulatable);
   if (mayReorder(options)) {
     const withControl = { ...graph, control: worst.control };
-    const { program } = yield* orderForMemory(given, withControl, options.isFirst);
+    const { program } = yield* orderForMemory(given, withControl, options);
     const other = planInOrder(program, given, options, 0);
     const otherWorst = worstCase(other.plan, simulatable);
     if (otherWorst.bytes.peakBytes < worst.bytes.peakBytes) {

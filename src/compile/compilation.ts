@@ -3,6 +3,7 @@ import type { Backend } from '../../runtime/program/backend.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
+import { Choices } from '../programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {
   countPasses,
@@ -42,13 +43,23 @@ export const defaultCompileOptions: CompileOptions = {
   tier: 'final',
 };
 
+/** One of several plans. */
+export interface Candidate<T> {
+  readonly made: T;
+  /** Notes what was chosen for it. */
+  readonly take: () => void;
+}
+
 /** One run of the pipeline: its options, and a record of the passes that ran in it. */
 export class Compilation {
   readonly options: CompileOptions;
+  /** Of the candidate that is being compiled. */
+  choices: Choices;
   readonly #counted: Pick<PassRecord, 'pass' | 'applied'>[] = [];
 
-  constructor(options: CompileOptions) {
+  constructor(options: CompileOptions, choices: Choices) {
     this.options = options;
+    this.choices = choices;
   }
 
   get memory(): MemoryOptions {
@@ -61,6 +72,32 @@ export class Compilation {
 
   get isFirst(): boolean {
     return this.options.tier === 'first';
+  }
+
+  /** Compiles a candidate: its choices are those of the compilation only if it is taken. */
+  *candidate<T>(begin: () => Steps<T>): Steps<Candidate<T>> {
+    const before = this.choices;
+    const choices = before.candidate();
+    let steps: Steps<T> | undefined;
+    for (;;) {
+      this.choices = choices;
+      steps ??= begin();
+      const { done, value } = steps.next();
+      this.choices = before;
+      if (done) return { made: value, take: () => before.take(choices) };
+      yield;
+    }
+  }
+
+  /** What is compiled here searches for itself, whatever was chosen before. */
+  apart<T>(compile: () => T): T {
+    const before = this.choices;
+    this.choices = Choices.none();
+    try {
+      return compile();
+    } finally {
+      this.choices = before;
+    }
   }
 
   /** A named phase in steps; the profiler shows each of them as a span. */
@@ -95,6 +132,7 @@ export class Compilation {
       this.#counted.push({ pass, applied });
       passObservers.tell({ pass, applied, ...rest });
     };
-    return runPasses(given, { ...context, isFirst: this.isFirst }, { without, verify, record });
+    const { isFirst, choices } = this;
+    return runPasses(given, { ...context, isFirst, choices }, { without, verify, record });
   }
 }

@@ -24,6 +24,7 @@ import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import { valuesFromCodes } from '../5-optimize/saved-dtype.ts';
 import { placesFromCodes } from '../5-optimize/saved-places.ts';
+import { Choices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
 import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
@@ -109,7 +110,7 @@ function simplified(program: Program, options: CompileOptions): Program {
   const given = { program, firstLate: program.ops.length, alsoRead: [] };
   const { memory } = options;
   const context = { stage: 'again', memory, gradOutputs: 0, costOf: () => 0 } as const;
-  return new Compilation(options).optimize(given, context).program;
+  return new Compilation(options, Choices.none()).optimize(given, context).program;
 }
 
 function gradientProgram(making: Making, request: GradientRequest): GradientProgram {

@@ -99,10 +99,15 @@ export class SubgraphPlanner {
     const { budget } = this.#memory;
     if (budget === null) return withCopies(yield* this.inference(traced, owned, chosen));
     const facts = new ForwardFacts(chosen, forwardOfStep(chosen));
-    return withinBudget(facts, budget, {
-      costOf: (program) => roughBytes(program, owned.donated),
-      plan: (program) => withCopies(finish(this.inference(traced, owned, program))),
-    });
+    return withinBudget(
+      facts,
+      budget,
+      {
+        costOf: (program) => roughBytes(program, owned.donated),
+        plan: (program) => withCopies(finish(this.inference(traced, owned, program))),
+      },
+      this.#compilation,
+    );
   }
 
   *trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): Steps<SubgraphStages> {
@@ -115,7 +120,7 @@ export class SubgraphPlanner {
       withCopies(finish(this.training(traced, { ...joint, program }, owned)));
     if (rate !== undefined) return atRate(facts, budget, rate, plan);
     const costOf = (program: Program) => roughBytes({ ...program, outputs }, owned.donated);
-    return withinBudget(facts, budget, { costOf, plan });
+    return withinBudget(facts, budget, { costOf, plan }, this.#compilation);
   }
 
   /** Phase 5 for a program that is planned as a whole. */
@@ -213,6 +218,7 @@ export class SubgraphPlanner {
     return yield* planProgram(program, {
       ...options,
       isFirst: this.#compilation.isFirst,
+      choices: this.#compilation.choices,
       memory,
       rewrite: (ordered, costOf) =>
         this.#compilation.optimize(
@@ -224,7 +230,11 @@ export class SubgraphPlanner {
     });
   }
 
-  readonly #planRegions: PlanRegions = ({ op, inputs, outputs, regions = [] }, recorded, moves) => {
+  /** Regions are planned once for several candidates: what is chosen for them belongs to none of these. */
+  readonly #planRegions: PlanRegions = (op, recorded, moves) =>
+    this.#compilation.apart(() => this.#regionsOf(op, recorded, moves));
+
+  readonly #regionsOf: PlanRegions = ({ op, inputs, outputs, regions = [] }, recorded, moves) => {
     const loops = op.name === 'while' || op.name === 'whileBackward';
     const carried = op.name === 'while' ? outputs.length - 1 : 0;
     return regions.map((region, i) => {

@@ -1,15 +1,26 @@
-import type { Program } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Field } from '../../runtime/save/field.ts';
 import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { recomputeInBackward } from '../5-optimize/recompute/recompute-in-backward.ts';
-import { type Cost, RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
+import {
+  type Choice,
+  type Cost,
+  RecomputeSearch,
+} from '../5-optimize/recompute/recompute-search.ts';
+import { readIndices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
+import { finish, type Steps } from '../programs/steps.ts';
+import type { Compilation } from './compilation.ts';
 
 interface Planning {
   /** Roughly what a program needs: cheap enough to compare many. */
   readonly costOf: Cost;
   readonly plan: (program: Program) => SubgraphStages;
 }
+
+/** What is compiled, and where its choices are noted. */
+type Noted = Pick<Compilation, 'choices' | 'candidate'>;
 
 /** Share of forward's arithmetic. */
 const dear = 0.05;
@@ -32,12 +43,77 @@ export function withinBudget(
   facts: ForwardFacts,
   budget: number,
   { costOf, plan }: Planning,
+  compilation: Noted,
 ): SubgraphStages {
+  const { choices } = compilation;
+  const known = choices.of('recompute', (choice) => readChosen(choice, facts.program));
+  if (known) return planned(known);
+  const { best, chosen, take } = searched(facts, budget, { costOf, plan }, compilation);
+  choices.note('recompute', chosen);
+  take();
+  return best;
+
+  function planned({ bytesBefore, stays, brief }: Chosen): SubgraphStages {
+    if (stays === null) return withoutRecompute(plan(facts.program), budget);
+    const { program, ops, work } = recomputeInBackward(facts, new Set(stays), new Set(brief));
+    const stages = plan(program);
+    const bytes = peakBytes(stages);
+    const share = work / Math.max(1, facts.forwardWork);
+    return { ...stages, recompute: { budget, bytesBefore, bytes, ops, share } };
+  }
+}
+
+interface Chosen {
+  /** Bytes of the program with nothing computed twice. */
+  readonly bytesBefore: number;
+  /** Null: nothing is. */
+  readonly stays: readonly ValueId[] | null;
+  readonly brief: readonly ValueId[];
+}
+
+function readChosen(choice: Field, { values }: Program): Chosen {
+  const ids = (field: Field) => readIndices(field, values.length) as ValueId[];
+  const stays = choice.get('stays');
+  return {
+    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+    stays: stays.isNull ? null : ids(stays),
+    brief: ids(choice.get('brief')),
+  };
+}
+
+function withoutRecompute(stages: SubgraphStages, budget: number) {
+  const bytes = peakBytes(stages);
+  return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
+}
+
+interface Searched {
+  readonly best: SubgraphStages;
+  readonly chosen: Chosen;
+  readonly take: () => void;
+}
+
+function searched(
+  facts: ForwardFacts,
+  budget: number,
+  { costOf, plan: planOf }: Planning,
+  compilation: Noted,
+): Searched {
+  function* steps(program: Program): Steps<SubgraphStages> {
+    yield;
+    return planOf(program);
+  }
+  const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
   const plain = plan(facts.program);
-  const bytesBefore = peakBytes(plain);
-  const nothing = { budget, bytesBefore, bytes: bytesBefore, ops: 0, share: 0 };
-  let best = { ...plain, recompute: nothing };
-  if (bytesBefore <= budget) return best;
+  const bytesBefore = peakBytes(plain.made);
+  const chosenOf = (choice: Choice | null): Chosen => {
+    if (!choice) return { bytesBefore, stays: null, brief: [] };
+    return { bytesBefore, stays: [...choice.stays], brief: [...choice.brief] };
+  };
+  let best = withoutRecompute(plain.made, budget);
+  let { take } = plain;
+  let taken: Choice | null = null;
+  const done = (): Searched => ({ best, chosen: chosenOf(taken), take });
+  if (bytesBefore <= budget) return done();
   const all = facts.forwardWork;
   const search = new RecomputeSearch(facts, costOf);
   let target = budget - bytesBefore + costOf(facts.program);
@@ -46,25 +122,31 @@ export function withinBudget(
   const planned = new Set<Program>();
   for (let attempt = 0; attempt < attempts; attempt++) {
     const choice = search.within(target);
-    if (choice.ops === 0 || planned.has(choice.program)) return best;
+    if (choice.ops === 0 || planned.has(choice.program)) return done();
     planned.add(choice.program);
-    const stages = plan(choice.program);
+    const candidate = plan(choice.program);
+    const stages = candidate.made;
     const bytes = peakBytes(stages);
     const share = choice.work / Math.max(1, all);
     const recompute = { budget, bytesBefore, bytes, ops: choice.ops, share };
-    best = cheaper(best, { ...stages, recompute }) as typeof best;
+    const cheapest = cheaper(best, { ...stages, recompute });
+    if (cheapest !== best) {
+      best = cheapest as typeof best;
+      taken = choice;
+      take = candidate.take;
+    }
     const room = budget - bytes;
     if (room >= 0) {
-      if (room < tight * budget || share < tight) return best;
+      if (room < tight * budget || share < tight) return done();
       within = target;
     } else {
-      if (choice.bytes > target) return best;
+      if (choice.bytes > target) return done();
       above = target;
     }
     target += room;
     if (target <= within || target >= above) target = (within + above) / 2;
   }
-  return best;
+  return done();
 }
 
 /** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */

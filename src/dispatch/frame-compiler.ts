@@ -14,6 +14,7 @@ import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
+import { hasKnownChoices } from '../compile/plan-cache.ts';
 import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
 import { tellWhere } from '../full-graph/failed-run.ts';
@@ -186,7 +187,7 @@ export class FrameCompiler {
     if (stages === 'overwritten') return null;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
     const subgraph = stages && !tooSmall ? this.#variants(result, stages, compile) : null;
-    if (stages) this.#stats.plans++;
+    this.#countPlan(stages);
     const part = partOf(result, { stages, record: new RunRecord(), tooSmall }, subgraph);
     return new Entry(part, subgraph, compile.memory.donate, shared);
   }
@@ -206,17 +207,22 @@ export class FrameCompiler {
       usual,
       ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
       ({ donated, asTraced, compact, rate }: PlanChoice) => {
-        this.#stats.plans++;
         const options = asTraced
           ? tracedOptions(first)
           : { ...first, compact, ...(rate !== null && { rate }) };
         const compiled = compileSubgraph(result.program, result, options, donated);
+        this.#countPlan(compiled);
         return this.#inForce(result, compiled, options, donated);
       },
       result.inputs.flatMap(({ kind }, i) =>
         kind === 'register' || kind === 'argument' ? [i] : [],
       ),
     );
+  }
+
+  #countPlan(stages: SubgraphStages | null): void {
+    if (stages) this.#stats.plans++;
+    if (stages?.isKnown) this.#stats.knownPlans++;
   }
 
   /** The plan that was made, and the better one that comes once it is hot. */
@@ -246,7 +252,8 @@ function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
 const smallOps = 100;
 
 /** How a program is compiled before it has proved hot. */
-function firstOptions({ program }: TraceResult, options: CompileOptions): CompileOptions {
+function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
+  const { program } = wanted;
   const { prefer, budget, savedDtype, order, simplify, slices } = options.memory;
   const isFinal =
     options.backend !== undefined ||
@@ -255,7 +262,9 @@ function firstOptions({ program }: TraceResult, options: CompileOptions): Compil
     budget !== null ||
     // What is rounded may depend on the plan.
     savedDtype !== null ||
-    !(order || simplify || slices);
+    !(order || simplify || slices) ||
+    // Without its searches it is as soon there, too.
+    hasKnownChoices({ program, wanted, options, donated: [] });
   return isFinal ? options : { ...options, tier: 'first' };
 }
 

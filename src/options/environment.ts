@@ -42,6 +42,11 @@ export function checkFromEnvironment(): number | undefined {
   return count('TOSTATIC_CHECK', Infinity);
 }
 
+/** `TOSTATIC_CACHE`: the folder in which processes leave each other what planning has found. */
+export function cacheFromEnvironment(): string | undefined {
+  return variable('TOSTATIC_CACHE');
+}
+
 /**
  * `TOSTATIC_LOG`: 1 graphs, 2 also the cache and guards that fail, 3 also instructions and breaks, 4 also
  * programs. Read at each use, so that a program can set it.

@@ -13,6 +13,8 @@ export interface SubgraphStages {
   readonly planned: PlannedSubgraph;
   /** Null without a memory budget. */
   readonly recompute: Recompute | null;
+  /** Its searches were known from an earlier process (`TOSTATIC_CACHE`). */
+  readonly isKnown?: true;
   /** How often each pass of the optimizer ran and was applied, regions included. */
   readonly passes: PassCounts;
 }

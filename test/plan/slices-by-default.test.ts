@@ -60,7 +60,7 @@ it('estimates times only of slices that save bytes, one candidate at a step', as
       counts.timedInStep = Math.max(counts.timedInStep, ++inStep);
       return 1;
     };
-    for (const _ of { [Symbol.iterator]: () => chooseSlices(given, counted, false, timeOf) }) {
+    for (const _ of { [Symbol.iterator]: () => chooseSlices(given, counted, false, { timeOf }) }) {
       counts.steps++;
       inStep = 0;
     }

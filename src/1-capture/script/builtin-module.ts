@@ -1,6 +1,8 @@
 interface BuiltinModules {
+  'node:crypto': typeof import('node:crypto');
   'node:fs': typeof import('node:fs');
   'node:inspector': typeof import('node:inspector');
+  'node:path': typeof import('node:path');
   'node:url': typeof import('node:url');
   'node:util': typeof import('node:util');
 }

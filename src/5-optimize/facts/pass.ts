@@ -1,4 +1,5 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { Choices } from '../../programs/choices.ts';
 import type { MemoryOptions } from '../../programs/memory-options.ts';
 import { finish, type Steps } from '../../programs/steps.ts';
 
@@ -23,6 +24,8 @@ export interface PassContext {
   readonly stage: Stage;
   /** A plan that is wanted at once: nothing is costed that is right anyway. */
   readonly isFirst?: boolean;
+  /** What searches have chosen in an earlier compilation of the same program, or are to note. */
+  readonly choices?: Choices;
   readonly memory: MemoryOptions;
   /** Number of gradients that the caller may bring. */
   readonly gradOutputs: number;

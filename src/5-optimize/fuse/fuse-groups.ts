@@ -1,6 +1,7 @@
 import { fitsDevice } from '../../../runtime/program/fused/fits-device.ts';
 import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { readIndices } from '../../programs/choices.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { gradientSources } from './gradient-sources.ts';
 import type { Group, GroupOptions } from './groups.ts';
@@ -30,6 +31,20 @@ export function fuseGroups(
     find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group));
   const groups = groupsOf(false);
   if (groups.length === 0) return given;
+  /** Groups of ops that are adjacent, in the place of those that are left out. */
+  const others = (accepted: readonly Group[]): readonly Group[] => {
+    const done = new Set(accepted.flat());
+    return groupsOf(true).filter((group) => !group.some((index) => done.has(index)));
+  };
+  const { choices } = context;
+  const chosen = choices?.of('groups', (choice) => {
+    const taken = readIndices(choice.get('taken'), groups.length).map((i) => groups[i]!);
+    const adjacent = choice.get('adjacent');
+    if (adjacent.items().length === 0) return taken;
+    const more = others(taken);
+    return [...taken, ...readIndices(adjacent, more.length).map((i) => more[i]!)];
+  });
+  if (chosen) return chosen.length > 0 ? { ...given, program: writer.write(chosen) } : given;
   const limit = context.costOf(program);
 
   let trials = 0;
@@ -49,11 +64,19 @@ export function fuseGroups(
     }
   };
   accept(groups);
-  if (accepted.length < groups.length) {
+  const taken = accepted;
+  let adjacent: readonly Group[] = [];
+  if (taken.length < groups.length) {
     trials = 0;
-    const done = new Set(accepted.flat());
-    accept(groupsOf(true).filter((group) => !group.some((index) => done.has(index))));
+    adjacent = others(taken);
+    accept(adjacent);
   }
+  const numbers = (of: readonly Group[], all: readonly Group[]) =>
+    of.map((each) => all.indexOf(each));
+  choices?.note('groups', {
+    taken: numbers(taken, groups),
+    adjacent: numbers(accepted.slice(taken.length), adjacent),
+  });
   // The very program that was costed: the next pass starts from its bytes.
   return accepted.length > 0 ? { ...given, program: written } : given;
 }

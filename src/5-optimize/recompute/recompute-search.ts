@@ -7,6 +7,9 @@ import { type Recomputed, recomputeInBackward } from './recompute-in-backward.ts
 export interface Choice extends Recomputed {
   /** What the program needs by the measure that was given. */
   readonly bytes: number;
+  /** What stays, and what is made once more rather than held. */
+  readonly stays: ReadonlySet<ValueId>;
+  readonly brief: ReadonlySet<ValueId>;
 }
 
 /** Bytes of a program, by a measure that is cheap enough to be asked some dozen times. */
@@ -101,9 +104,11 @@ export class RecomputeSearch {
   #try(base: Base, step: number): Choice {
     const known = base.tried.get(step);
     if (known) return known;
-    const recomputed = recomputeInBackward(this.#facts, this.#keptAt(base, step), base.brief);
+    const { brief } = base;
+    const stays = this.#keptAt(base, step);
+    const recomputed = recomputeInBackward(this.#facts, stays, brief);
     this.#left -= Math.max(recomputed.program.ops.length, effort / most);
-    const choice = { ...recomputed, bytes: this.#costOf(recomputed.program) };
+    const choice = { ...recomputed, stays, brief, bytes: this.#costOf(recomputed.program) };
     base.tried.set(step, choice);
     return choice;
   }

@@ -1,6 +1,8 @@
-import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Field } from '../../../runtime/save/field.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { fusedForm } from '../fuse/fused-form.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
@@ -36,23 +38,72 @@ export function* chooseSlices(
   program: Program,
   costOf: Cost,
   mayBeSlower = true,
-  timeOf: Cost = fusedTime,
+  { timeOf = fusedTime, choices = Choices.none() }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
+  const known = choices.of('slices', (choice) => knownSlices(program, choice));
+  if (known) return known;
+  const taken: TakenSlices = { batch: null, apart: [], updates: [] };
   const cost = costOf(program);
-  if (cost < leastBytes) return program;
-  const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
-  const choice = { costOf, isFastEnough };
-  const batch = yield* sliceBatch(program, cost, choice);
-  const [whole, needed] = yield* sliceReadApart(...batch, choice);
-  return yield* sliceUpdates(whole, needed, choice);
+  let best = program;
+  if (cost >= leastBytes) {
+    const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
+    const search = { costOf, isFastEnough, taken };
+    const batch = yield* sliceBatch(program, cost, search);
+    const [whole, needed] = yield* sliceReadApart(...batch, search);
+    best = yield* sliceUpdates(whole, needed, search);
+  }
+  choices.note('slices', taken);
+  return best;
+}
+
+export interface SliceOptions {
+  readonly timeOf?: Cost;
+  readonly choices?: Choices | undefined;
+}
+
+/** The candidates that were taken, in their order. */
+interface TakenSlices {
+  batch: { readonly size: number; readonly parts: number } | null;
+  /** The results of products that are sliced for being read apart. */
+  readonly apart: ValueId[];
+  /** Numbers of the products that are large gradients. */
+  readonly updates: number[];
+}
+
+/** The program with slices that were taken before. */
+function knownSlices(program: Program, choice: Field): Program {
+  const candidate = (found: Program | null | undefined) =>
+    found ?? choice.fail('slices of the program');
+  let best = program;
+  const batch = choice.get('batch');
+  if (!batch.isNull) {
+    const sizes = batchSizes(program);
+    const size = sizes[sizes.indexOf(batch.get('size').int(2, Number.MAX_SAFE_INTEGER))];
+    const parts = batch.get('parts').int(2, mostParts);
+    if (size === undefined || size % parts !== 0) return batch.fail('parts of a batch');
+    best = candidate(sliced(program, { ...batchPlan(program, size), parts }));
+  }
+  for (const result of choice.get('apart').items()) {
+    const id = result.int(0, best.values.length - 1);
+    const next = productsReadApart(best).find(
+      ({ product }) => best.ops[product]!.outputs[0] === id,
+    );
+    best = candidate(next && slicedApart(best, next.plan));
+  }
+  const products = productsOf(best);
+  for (const number of readIndices(choice.get('updates'), products.length)) {
+    best = candidate(slicedUpdate(best, products[number]!));
+  }
+  return best;
 }
 
 /**
  * What decides between a program and the same with slices. Bytes are compared first: estimating the time of a program
  * fuses it, which takes many times as long as a count of its bytes.
  */
-interface Choice {
+interface Search {
+  readonly taken: TakenSlices;
   readonly costOf: Cost;
   readonly isFastEnough: (candidate: Program, best: Program) => boolean;
 }
@@ -66,7 +117,7 @@ function fusedTime(program: Program): number {
 }
 
 /** Whether a candidate is no slower than the best one, nor than the program without slices. */
-function noSlowerThan(original: Program, modelled: Cost): Choice['isFastEnough'] {
+function noSlowerThan(original: Program, modelled: Cost): Search['isFastEnough'] {
   const times = new Map<Program, number>();
   const timeOf = (program: Program): number => {
     const known = times.get(program);
@@ -102,7 +153,7 @@ type Chosen = readonly [program: Program, cost: number];
 function* sliceBatch(
   program: Program,
   cost: number,
-  { costOf, isFastEnough }: Choice,
+  { costOf, isFastEnough, taken }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   for (const batch of batchSizes(program)) {
@@ -114,7 +165,9 @@ function* sliceBatch(
       const bytes = costOf(candidate);
       if (bytes > best[1] * (1 - worthwhile)) continue;
       yield;
-      if (isFastEnough(candidate, best[0])) best = [candidate, bytes];
+      if (!isFastEnough(candidate, best[0])) continue;
+      best = [candidate, bytes];
+      taken.batch = { size: batch, parts };
     }
   }
   return best;
@@ -142,7 +195,7 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
 function* sliceReadApart(
   program: Program,
   cost: number,
-  { costOf, isFastEnough }: Choice,
+  { costOf, isFastEnough, taken }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   const bytes = ({ ops, values }: Program, index: number) =>
@@ -154,14 +207,17 @@ function* sliceReadApart(
       .filter(({ product }) => !tried.has(program.ops[product]!.outputs[0]!))
       .sort((a, b) => bytes(program, b.product) - bytes(program, a.product));
     if (!next) return best;
-    tried.add(program.ops[next.product]!.outputs[0]!);
+    const [result] = program.ops[next.product]!.outputs;
+    tried.add(result!);
     const candidate = slicedApart(program, next.plan);
     if (!candidate || candidate.ops.length > mostOps) continue;
     yield;
     const needed = costOf(candidate);
     if (needed > cost * (1 - worthwhile / 8)) continue;
     yield;
-    if (isFastEnough(candidate, program)) best = [candidate, needed];
+    if (!isFastEnough(candidate, program)) continue;
+    best = [candidate, needed];
+    taken.apart.push(result!);
   }
 }
 
@@ -169,29 +225,39 @@ function* sliceReadApart(
 function* sliceUpdates(
   program: Program,
   cost: number,
-  { costOf, isFastEnough }: Choice,
+  { costOf, isFastEnough, taken }: Search,
 ): Steps<Program> {
-  const { values } = program;
-  const bytes = (id: ValueId) => sizeOf(values[id]!.shape) * dtypes[values[id]!.dtype].bytes;
-  const products = program.ops.filter(({ op, outputs }) => {
-    return op.name === 'matmul' && bytes(outputs[0]!) >= cost * largeShare;
-  });
+  const all = productsOf(program);
   let best: Chosen = [program, cost];
-  for (const { inputs } of products) {
-    const [a] = inputs;
-    const rows = values[a!]!.shape.at(-2)!;
-    const parts = [8, 4, 2].find((count) => rows % count === 0);
-    if (parts === undefined || values[a!]!.shape.length !== 2) continue;
-    const plan = { parts, seeds: new Map([[a!, 0]]), from: new Set([a!]) };
-    const region = findRegion(best[0], plan);
-    if (!region || region.written.size === 0) continue;
-    const candidate = writeSlices(best[0], region, parts);
+  for (const [number, product] of all.entries()) {
+    if (bytesOfResult(product, program) < cost * largeShare) continue;
+    const candidate = slicedUpdate(best[0], product);
     if (!candidate) continue;
     yield;
     const needed = costOf(candidate);
     if (needed >= best[1]) continue;
     yield;
-    if (isFastEnough(candidate, best[0])) best = [candidate, needed];
+    if (!isFastEnough(candidate, best[0])) continue;
+    best = [candidate, needed];
+    taken.updates.push(number);
   }
   return best[0];
+}
+
+function productsOf({ ops }: Program): readonly ProgramOp[] {
+  return ops.filter(({ op }) => op.name === 'matmul');
+}
+
+function bytesOfResult({ outputs: [id] }: ProgramOp, { values }: Program): number {
+  const { shape, dtype } = values[id!]!;
+  return sizeOf(shape) * dtypes[dtype].bytes;
+}
+
+/** The gradient of a weight, and its update, part by part. */
+function slicedUpdate(program: Program, { inputs: [a] }: ProgramOp): Program | null {
+  const { shape } = program.values[a!]!;
+  const parts = [8, 4, 2].find((count) => shape.at(-2)! % count === 0);
+  if (parts === undefined || shape.length !== 2) return null;
+  const region = findRegion(program, { parts, seeds: new Map([[a!, 0]]), from: new Set([a!]) });
+  return region && region.written.size > 0 ? writeSlices(program, region, parts) : null;
 }

@@ -1,4 +1,6 @@
 import type { Program } from '../../../runtime/program/program.ts';
+import type { Field } from '../../../runtime/save/field.ts';
+import { type Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
@@ -41,29 +43,71 @@ const hugeOps = 20_000;
 /**
  * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
  * bound of that peak. Guarantees: every value is computed from the same values by the same op, writes
- * and reads of one memory keep their order, so that results are the same to the last bit. `isQuick`: a few walks
- * over the program have to do, and the bound says little.
+ * and reads of one memory keep their order, so that results are the same to the last bit.
  */
 export function* orderForMemory(
   program: Program,
   options: GraphOptions,
-  isQuick = false,
+  { isFirst = false, choices }: OrderOptions = {},
 ): Steps<OrderedProgram> {
   const moving = movableOps(program);
-  const search = new OrderSearch(
-    memoryGraph(program, options, moving),
-    familiesOf(program, moving),
-  );
-  if (isQuick) search.rough();
+  const known = choices?.of('order', (choice) => readOrder(choice, moving.length));
+  const graph = known?.order === null ? null : memoryGraph(program, options, moving);
+  if (known) {
+    if (graph && !isLegal(known.order!, graph)) known.fail();
+    return ordered(known);
+  }
+  const search = new OrderSearch(graph!, familiesOf(program, moving));
+  if (isFirst) search.rough();
   else yield* search.run();
-  const { order, profile, lowerBound } = search;
+  const { profile, lowerBound } = search;
+  const isSource = search.order.every((index, at) => index === at);
+  const order = isSource ? null : Array.from(search.order);
   const exact = profile.peak <= lowerBound;
-  if (order.every((index, at) => index === at)) return { program, lowerBound, exact };
-  const ops = withViews(
-    program,
-    Array.from(order, (index) => moving[index]!),
-  );
-  return { program: { ...program, ops }, lowerBound, exact };
+  choices?.note('order', { order, lowerBound, exact });
+  return ordered({ order, lowerBound, exact });
+
+  function ordered({ order, lowerBound, exact }: ChosenOrder): OrderedProgram {
+    if (order === null) return { program, lowerBound, exact };
+    const ops = withViews(
+      program,
+      order.map((index) => moving[index]!),
+    );
+    return { program: { ...program, ops }, lowerBound, exact };
+  }
+}
+
+export interface OrderOptions {
+  /** A few walks over the program have to do, and the bound says little. */
+  readonly isFirst?: boolean;
+  readonly choices?: Choices;
+}
+
+interface ChosenOrder {
+  /** Numbers of the ops that move; null: as in the source. */
+  readonly order: readonly OpIndex[] | null;
+  readonly lowerBound: number;
+  readonly exact: boolean;
+}
+
+function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: () => never } {
+  const order = choice.get('order');
+  return {
+    order: order.isNull ? null : readIndices(order, size),
+    lowerBound: choice.get('lowerBound').int(0, Number.MAX_SAFE_INTEGER),
+    exact: choice.get('exact').boolean(),
+    fail: () => order.fail('every op once, behind those that it depends on'),
+  };
+}
+
+/** Whether each op comes once, and behind all that must come before it. */
+function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): boolean {
+  const done = new Uint8Array(size);
+  for (const op of order) {
+    if (done[op] || before[op]!.some((earlier) => !done[earlier])) return false;
+    done[op] = 1;
+  }
+  return order.length === size;
 }
 
 /** The bound for the order that the program has, when it is to stay. */
