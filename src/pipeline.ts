@@ -17,7 +17,7 @@ import {
   defaultCompileOptions,
 } from './compile/compilation.ts';
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
-import { withKnownChoices } from './compile/plan-cache.ts';
+import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
 import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';

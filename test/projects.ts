@@ -22,6 +22,7 @@ export const apart = [
   'test/opinfo/misplaced-options.test.ts',
   'test/ops/gradients.test.ts',
   'test/optimize/step-counts.test.ts',
+  'test/plan/known-choices.test.ts',
   'test/plan/targets.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',

@@ -3,7 +3,7 @@ import type { Backend } from '../../runtime/program/backend.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
-import { Choices } from '../programs/choices.ts';
+import { type ChoiceStore, Choices } from '../programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {
   countPasses,
@@ -32,6 +32,8 @@ export interface CompileOptions {
    * isn't kept for backward.
    */
   readonly rate?: number;
+  /** What searches have chosen before; left out: they search. */
+  readonly cache?: ChoiceStore;
   /** What runs the programs; left out: the kernels of their device. */
   readonly backend?: Backend;
 }

@@ -14,7 +14,7 @@ import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
-import { hasKnownChoices } from '../compile/plan-cache.ts';
+import { hasKnownChoices } from '../compile/known-choices.ts';
 import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
 import { tellWhere } from '../full-graph/failed-run.ts';

@@ -17,6 +17,7 @@ import {
   fallbackFromEnvironment,
   minGraphSizeFromEnvironment,
 } from './environment.ts';
+import { planCache } from './plan-cache.ts';
 
 export interface ToStaticOptions {
   /** Values of the function's free variables, if they can't be found otherwise. */
@@ -226,7 +227,12 @@ function compileOptions(
     return { ...referenceOptions, verify };
   }
   const found = typeof backend === 'string' ? backendNamed(backend) : checkedBackend(backend);
-  return { memory, without, verify, tier: 'final', ...(found && { backend: found }) };
+  const cache = planCache();
+  return {
+    ...{ memory, without, verify, tier: 'final' },
+    ...(found && { backend: found }),
+    ...(cache && { cache }),
+  };
 }
 
 function checkedBackend(backend: Backend): Backend {

@@ -1,3 +1,4 @@
+import type { DataError } from '../../runtime/errors/errors.ts';
 import { Field } from '../../runtime/save/field.ts';
 
 /**
@@ -72,6 +73,16 @@ export class Choices {
   toJSON(): unknown {
     return this.#made;
   }
+}
+
+/** Where compilations leave their choices for others of the same program, which is named by a text. */
+export interface ChoiceStore {
+  has(program: string): boolean;
+  /** Undefined: there are none. Throws DataError for what can't be read. */
+  find(program: string): Choices | undefined;
+  keep(program: string, choices: Choices): void;
+  /** What was found is damaged, or those of other searches: `keep` will replace it. */
+  refuse(program: string, why: DataError): void;
 }
 
 /** Whole numbers below `count`. */
