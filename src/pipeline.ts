@@ -90,7 +90,7 @@ function* besideNoBudget(
   plan: Plan,
 ): Steps<SubgraphStages> {
   const { budget } = options.memory;
-  if (budget === null || options.rate !== undefined) return yield* plan(options, choices);
+  if (budget === null) return yield* plan(options, choices);
   const free: CompileOptions = {
     ...options,
     memory: { ...options.memory, budget: null, prefer: 'bytes' },
