@@ -5,19 +5,18 @@ import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { isHalf } from '../../../tensor/half.ts';
 import { panelAAt, panelABytes } from '../scratch.ts';
 import { i32, load, op, scratchBase, store } from '../wasm/assembler/code.ts';
-import { type Cursor, Elements, type Walk, type Width } from '../wasm/assembler/elements.ts';
+import { Elements, type Walk, type Width } from '../wasm/assembler/elements.ts';
 import { ExprEmitter } from '../wasm/assembler/expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from '../wasm/assembler/function-builder.ts';
 import { emitDecode } from '../wasm/assembler/half.ts';
 import { compile } from '../wasm/assembler/module-builder.ts';
 import {
-  type AttrPlace,
+  AttrLocals,
   attrNames,
-  attrsAt,
-  doubleForms,
   nanosecondsOf,
   type PointwiseKernel,
-  singleForms,
+  type RowCursor,
+  rowCursor,
 } from '../wasm/pointwise-kernel.ts';
 import { type Segment, segmentsOf, stripVectors } from './segments.ts';
 import { type KernelBody, type KernelPart, splitParts } from './split-parts.ts';
@@ -37,9 +36,7 @@ const stripBytes = (stripVectors + 4) * 16;
 /** So many values fit into scratch memory between two loops. */
 const mostStrips = Math.floor(panelABytes / stripBytes);
 
-interface StripCursor extends Cursor {
-  readonly row: Local;
-  readonly rowStep: Local;
+interface StripCursor extends RowCursor {
   /** First element of the strip. */
   readonly strip: Local;
 }
@@ -51,13 +48,12 @@ interface PartValue {
 }
 
 class FusedWriter {
-  readonly attrs: AttrPlace[] = [];
+  readonly attrs: AttrLocals;
   readonly #f: FunctionBuilder;
   readonly #body: KernelBody;
   readonly #cursors: readonly StripCursor[];
   readonly #elements: Elements;
   readonly #width: Width;
-  readonly #attrLocals = new Map<string, Local>();
   readonly #segments: readonly Segment[];
   /** By part: where its result lies between loops. */
   readonly #strips = new Map<number, number>();
@@ -75,22 +71,18 @@ class FusedWriter {
     const at = f.param();
     const n = f.param();
     const rows = f.param();
-    this.#cursors = kinds.map((dtype, k) => {
-      const argument = (i: number) => load('i32.load', get(at), (k * 3 + i) * 4);
-      return {
-        dtype,
-        walk: walks[k]!,
-        row: f.local('i32', argument(0)),
-        rowStep: f.local('i32', argument(1)),
-        step: f.local('i32', argument(2)),
-        strip: f.local('i32'),
-        at: f.local('i32'),
-        value: f.local('v128'),
-      };
-    });
+    this.#cursors = kinds.map((dtype, k) => ({
+      ...rowCursor(f, at, k, { dtype, walk: walks[k]! }),
+      strip: f.local('i32'),
+    }));
     this.#stores = this.#placeStores(kinds.length - body.results.length);
     this.#placeStrips();
-    this.#loadAttrs();
+    this.attrs = new AttrLocals(f, kinds.length);
+    for (const part of body.parts) {
+      for (const name of attrNames(part.expr)) {
+        this.attrs.load(fusedAttr(part.attrsOf, name), this.#isDouble(part));
+      }
+    }
     f.countDown(rows, 1, () => this.#row(n));
   }
 
@@ -139,23 +131,6 @@ class FusedWriter {
         if (!this.#strips.has(part)) this.#strips.set(part, this.#strips.size);
       }
     });
-  }
-
-  /** Attributes become locals before the loops; an int32 and a float32 use are two of them. */
-  #loadAttrs(): void {
-    let place = attrsAt(this.#cursors.length);
-    for (const part of this.#body.parts) {
-      for (const plain of attrNames(part.expr)) {
-        const name = fusedAttr(part.attrsOf, plain);
-        for (const form of this.#isDouble(part) ? doubleForms : singleForms) {
-          const wide = form === 'f64';
-          const value = load(wide ? 'v128.load64_splat' : 'v128.load32_splat', i32(place));
-          this.#attrLocals.set(`${name} ${form}`, this.#f.local('v128', value));
-          this.attrs.push({ name, form });
-          place += wide ? 8 : 4;
-        }
-      }
-    }
   }
 
   /** Whether the part by itself computes in float64. */
@@ -281,7 +256,7 @@ class FusedWriter {
           ? values.get(operand.part)!.value
           : this.#cursors[operand.operand]!.value;
       },
-      attr: (name, form) => this.#attrLocals.get(`${fusedAttr(part.attrsOf, name)} ${form}`)!,
+      attr: (name, form) => this.attrs.of(fusedAttr(part.attrsOf, name), form),
     });
     return this.#elements.stored(emitter, part.expr, part.dtype);
   }
@@ -299,7 +274,7 @@ export function compileFused(signature: FusedSignature): PointwiseKernel {
   let attrs: PointwiseKernel['attrs'] = [];
   const { run } = compile({
     run: (f) => {
-      ({ attrs } = new FusedWriter(f, signature));
+      attrs = new FusedWriter(f, signature).attrs.places;
     },
   });
   const { body, dtypes: kinds } = signature;

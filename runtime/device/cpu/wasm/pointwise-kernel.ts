@@ -30,7 +30,7 @@ export interface PointwiseKernel {
 }
 
 /** Where the attributes of a kernel with so many operands lie, the output counted. */
-export function attrsAt(operands: number): number {
+function attrsAt(operands: number): number {
   return argumentsAt + operands * 12;
 }
 
@@ -41,19 +41,66 @@ export interface AttrPlace {
   readonly form: NumberForm;
 }
 
-interface RowCursor extends Cursor {
+export interface RowCursor extends Cursor {
   /** First element of the row. */
   readonly row: Local;
   readonly rowStep: Local;
 }
 
+/** Loads operand number `k` from the arguments at address `at`. */
+export function rowCursor(
+  f: FunctionBuilder,
+  at: Local,
+  k: number,
+  { dtype, walk }: Pick<Cursor, 'dtype' | 'walk'>,
+): RowCursor {
+  const argument = (i: number) => load('i32.load', get(at), (k * 3 + i) * 4);
+  return {
+    dtype,
+    walk,
+    row: f.local('i32', argument(0)),
+    rowStep: f.local('i32', argument(1)),
+    step: f.local('i32', argument(2)),
+    at: f.local('i32'),
+    value: f.local('v128'),
+  };
+}
+
+/** Attributes of a kernel: loaded into locals before its loops. */
+export class AttrLocals {
+  /** In the order of their places. */
+  readonly places: AttrPlace[] = [];
+  readonly #f: FunctionBuilder;
+  readonly #locals = new Map<string, Local>();
+  #next: number;
+
+  constructor(f: FunctionBuilder, operands: number) {
+    this.#f = f;
+    this.#next = attrsAt(operands);
+  }
+
+  /** An int32 and a float32 use of an attribute are two locals; float64 arithmetic has a third. */
+  load(name: string, isDouble: boolean): void {
+    for (const form of isDouble ? doubleForms : singleForms) {
+      const isWide = form === 'f64';
+      const value = load(isWide ? 'v128.load64_splat' : 'v128.load32_splat', i32(this.#next));
+      this.#locals.set(`${name} ${form}`, this.#f.local('v128', value));
+      this.places.push({ name, form });
+      this.#next += isWide ? 8 : 4;
+    }
+  }
+
+  of(name: string, form: NumberForm): Local {
+    return this.#locals.get(`${name} ${form}`)!;
+  }
+}
+
 class PointwiseWriter {
-  readonly attrs: AttrPlace[] = [];
+  readonly attrs: AttrLocals;
   readonly #f: FunctionBuilder;
   readonly #signature: PointwiseSignature;
   readonly #cursors: readonly RowCursor[];
   readonly #elements: Elements;
-  readonly #attrLocals = new Map<string, Local>();
   readonly #width: Width;
 
   constructor(f: FunctionBuilder, signature: PointwiseSignature) {
@@ -64,34 +111,12 @@ class PointwiseWriter {
     const at = f.param();
     const n = f.param();
     const rows = f.param();
-    this.#cursors = signature.dtypes.map((dtype, k) => {
-      const argument = (i: number) => load('i32.load', get(at), (k * 3 + i) * 4);
-      return {
-        dtype,
-        walk: signature.walks[k]!,
-        row: f.local('i32', argument(0)),
-        rowStep: f.local('i32', argument(1)),
-        step: f.local('i32', argument(2)),
-        at: f.local('i32'),
-        value: f.local('v128'),
-      };
-    });
-    this.#loadAttrs(signature.expr);
+    this.#cursors = signature.dtypes.map((dtype, k) =>
+      rowCursor(f, at, k, { dtype, walk: signature.walks[k]! }),
+    );
+    this.attrs = new AttrLocals(f, this.#cursors.length);
+    for (const name of attrNames(signature.expr)) this.attrs.load(name, this.#width === 2);
     f.countDown(rows, 1, () => this.#row(n));
-  }
-
-  /** Attributes become locals before the loops; an int32 and a float32 use are two of them. */
-  #loadAttrs(expr: Expr): void {
-    let place = attrsAt(this.#cursors.length);
-    for (const name of attrNames(expr)) {
-      for (const form of this.#width === 4 ? singleForms : doubleForms) {
-        const isDouble = form === 'f64';
-        const value = load(isDouble ? 'v128.load64_splat' : 'v128.load32_splat', i32(place));
-        this.#attrLocals.set(`${name} ${form}`, this.#f.local('v128', value));
-        this.attrs.push({ name, form });
-        place += isDouble ? 8 : 4;
-      }
-    }
   }
 
   #row(n: Local): void {
@@ -124,14 +149,14 @@ class PointwiseWriter {
     const expr = inPrecision(this.#signature.expr, this.#width === 2 ? 'double' : 'single');
     const emitter = new ExprEmitter(this.#f, expr, kinds.slice(1), {
       input: (index) => this.#cursors[index + 1]!.value,
-      attr: (name, form) => this.#attrLocals.get(`${name} ${form}`)!,
+      attr: (name, form) => this.attrs.of(name, form),
     });
     return this.#elements.stored(emitter, expr, kinds[0]!);
   }
 }
 
-export const singleForms: readonly NumberForm[] = ['f32', 'i32'];
-export const doubleForms: readonly NumberForm[] = ['f32', 'i32', 'f64'];
+const singleForms: readonly NumberForm[] = ['f32', 'i32'];
+const doubleForms: readonly NumberForm[] = ['f32', 'i32', 'f64'];
 
 /** Names of the attributes that an expression reads. */
 export function attrNames(expr: Expr): Set<string> {
@@ -142,7 +167,7 @@ export function compilePointwise(signature: PointwiseSignature): PointwiseKernel
   let attrs: PointwiseKernel['attrs'] = [];
   const { run } = compile({
     run: (f) => {
-      ({ attrs } = new PointwiseWriter(f, signature));
+      attrs = new PointwiseWriter(f, signature).attrs.places;
     },
   });
   const nanoseconds = nanosecondsOf(signature);
