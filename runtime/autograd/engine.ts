@@ -268,11 +268,15 @@ class BackwardPass {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
     if (!retainGraph) node.finish();
+    const targets = this.#targetsOf(node);
+    const order = node.targetOrder && hasHooks(targets) ? node.targetOrder(inbox.gradients) : null;
     let next = 0;
     try {
-      for (const target of this.#targetsOf(node)) {
-        const result = results[next] ?? null;
-        if (target && 'leaf' in target && result && summed.has(next)) {
+      while (next < targets.length) {
+        const number = order ? order[next]! : next;
+        const target = targets[number];
+        const result = results[number] ?? null;
+        if (target && 'leaf' in target && result && summed.has(number)) {
           this.#options.onLeafSum?.(target.leaf, result);
         }
         next++;
@@ -280,7 +284,7 @@ class BackwardPass {
       }
     } catch (error) {
       // A hook has thrown: gradients that were to follow its own have no owner.
-      for (const result of results.slice(next)) result?.dispose();
+      for (; next < targets.length; next++) results[order ? order[next]! : next]?.dispose();
       throw error;
     }
   }
@@ -344,6 +348,14 @@ class BackwardPass {
     while (i > 0 && this.#ready[i - 1]!.sequence > node.sequence) i--;
     this.#ready.splice(i, 0, node);
   }
+}
+
+/** Whether somebody sees when a leaf's gradient is complete. */
+function hasHooks(targets: readonly Target[]): boolean {
+  for (const target of targets) {
+    if (target && 'leaf' in target && target.leaf.hooks?.length) return true;
+  }
+  return false;
 }
 
 function spanOf({ name }: GradNode): SpanStart {

@@ -93,6 +93,9 @@ export abstract class GradNode {
     return null;
   }
 
+  /** Targets in the order in which their gradients are complete, for gradients of these outputs; null: as they are numbered. */
+  targetOrder?(gradOutputs: readonly (Tensor | null | undefined)[]): readonly number[] | null;
+
   /**
    * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
    * before any node runs: throws AutogradError where an earlier backward has freed what leads there.

@@ -1,7 +1,7 @@
 import type { Backend } from './backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
 import type { HigherOrderGradients } from './higher-order-gradients.ts';
-import type { ProgramOp, ValueId, ValueTable } from './program.ts';
+import type { Arrival, ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program, with its effects on memory. */
 export interface Step {
@@ -109,6 +109,8 @@ export interface BackwardPart {
   readonly gradInputs: readonly (ValueId | null)[];
   /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
   readonly sums: readonly (readonly ValueId[])[];
+  /** As in JointProgram: hooks of leaves are called in this order. */
+  readonly arrivals: readonly Arrival[];
   /** For higher-order gradients; undefined without a compiler. */
   readonly again?: HigherOrderGradients;
 }

@@ -49,6 +49,13 @@ export interface Program {
   readonly outputs: readonly ValueId[];
 }
 
+/** A contribution to a gradient: which one, and the forward outputs that lead to it. */
+export interface Arrival {
+  /** Its number among the gradients of the inputs and leaves. */
+  readonly target: number;
+  readonly outputs: readonly number[];
+}
+
 /** Forward and backward in one list of ops, before they are split. */
 export interface JointProgram {
   /** Inputs: those of forward, then those in `gradOutputs`. Outputs: all gradients. */
@@ -69,6 +76,11 @@ export interface JointProgram {
   readonly gradInputs: readonly (ValueId | null)[];
   /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
   readonly sums: readonly (readonly ValueId[])[];
+  /**
+   * The contributions that may complete these gradients, in eager order: of those that the given outputs lead to, the
+   * last one of each. Empty: they are complete in the order of their numbers, or it is a branch or loop body.
+   */
+  readonly arrivals: readonly Arrival[];
 }
 
 /** Computes a fact once per program, not once per path to it: nested regions may be shared. Keeps no program alive. */

@@ -242,6 +242,12 @@ export class RunProgramNode extends GradNode {
     return order;
   }
 
+  override targetOrder(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+  ): readonly number[] | null {
+    return this.subgraph.partials!.of(gradOutputs).targetOrder;
+  }
+
   /** The plan that adds to the inputs' gradients so far, which enter the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
     const { continuedSums } = this.subgraph;

@@ -16,13 +16,17 @@ export class Partial {
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
   #retaining: PartialBackward | null = null;
+  readonly #backward: BackwardPart;
+  #targetOrder: readonly number[] | null | undefined;
 
   constructor(
+    backward: BackwardPart,
     key: number | string,
     outputs: readonly number[],
     isWhole: boolean,
     make: (retains: boolean) => PartialBackward,
   ) {
+    this.#backward = backward;
     this.key = key;
     this.outputs = outputs;
     this.isWhole = isWhole;
@@ -39,6 +43,30 @@ export class Partial {
     this.#retaining ??= this.#make(true);
     return this.#retaining;
   }
+
+  /** Null: as they are numbered. */
+  get targetOrder(): readonly number[] | null {
+    if (this.#targetOrder === undefined) {
+      const isInOrder = this.#backward.arrivals.length === 0;
+      this.#targetOrder = isInOrder ? null : orderOfTargets(this.#backward, this.outputs);
+    }
+    return this.#targetOrder;
+  }
+}
+
+/**
+ * The numbers of the gradients in the order in which eager backward completes them. Those that get nothing come first,
+ * so they can't delay a hook.
+ */
+function orderOfTargets(
+  { arrivals, gradInputs }: BackwardPart,
+  given: readonly number[],
+): readonly number[] {
+  const last = gradInputs.map(() => -1);
+  arrivals.forEach(({ target, outputs }, i) => {
+    if (outputs.some((index) => given.includes(index))) last[target] = i;
+  });
+  return [...last.keys()].sort((a, b) => last[a]! - last[b]!);
 }
 
 /** All of them, each made when it runs first. Looking one up allocates nothing where outputs are few. */
@@ -90,7 +118,7 @@ export class Partials {
     });
     const isWhole = missing.size === 0;
     const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null && gradients[i]);
-    return new Partial(key, outputs, isWhole, (retains) => {
+    return new Partial(this.#backward, key, outputs, isWhole, (retains) => {
       const from = retains ? retainingPlan : plan;
       const part = partialBackward(this.#backward, from, this.#values, missing);
       return isWhole ? { ...part, plan: from, gradInputs } : part;

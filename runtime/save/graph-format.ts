@@ -54,6 +54,7 @@ export class GraphWriter {
     leafOutputs,
     gradInputs,
     sums,
+    arrivals,
   }: BackwardPart): unknown {
     return {
       plan: this.#plan(plan),
@@ -64,6 +65,9 @@ export class GraphWriter {
       leafOutputs,
       gradInputs,
       sums,
+      ...(arrivals.length > 0 && {
+        arrivals: arrivals.map(({ target, outputs }) => [target, outputs]),
+      }),
     };
   }
 

@@ -23,7 +23,7 @@ import { oneOp } from '../program/fused/staged-op.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
-import type { ProgramOp, Region, ValueId } from '../program/program.ts';
+import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { contiguousStrides } from '../tensor/shape.ts';
 import { type Field, maxScalarArguments } from './field.ts';
@@ -122,6 +122,7 @@ class GraphReader {
         .get('sums')
         .items()
         .map((ids) => this.#ids(ids)),
+      arrivals: field.has('arrivals') ? field.get('arrivals').items().map(readArrival) : [],
     };
   }
 
@@ -334,6 +335,11 @@ function readPosition(field: Field): UserPosition | undefined {
 function regionOf({ values, forward }: PlannedSubgraph): Region {
   const { inputs, outputs, steps } = forward;
   return { program: { values, inputs, outputs, ops: steps.map(({ op }) => op) }, joint: null };
+}
+
+function readArrival(field: Field): Arrival {
+  const [target, outputs] = field.tuple(2) as [Field, Field];
+  return { target: target.int(0, safe), outputs: outputs.items().map((i) => i.int(0, safe)) };
 }
 
 function readScalars(field: Field): ScalarTable {

@@ -9,6 +9,7 @@ import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
+import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';
 import { markOutputs } from './mark-outputs.ts';
 import { replay } from './replay.ts';
@@ -102,6 +103,13 @@ export function differentiate(
       leafOutputs,
       // A region receives the sums so far as inputs, so they need not be searched for.
       sums: targets.map((leaf) => (region ? [] : (sums.get(leaf) ?? []))),
+      // The surrounding program delivers all gradients of a region at once.
+      arrivals: region
+        ? []
+        : arrivalsAt(
+            targets,
+            outputs.map((t, i) => (gradients[i] ? t : null)),
+          ),
     };
   });
 }

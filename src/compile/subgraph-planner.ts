@@ -195,6 +195,7 @@ export class SubgraphPlanner {
       leafOutputs: joint.leafOutputs,
       gradInputs: joint.gradInputs,
       sums: joint.sums,
+      arrivals: joint.arrivals,
     };
     const planned = { values, forward: plannedForward.plan, backward: part };
     const done = { traced, joint: joint.program, forward, backward, planned };

@@ -20,7 +20,8 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     new Map(),
   );
   if (!backward) return;
-  const { gradInputs, gradOutputs, leafOutputs, sums, saved, plan, retainingPlan } = backward;
+  const { gradInputs, gradOutputs, leafOutputs, sums, arrivals } = backward;
+  const { saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   const [results, operands] = [forward.outputs.length, forward.inputs.length];
   // A region may continue from what has come to its operands before.
@@ -32,6 +33,13 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     !counts.includes(gradOutputs.length)
   ) {
     fail(`${gradInputs.length} and ${gradOutputs.length} gradients`, 'one per input and output');
+  }
+  for (const { target, outputs } of arrivals) {
+    if (target < gradInputs.length && outputs.every((index) => index < results)) continue;
+    fail(
+      `gradient ${target} of outputs ${outputs.join(', ')}`,
+      'numbers of its gradients and outputs',
+    );
   }
   const missing = saved.withData.find((id) => !alive.has(id));
   if (missing !== undefined)

@@ -1,0 +1,67 @@
+import type { GradNode } from '../../runtime/autograd/node.ts';
+import type { Arrival } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+/**
+ * In: the outputs of a replayed program (null: no gradient can be requested of it), and the leaves that its gradients
+ * flow to. Out: the contributions that may complete the gradient of a leaf, in the order in which eager backward
+ * delivers them. Empty where that is the order of the leaves.
+ *
+ * Eager backward visits nodes from young to old. Which contribution is a leaf's last depends on the outputs that bring
+ * a gradient, so every contribution is kept that is the last one for some of them.
+ */
+export function arrivalsAt(
+  leaves: readonly Tensor[],
+  outputs: readonly (Tensor | null)[],
+): readonly Arrival[] {
+  const numbers = new Map<Tensor, number>();
+  leaves.forEach((leaf, i) => {
+    if (leaf.requiresGrad && !numbers.has(leaf)) numbers.set(leaf, i);
+  });
+  if (numbers.size < 2) return [];
+  const { nodes, from } = nodesBehind(outputs);
+  const found: Arrival[] = [];
+  /** Per leaf: the outputs that lead to later contributions. */
+  const later = new Map<number, bigint>();
+  for (const node of nodes) {
+    const here = from.get(node)!;
+    for (const place of node.targets.toReversed()) {
+      const target = place && 'leaf' in place ? numbers.get(place.leaf) : undefined;
+      if (target === undefined) continue;
+      const known = later.get(target) ?? 0n;
+      if ((here & ~known) === 0n) continue;
+      later.set(target, known | here);
+      const own = outputs.flatMap((_, i) => ((here >> BigInt(i)) & 1n ? [i] : []));
+      found.push({ target, outputs: own });
+    }
+  }
+  found.reverse();
+  const isInOrder = found.every(({ target }, i) => i === 0 || found[i - 1]!.target < target);
+  return isInOrder ? [] : found;
+}
+
+/** From old to young, with the outputs that depend on each as the bits of a number. */
+function nodesBehind(outputs: readonly (Tensor | null)[]): {
+  readonly nodes: readonly GradNode[];
+  readonly from: ReadonlyMap<GradNode, bigint>;
+} {
+  const from = new Map<GradNode, bigint>();
+  outputs.forEach((output, i) => {
+    const node = output?.gradEdge?.node;
+    if (node) from.set(node, (from.get(node) ?? 0n) | (1n << BigInt(i)));
+  });
+  const reached = new Set(from.keys());
+  // A set iterates over what is added meanwhile.
+  for (const node of reached) {
+    for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
+  }
+  const nodes = [...reached].sort((a, b) => a.sequence - b.sequence);
+  // A node is younger than its targets: from young to old, all that leads to it is known.
+  for (const node of nodes.toReversed()) {
+    const bits = from.get(node)!;
+    for (const target of node.targets) {
+      if (target && 'node' in target) from.set(target.node, (from.get(target.node) ?? 0n) | bits);
+    }
+  }
+  return { nodes, from };
+}
