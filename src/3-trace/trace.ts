@@ -35,15 +35,15 @@ import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 
 export interface TraceOptions extends ControlLimits {
-  /** Which numbers were found at this point before. */
+  /** The numbers that earlier calls had at this point. */
   readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
-  /** Where decisions on values of the program are part of it. */
+  /** Which data-dependent decisions become part of the program. */
   readonly controlPolicy?: ControlPolicy;
   /** More instructions than this end the graph. */
   readonly traceLimit?: number;
-  /** Told of each instruction before it is executed, for logs. */
+  /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
   /** What later phases do with the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
@@ -66,7 +66,7 @@ export function trace(
 ): TraceResult {
   const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
   if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
-    // Lists and choices hold what is not alike; they are worth it where nothing is left to break.
+    // Lists and unions hold values of different structure; they pay off only if no graph break remains.
     const whole = { ...options, controlPolicy: 'always' } as const;
     const { result: one } = traceUntilSettled(entryFrames, codeOf, whole);
     if (one.outcome.kind === 'return') return one;
@@ -79,7 +79,7 @@ function endsWithDecision({ outcome }: TraceResult): boolean {
   return outcome.kind === 'break' && isDecision(outcome.record.reason);
 }
 
-/** Again and again, until nothing is found out that the trace should have known from its start. */
+/** Restarts the trace until it learns nothing that it should have known from its start. */
 function traceUntilSettled(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
@@ -97,13 +97,13 @@ function traceUntilSettled(
 
 interface Traced {
   readonly result: TraceResult;
-  /** Numbers were kept in the program up to a break, and nothing was decided on them. */
+  /** Numbers stayed in the program up to a break, and decided nothing. */
   readonly gainsNothing: boolean;
 }
 
 /**
- * Where decisions may become part of the graph, but none has: the graph ends at the first read instead, as it
- * does without. A loop that breaks further on is then cut at the same place in every iteration.
+ * If decisions may become part of the graph, but none has, the graph ends at the first read instead, as without
+ * them. A loop that breaks later is then cut at the same position in every iteration.
  */
 function gainsNothing(
   { outcome, program }: TraceResult,
@@ -192,7 +192,7 @@ function traceOnce(
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
-  // Without the user's tensors, which a trace must not keep alive.
+  // Without the user's tensors: a trace must not keep them alive.
   const places = inputs.map(({ source, tensor, list }) => ({ source, tensor, list }));
   const recorded = {
     result,
@@ -215,7 +215,7 @@ function hasEffects({ builder, effects }: Tracer): boolean {
   return builder.hasEffect() || effects.changes > 0;
 }
 
-/** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */
+/** Runs nothing: under these guards eager execution throws, and reports the error itself. */
 function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   const { entryFrames } = tracer;
   const at = tracer.position();
@@ -259,7 +259,7 @@ function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   };
 }
 
-/** What its shapes are follows from the sizes of this trace: those of another one are traced again. */
+/** Its shapes follow from the sizes of this trace; other sizes are traced separately. */
 function appendTraced(
   tracer: Tracer,
   { normalize, differentiate }: RegionPhases,

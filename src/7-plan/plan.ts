@@ -52,20 +52,20 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
     return predicted(inOrder(rewritten, lowerBound), given, options);
   }
   yield;
-  // What was made of several ops frees and makes other memory than they did: another order may need less.
+  // A merged op allocates and frees other memory than its original ops: another order may need less.
   const { program: again } = yield* orderForMemory(rewritten, graph, options);
   const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
   return predicted(inOrder(isLeaner ? again : rewritten, lowerBound), given, options);
 }
 
-/** With the bytes that the executor takes on counting devices; the search for an order has only estimated them. */
+/** The plan with the bytes that the executor takes on counting devices; the search for an order only estimates them. */
 function predicted(planned: Planned, given: Program, options: PlanOptions): Planned {
   const { plan } = planned;
   const run = new SimulatedRun(given.values, new UniformPath());
   const { peakBytes, savedBytes, outputBytes } = simulate(run, plan, simulatableOf(given, options));
   run.end();
   const bytes = { ...plan.predicted, peakBytes, outputBytes };
-  // Of a backward it is what the plan keeps of forward's values, which the run doesn't count again.
+  // For a backward these are the saved values, which the run doesn't count again.
   const saved = options.after ? {} : { savedBytes };
   return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
 }
@@ -98,8 +98,8 @@ function mayReorder({ memory }: PlanOptions): boolean {
 }
 
 /**
- * What control ops do is seen by simulating the plan, on the worst path. With that known the ops are
- * ordered as any others; a new order is simulated as well, and kept if its own worst path needs less.
+ * Simulates the plan on the worst path to find what control ops do. With that known, the ops are
+ * ordered like any others; a new order is simulated as well, and kept if its worst path needs less.
  */
 function* planWithControl(
   given: Program,

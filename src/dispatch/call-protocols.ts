@@ -22,16 +22,16 @@ export function runToReturn(
   let fragments: Fragments | undefined;
   try {
     for (;;) {
-      const way = dispatcher.walk(point, frames, owned);
-      if (way.kind === 'return') return way.value;
-      frames = way.frames;
-      if (isFragment(way)) {
+      const outcome = dispatcher.walk(point, frames, owned);
+      if (outcome.kind === 'return') return outcome.value;
+      frames = outcome.frames;
+      if (isFragment(outcome)) {
         fragments ??= new Map();
         if (dispatcher.isTooMany(fragments, point, frames))
           return dispatcher.finish(frames, owned).value;
       }
-      if (way.kind === 'break') dispatcher.step(frames, owned);
-      point = dispatcher.pointAfter(point, way, frames);
+      if (outcome.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, outcome, frames);
     }
   } finally {
     owned.disposeAll();
@@ -50,15 +50,15 @@ export async function runAsync(
   let isNative = false;
   try {
     for (;;) {
-      let way = isNative
+      let outcome = isNative
         ? dispatcher.natively(frames, owned)
         : dispatcher.walk(point, frames, owned);
-      if (way.kind !== 'return' && isFragment(way)) {
-        isNative = dispatcher.isTooMany(fragments, point, way.frames);
-        if (isNative) way = dispatcher.natively(way.frames, owned);
+      if (outcome.kind !== 'return' && isFragment(outcome)) {
+        isNative = dispatcher.isTooMany(fragments, point, outcome.frames);
+        if (isNative) outcome = dispatcher.natively(outcome.frames, owned);
       }
-      if (way.kind === 'return') return way.value;
-      frames = way.frames;
+      if (outcome.kind === 'return') return outcome.value;
+      frames = outcome.frames;
       const frame = frames[frames.length - 1]!;
       const awaited = awaitedBy(frame);
       if (awaited) {
@@ -68,8 +68,8 @@ export async function runAsync(
         } catch (error) {
           if (!catchIn(frame, frame.pc, error)) throw error;
         }
-      } else if (way.kind === 'break') dispatcher.step(frames, owned);
-      point = dispatcher.pointAfter(point, way, frames);
+      } else if (outcome.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, outcome, frames);
     }
   } finally {
     owned.disposeAll();
@@ -99,20 +99,20 @@ function advance(dispatcher: EntryDispatcher, frame: Frame, owned: OwnedTensors)
   try {
     let point = dispatcher.points.at(frames);
     for (;;) {
-      const way = dispatcher.walk(point, frames, owned);
-      if (way.kind === 'return') {
+      const outcome = dispatcher.walk(point, frames, owned);
+      if (outcome.kind === 'return') {
         owned.disposeAll();
-        return way.value;
+        return outcome.value;
       }
-      frames = way.frames;
+      frames = outcome.frames;
       const suspended = frames.length === 1 ? suspensionOf(frames[0]!) : undefined;
       if (suspended) {
         owned.escape(suspended.value);
         copyFrameState(frames[0]!, frame);
         return suspended;
       }
-      if (way.kind === 'break') dispatcher.step(frames, owned);
-      point = dispatcher.pointAfter(point, way, frames);
+      if (outcome.kind === 'break') dispatcher.step(frames, owned);
+      point = dispatcher.pointAfter(point, outcome, frames);
     }
   } catch (error) {
     owned.disposeAll();

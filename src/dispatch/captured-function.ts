@@ -42,12 +42,12 @@ interface Start {
   readonly frames: Frame[];
 }
 
-/** A captured function with what was compiled for it: what saving reads. */
+/** A captured function with everything compiled for it, as saving reads it. */
 export interface CompiledFunction {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly entries: readonly GuardedEntry[];
-  /** Traces that serve other sizes than those of calls. */
+  /** Traces that also serve sizes that no call had. */
   readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
   readonly memory: MemoryOptions;
   readonly promised: ShapeBounds;
@@ -65,7 +65,7 @@ export interface CompiledFunction {
 export class Captured {
   readonly fn: AnyFunction;
   readonly options: ToStaticOptions;
-  /** What the user calls, and what a decorator puts into the class. */
+  /** The function that the user calls, or that a decorator puts into the class. */
   wrapper: AnyFunction | undefined;
   readonly #settings: StaticSettings;
   readonly #stats = new StatsCounter();
@@ -121,7 +121,7 @@ export class Captured {
     return run(this.#dispatcher, point, frames);
   }
 
-  /** Where a call begins; null for a function that can't be captured. */
+  /** The entry point of a call; null for a function that can't be captured. */
   #startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
@@ -135,7 +135,7 @@ export class Captured {
     return { point: this.#start.point, frames };
   }
 
-  /** Without source or scope: it runs by itself, and its ops are compared with those of earlier calls. */
+  /** Without source or scope: the function itself runs, and its ops are compared with those of earlier calls. */
   #coExecute(thisValue: unknown, args: readonly unknown[]): unknown {
     if (isNotToStatic(this.fn)) return Reflect.apply(this.fn, thisValue, args);
     this.#stats.callTrace ??= new CallTrace();
@@ -147,7 +147,7 @@ export class Captured {
     }
   }
 
-  /** Switched off, without graphs, or inside another captured function's trace it is what it always was. */
+  /** If capturing is disabled, finds no graph, or happens inside another trace, the function runs as it is. */
   get #runsAsItIs(): boolean {
     return !toStaticEnabled() || this.#dispatcher.skipped || intercepted();
   }
@@ -158,7 +158,7 @@ export class Captured {
     return this.#code;
   }
 
-  /** As the user wrote it, once that is known. */
+  /** The code as the user wrote it, once it is known. */
   get name(): string {
     return this.#code?.closure.code.name || this.fn.name;
   }
@@ -167,7 +167,7 @@ export class Captured {
     return this.#dispatcher.parts;
   }
 
-  /** What is compiled for calls on this receiver, and the frame of such a call, to save it. */
+  /** The entries compiled for calls on this receiver, and the frame of such a call, for saving. */
   compiledFor(thisValue: unknown): CompiledFunction | null {
     const code = this.code && this.#withHomeObject(this.code, thisValue);
     if (!code) return null;
@@ -196,7 +196,7 @@ export class Captured {
   }
 
   /**
-   * Compiles what a call with these arguments runs, up to its first graph break; nothing is run. Throws what
+   * Compiles what a call with these arguments runs, up to its first graph break, without running it. Throws what
    * tracing throws, and ArgumentError for a generator function.
    */
   async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {

@@ -20,10 +20,10 @@ import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import type { StepBudget } from './step-budget.ts';
 
-/** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
+/** After this many traces without a graph, the function runs as ordinary JavaScript. */
 const graphlessLimit = 10;
 
-/** So many small segments at one point in one call: the loop around it continues natively. */
+/** After this many small segments at one point in one call, the loop around it continues natively. */
 const fragmentLimit = 64;
 
 /** Segments of fewer ops than this are small. */
@@ -36,26 +36,26 @@ interface Break {
   readonly frames: Frame[];
 }
 
-/** Execution has come, natively, to another instruction. */
+/** Native execution has reached another instruction. */
 interface Moved {
   readonly kind: 'moved';
   readonly entry: undefined;
   readonly frames: Frame[];
 }
 
-/** Where a walk has come to. */
-export type Way = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
+/** How a walk ended: with the call's result, or at an instruction. */
+export type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
 
-/** How often one call has come to each point with a small segment. */
+/** How often one call has reached each point with a small segment. */
 export type Fragments = Map<ResumePoint, number>;
 
-/** Something runs as ordinary JavaScript: recorded, or an error. */
+/** Called when code runs as ordinary JavaScript: records it, or throws. */
 export type FallBack = (why: string, at: UserPosition | undefined) => void;
 
-/** From entry to entry of one function: a guard hit runs compiled code, a miss traces, a break is one native instruction. */
+/** Leads a call of one function from entry to entry: a guard hit runs compiled code, a miss traces, a break runs one native instruction. */
 export class EntryDispatcher {
   readonly points: ResumePoints;
-  /** No trace has found a graph: the function runs as it is. */
+  /** True once traces have found no graph: the function runs as it is. */
   skipped = false;
   readonly #name: string;
   readonly #stats: StatsCounter;
@@ -80,7 +80,7 @@ export class EntryDispatcher {
     this.#budget = budget;
   }
 
-  /** A call begins. */
+  /** Starts a call. */
   begin(): void {
     this.#budget?.begin();
   }
@@ -89,13 +89,13 @@ export class EntryDispatcher {
     return this.#compiler.parts;
   }
 
-  /** Compiles what begins here; nothing is run. */
+  /** Compiles the entry at this point without running it. */
   prepare(point: ResumePoint, frames: readonly Frame[]): void {
     if (!point.find(frames)) this.#translate(point, frames);
   }
 
-  /** From a resume point to the return, or to an instruction that isn't traced. */
-  walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Way {
+  /** Runs from a resume point to the return, or to an instruction that isn't traced. */
+  walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): WalkOutcome {
     const known = point.find(frames);
     if (known) endLongCaptureSession();
     const entry = known ?? this.#translate(point, frames);
@@ -126,20 +126,20 @@ export class EntryDispatcher {
     return { kind: 'break', entry, frames: left };
   }
 
-  /** Eager execution tells where a fault is, and to whom. Where it finds none, what it did instead is on record. */
+  /** Runs the call eagerly, so that an error has its position and reaches the user's handlers. Records the fallback if there is no error. */
   #leaveToEager(
     why: string,
     { result }: Entry,
     frames: readonly Frame[],
     owned: OwnedTensors,
-  ): Way {
+  ): WalkOutcome {
     const at = positionOf(frames);
-    const way = this.#explained(result, frames, () => this.natively(frames, owned));
-    if (way.kind === 'return') {
+    const outcome = this.#explained(result, frames, () => this.natively(frames, owned));
+    if (outcome.kind === 'return') {
       this.#stats.addFallback({ why, at });
       logFallback(this.#name, why, at);
     }
-    return way;
+    return outcome;
   }
 
   #explained<T>(result: TraceResult, frames: readonly Frame[], run: () => T): T {
@@ -185,7 +185,7 @@ export class EntryDispatcher {
     return found;
   }
 
-  /** Many entries are there, and none fits: only what returns is translated, unless nothing may run eagerly. */
+  /** Many entries exist and none fits: only a state that returns is compiled, unless nothing may run eagerly. */
   #isWorthAnEntry(point: ResumePoint, frames: readonly Frame[]): boolean {
     const { mayFallBack } = this.#compiler;
     const returns = !mayFallBack || point.returns(frames);
@@ -199,7 +199,7 @@ export class EntryDispatcher {
     return returns;
   }
 
-  /** Sizes that have not returned so far are left to eager execution, of which the user is told once. */
+  /** Sizes that have not returned so far run eagerly; the user is warned once. */
   #reportPassing(point: ResumePoint, frames: readonly Frame[]): undefined {
     if (point.isPassed) return;
     point.isPassed = true;
@@ -220,7 +220,7 @@ export class EntryDispatcher {
     warnOnce(`a part of ${this.#name || 'a function'}${place} runs as ordinary JavaScript: ${why}`);
   }
 
-  /** True when the loop around the point has come to it with a small segment too often; then it continues natively. */
+  /** True if the loop around the point has reached it with a small segment too often; then it continues natively. */
   isTooMany(fragments: Fragments, point: ResumePoint, frames: readonly Frame[]): boolean {
     const count = (fragments.get(point) ?? 0) + 1;
     fragments.set(point, count);
@@ -230,8 +230,8 @@ export class EntryDispatcher {
     return true;
   }
 
-  /** The instructions of a graph that is too small run eagerly, up to its break. */
-  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): Way {
+  /** Runs the instructions of a graph that is too small eagerly, up to its break. */
+  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): WalkOutcome {
     const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
     if (pc === undefined) return this.natively(frames, owned);
     const before = events.kernels;
@@ -242,21 +242,21 @@ export class EntryDispatcher {
     return atReturn ? this.natively(frames, owned) : { kind: 'moved', entry: undefined, frames };
   }
 
-  /** The instruction that isn't traced. */
+  /** Runs the instruction that isn't traced. */
   step(frames: Frame[], owned: OwnedTensors): void {
     const before = events.kernels;
     stepNatively(frames, owned, keepsNoOperand);
     this.#stats.eagerKernels += events.kernels - before;
   }
 
-  /** Everything from here on, to the return or an `await`. */
-  natively(frames: readonly Frame[], owned: OwnedTensors): Way {
+  /** Runs everything from here to the return or an `await`. */
+  natively(frames: readonly Frame[], owned: OwnedTensors): WalkOutcome {
     const { value } = this.finish(frames, owned);
     if (!Suspended.is(value)) return { kind: 'return', value };
-    // What an async function calls has returned: it is the outermost frame that waits.
+    // The callees of an async function have returned: the outermost frame waits.
     const frame = frames[0]!;
     const instruction = frame.closure.code.instructions[frame.pc]!;
-    // Nothing reads the register afterwards, so the machine need not have put it down.
+    // Nothing reads the register afterwards, so the machine need not have saved it.
     if (instruction.op === 'await' || instruction.op === 'yield') {
       frame.registers[instruction.src] = value.value;
     }
@@ -282,7 +282,7 @@ export function isFragment({ entry }: Break | Moved): boolean {
   return ops > 0 && ops < fragmentOps;
 }
 
-/** As `runOrFail`, of an entry that writes to nothing pre-existing and can't stop in between. */
+/** Like `runOrFail`, for an entry that writes to nothing pre-existing and can't stop in between. */
 function runPlain(
   entry: Entry,
   frames: readonly Frame[],
@@ -301,7 +301,7 @@ const oneMemory = 'two inputs of the program are views of one memory, which it w
 const refusedBecause = ({ message }: Error): string =>
   `a check or an op of the program refused its values (${message.split('\n')[0]})`;
 
-/** A text says why the program can't do it; then everything of the user's is as it was before. */
+/** Returns text if the program can't run the call, which leaves the user's state unchanged. */
 function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
@@ -316,7 +316,7 @@ function runOrFail(
     return outcome ?? oneMemory;
   } catch (error) {
     if (!isRefused(error)) throw error;
-    // Once a tensor was written in place, running it all again would write twice.
+    // If a tensor has been written in place, running the call again would write twice.
     if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
     return refusedBecause(error);
   }
