@@ -80,4 +80,24 @@ describe('full-graph/merged-gradients', () => {
     // What acts on the tensor itself is said not to be one program.
     if (use === 'is read') expect(refused).toBe(0);
   });
+
+  it.each(Object.keys(choose))('by %s: writes to the gradient of a leaf from before', (by) => {
+    const step = (a: Tensor, b: Tensor, n: Tensor) => {
+      const t = choose[by]!(a, b, n);
+      t.grad = a.detach().mul(2);
+      t.mul(a).add(b).sum().backward();
+      t.grad = t.grad!.mul(3);
+      const twice = t.grad.mul(2);
+      if (n.itemSync() > 1) t.grad = null;
+      return twice;
+    };
+    const seen = (fn: typeof step, n: number) =>
+      tidy(() => {
+        const leaves = [tensor([1, 2]), tensor([3, 4])].map((leaf) => leaf.requiresGrad_());
+        const twice = fn(leaves[0]!, leaves[1]!, tensor(n));
+        return JSON.stringify([twice, ...leaves.map(({ grad }) => grad)].map((g) => g?.dataSync()));
+      });
+    const graph = toStatic(step, { fullGraph: true });
+    for (const n of [1, -1, 2, 1]) expect(seen(graph, n)).toBe(seen(step, n));
+  });
 });
