@@ -82,7 +82,7 @@ type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>
 
 /**
  * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
- * budget: that plan is used if it fits, and its bytes are those that the budget is compared with.
+ * budget: that plan is used if it fits or no smaller one was found, and its bytes are those that explain() compares.
  */
 function* besideNoBudget(
   options: CompileOptions,
@@ -123,7 +123,10 @@ function* besideNoBudget(
   const unbounded = yield* plan(free, beside);
   const bytesBefore = peakBytes(unbounded);
   if (bytesBefore >= stages.recompute!.bytesBefore) return take(stages, true, within);
-  if (bytesBefore > budget) return take(comparedWith(stages, bytesBefore), true, within);
+  // Where no plan fits, the smaller one is used.
+  if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
+    return take(comparedWith(stages, bytesBefore), true, within);
+  }
   return take(fitting(unbounded, bytesBefore), false, beside);
 }
 

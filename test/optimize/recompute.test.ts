@@ -242,6 +242,7 @@ describe('optimize/recompute', () => {
     const less = planned({ budget: Math.round(bytes * 0.8) });
     expect(less.recompute!.bytesBefore).toBe(bytes);
     expect(less.recompute!.ops).toBeGreaterThan(0);
+    expect(planned({ budget: 1 }).bytes).toBeLessThanOrEqual(bytes);
   });
 
   it('a backward that keeps its graph runs twice', () => {
