@@ -422,6 +422,8 @@ const elsewhere = [
   'TraceOptions',
   'GraphOptions',
   'PlanOptions',
+  'OrderOptions',
+  'SliceOptions',
   'CountOptions',
   'EnteringOptions',
   'WorkloadOptions',

@@ -205,7 +205,7 @@ describe('the registry', () => {
   });
 
   it('finds backends by their names, and rejects unknown and taken ones', () => {
-    expect(() => toStatic((x: Tensor) => x, { backend: 'xla' })).toThrow(/wasm, interpret, js/);
+    expect(() => toStatic((x: Tensor) => x, { backend: 'xla' })).toThrow(/wasm, interpret,.* js/);
     expect(() => registerBackend({ ...jsBackend })).toThrow(/the name is taken/);
     expect(() => registerBackend({ ...jsBackend, name: 'wasm' })).toThrow(/the name is taken/);
     registerBackend(jsBackend);
