@@ -35,9 +35,26 @@ import { newBuffer } from './buffers.ts';
 import type { BuiltinTable, HostFunction } from './builtin.ts';
 import { newHost } from './host-objects.ts';
 import { asObject, entryOf } from './objects.ts';
+import { raiseWhatConstructorThrows } from './thrown-by-host.ts';
 
 /** The object; undefined when a frame was pushed whose return gives it. */
 export function construct(
+  t: Tracer,
+  callee: Variable,
+  args: readonly Variable[],
+  returnTo: Reg | undefined,
+): Variable | undefined {
+  try {
+    return constructKnown(t, callee, args, returnTo);
+  } catch (error) {
+    if (error instanceof GraphBreak && callee.kind === 'function') {
+      raiseWhatConstructorThrows(t, callee, args);
+    }
+    throw error;
+  }
+}
+
+function constructKnown(
   t: Tracer,
   callee: Variable,
   args: readonly Variable[],

@@ -145,7 +145,12 @@ const descriptorOf: Body = (t, object, [key = nothing]) =>
 
 const setPrototypeOf: Body = (t, object, [prototype = nothing]) => {
   if (object.kind !== 'newObject') return undefined;
-  setPrototype(t, object, specialized(prototype));
+  const above = specialized(prototype);
+  if (isPrimitiveVariable(above)) {
+    const value = constantOf(t, above);
+    byHost(t, () => Object.setPrototypeOf({}, value as unknown as null) as unknown);
+  }
+  setPrototype(t, object, above);
   return object;
 };
 

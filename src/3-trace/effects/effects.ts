@@ -195,6 +195,21 @@ export class EffectLog {
     );
   }
 
+  /** What the trace has put into the object, `absent` for what it has deleted. */
+  *putInto(object: object): Generator<Variable> {
+    for (const { value } of this.#writes.get(object)?.values() ?? []) yield value;
+    yield* this.#arrays.get(object)?.content.elements ?? [];
+    for (const { key, value } of this.#collections.get(object)?.content.entries.values() ?? []) {
+      yield key;
+      yield value;
+    }
+    for (const change of this.collectionChanges) {
+      if (change.object !== object) continue;
+      if (change.key) yield change.key;
+      if (change.value) yield change.value;
+    }
+  }
+
   *writes(): Generator<Write> {
     for (const places of this.#writes.values()) yield* places.values();
   }

@@ -20,8 +20,6 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'arrays/concatSpreadable': ['native-call'],
   'arrays/concatStack': ['native-call'],
   'arrays/sortLong': ['native-call'],
-  'arrays/fromNull': ['native-call'],
-  'arrays/newArrayBad': ['native-call'],
   'arrays/frozenPush': ['object-write'],
   'strings/newString': ['constructor', 'native-call'],
   'numbers/boxedObjects': ['constructor', 'native-call'],

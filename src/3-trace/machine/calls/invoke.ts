@@ -13,6 +13,7 @@ import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
 import { polyfillOf } from '../../builtins/polyfills.ts';
 import { expectReceiver } from '../../builtins/required-receivers.ts';
+import { raiseWhatHostThrows } from '../../builtins/thrown-by-host.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
@@ -82,7 +83,12 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
   }
   const receiver = specialized(call.receiver);
   expectReceiver(callee.value, receiver);
-  return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
+  try {
+    return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
+  } catch (error) {
+    if (error instanceof GraphBreak) raiseWhatHostThrows(t, callee.value, receiver, call.args);
+    throw error;
+  }
 }
 
 /**

@@ -2,19 +2,19 @@ import { hostTypeOf } from '../../../guards/host-types.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
-import { prototypeOf, type Variable } from '../../variables/variable.ts';
+import { absent, prototypeOf, type Variable } from '../../variables/variable.ts';
 
 /**
  * Whether `structuredClone` makes plain objects, arrays, Maps, Sets, dates and primitives of the value. Anything else,
  * such as a function or a tensor, is left to the native function.
  */
-export function isCloneable(_t: Tracer, given: Variable | undefined): boolean {
-  return given !== undefined && isPlain(given, new Set());
+export function isCloneable(t: Tracer, given: Variable | undefined): boolean {
+  return given !== undefined && isPlain(t, given, new Set());
 }
 
-function isPlain(given: Variable, seen: Set<unknown>): boolean {
+function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
   const variable = resolved(given);
-  if (seen.has(variable)) return true;
+  if (variable === absent || seen.has(variable)) return true;
   seen.add(variable);
   switch (variable.kind) {
     case 'constant':
@@ -22,37 +22,40 @@ function isPlain(given: Variable, seen: Set<unknown>): boolean {
       return typeof variable.value !== 'symbol';
     case 'newArray':
       if (variable.grown || variable.named || variable.isArguments) return false;
-      return variable.elements.every((element) => isPlain(element, seen));
+      return variable.elements.every((element) => isPlain(t, element, seen));
     case 'newObject':
       if (variable.errorType || variable.traits || prototypeOf(variable)) return false;
-      return [...variable.entries.values()].every((part) => isPlain(part, seen));
+      return [...variable.entries.values()].every((part) => isPlain(t, part, seen));
     case 'newCollection':
       return [...variable.entries.values()].every(
-        ({ key, value }) => isPlain(key, seen) && isPlain(value, seen),
+        ({ key, value }) => isPlain(t, key, seen) && isPlain(t, value, seen),
       );
     case 'newHost':
       return variable.type === 'Date';
     case 'object':
-      return isPlainOuter(variable.value, seen);
+      return isPlainOuter(t, variable.value, seen);
     default:
       return false;
   }
 }
 
-/** As it is now: each value that is read has a guard. */
-function isPlainOuter(value: unknown, seen: Set<unknown>): boolean {
+/** As it is now, where each value that is read has a guard, and with what the trace has put into it. */
+function isPlainOuter(t: Tracer, value: unknown, seen: Set<unknown>): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false;
   if (typeof value !== 'object' || value === null || seen.has(value)) return true;
   if (isProxy(value)) return false;
   seen.add(value);
+  for (const part of t.effects.putInto(value)) if (!isPlain(t, part, seen)) return false;
   const parts = Object.values(Object.getOwnPropertyDescriptors(value));
-  if (!parts.every((own) => 'value' in own && isPlainOuter(own.value, seen))) return false;
+  if (!parts.every((own) => 'value' in own && isPlainOuter(t, own.value, seen))) return false;
   const above: unknown = Object.getPrototypeOf(value);
   if (above === Map.prototype) {
-    return [...(value as Map<unknown, unknown>)].flat().every((each) => isPlainOuter(each, seen));
+    return [...(value as Map<unknown, unknown>)]
+      .flat()
+      .every((each) => isPlainOuter(t, each, seen));
   }
   if (above === Set.prototype) {
-    return [...(value as Set<unknown>)].every((each) => isPlainOuter(each, seen));
+    return [...(value as Set<unknown>)].every((each) => isPlainOuter(t, each, seen));
   }
   if (above === Date.prototype) return hostTypeOf(value) === 'Date';
   return above === Object.prototype || above === Array.prototype || above === null;

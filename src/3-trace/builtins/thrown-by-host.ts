@@ -1,0 +1,144 @@
+/** Native functions that aren't traced for their operands, but throw for them: what they throw is the user's. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements } from '../values/arrays.ts';
+import { byHost, plainValue } from '../values/objects/host-objects.ts';
+import { plainKeys } from '../values/property-keys.ts';
+import { isPristine } from '../values/protocols.ts';
+import { specialized } from '../variables/unions.ts';
+import { type FunctionVariable, prototypeOf, type Variable } from '../variables/variable.ts';
+import { ownKeys } from './descriptors.ts';
+
+type AnyFunction = (...args: unknown[]) => unknown;
+type Type = new (...args: unknown[]) => object;
+
+const typedArrays = [
+  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array],
+  ...[Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+];
+
+const constructors: readonly unknown[] = [
+  ...[Object, Array, String, Number, Boolean, BigInt, Symbol, Date, RegExp],
+  ...[Map, Set, WeakMap, WeakSet, WeakRef, ArrayBuffer, DataView],
+  ...[Object.getPrototypeOf(Int8Array), ...typedArrays],
+];
+
+/** What they make of plain data has no effect, whether they throw or not: no callback, no promise, no random number. */
+const excluded: ReadonlySet<unknown> = new Set<unknown>([
+  Math.random,
+  Reflect.get(Array, 'fromAsync'),
+]);
+
+function functionsOf(holder: object): unknown[] {
+  return Reflect.ownKeys(holder)
+    .map((key) => Object.getOwnPropertyDescriptor(holder, key)?.value as unknown)
+    .filter((value) => typeof value === 'function' && !excluded.has(value));
+}
+
+/** Static functions, by the object that they are called on. */
+const statics: ReadonlyMap<unknown, unknown> = new Map(
+  [Reflect, JSON, Math, ...constructors].flatMap((holder) =>
+    functionsOf(holder as object).map((fn) => [fn, holder] as const),
+  ),
+);
+
+const called: ReadonlySet<unknown> = new Set<unknown>([
+  ...statics.keys(),
+  ...constructors,
+  ...constructors.flatMap((type) => functionsOf((type as Type).prototype as object)),
+  Promise,
+]);
+
+/** A promise and a proxy of plain data are never made: both take functions or objects that are their own. */
+const constructed: ReadonlySet<unknown> = new Set<unknown>([...constructors, Promise, Proxy]);
+
+/**
+ * Throws what the native function throws for operands of which the trace knows all; otherwise nothing has happened,
+ * and the call is left to the host.
+ */
+export function raiseWhatHostThrows(
+  t: Tracer,
+  fn: FunctionVariable['value'],
+  receiver: Variable,
+  args: readonly Variable[],
+): void {
+  if (!called.has(fn)) return;
+  const self = specialized(receiver);
+  const holder = statics.get(fn);
+  const isOnHolder =
+    (self.kind === 'function' || self.kind === 'object') && (self.value as unknown) === holder;
+  if (!isOnHolder) {
+    trial(t, [receiver, ...args], ([value, ...given]) => apply(fn, value, given));
+    return;
+  }
+  trial(t, args, (given) => {
+    if (self.kind === 'function') guardIdentity(t, self);
+    return apply(fn, holder, given);
+  });
+}
+
+const apply = (fn: FunctionVariable['value'], self: unknown, args: readonly unknown[]): unknown =>
+  Reflect.apply(fn as AnyFunction, self, args);
+
+/** As `raiseWhatHostThrows`, of `new fn(…)`. */
+export function raiseWhatConstructorThrows(
+  t: Tracer,
+  callee: FunctionVariable,
+  args: readonly Variable[],
+): void {
+  const { value } = callee;
+  if (!constructed.has(value)) return;
+  trial(t, args, (given) => {
+    guardIdentity(t, callee);
+    return Reflect.construct(value as AnyFunction, given) as unknown;
+  });
+}
+
+/** Runs it on copies; unless it throws, what that has guarded is taken back. */
+function trial(
+  t: Tracer,
+  operands: readonly Variable[],
+  body: (values: readonly unknown[]) => unknown,
+): void {
+  const given = operands.map(specialized);
+  try {
+    t.attempt(() => {
+      if (given.every((each) => isCopied(t, each)) && isPristine(t, 'array')) {
+        const values = given.map((each) => plainValue(t, each)!.value);
+        byHost(t, () => body(values));
+      }
+      throw new GraphBreak('native-call', 'nothing is thrown');
+    });
+  } catch (error) {
+    if (!(error instanceof GraphBreak)) throw error;
+  }
+}
+
+const maxDepth = 3;
+
+/**
+ * Whether the function can't tell a copy of the own enumerable properties from the operand. Lengths that take long
+ * to fill are left out.
+ */
+function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
+  const variable = specialized(given);
+  if (variable.kind === 'constant' || variable.kind === 'symbolic') return !isLarge(variable.value);
+  if (depth === maxDepth) return false;
+  if (variable.kind === 'newArray') {
+    const { named, isArguments, grown, outer } = variable;
+    if (named || isArguments || grown || outer) return false;
+    return arrayElements(t, variable).every((each) => isCopied(t, each, depth + 1));
+  }
+  if (variable.kind !== 'newObject' || variable.traits || prototypeOf(variable)) return false;
+  const keys = plainKeys(t, variable);
+  if (ownKeys(t, variable).length !== keys.length) return false;
+  return keys.every((key) => {
+    const content = variable.entries.get(key);
+    return content !== undefined && isCopied(t, content, depth + 1);
+  });
+}
+
+const isLarge = (value: unknown): boolean =>
+  typeof value === 'number' && value > 2 ** 16 && value <= Number.MAX_SAFE_INTEGER;
