@@ -27,7 +27,7 @@ const counts: Readonly<Record<string, Counts>> = {
   W8: [131, 36, 43, 0, 103, 2],
   W10: [21, 9, 11, 0, 35, 2],
   W11: [57, 31, 21, 0, 99, 2],
-  W12: [1800, 1, 0, 0, 1240, 1],
+  W12: [1800, 1, 0, 0, 1045, 1],
 };
 
 function counted(run: () => void): { kernels: number; allocations: number; copies: number } {
