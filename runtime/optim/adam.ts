@@ -1,3 +1,4 @@
+import type { QuantizationCode } from '../ops/core/quantize.ts';
 import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -7,7 +8,7 @@ import {
   codeScalesOf,
   codesOf,
   type StateBits,
-  StateValues,
+  StateCoding,
   stateBitsKind,
 } from './eight-bit-state.ts';
 import {
@@ -83,9 +84,9 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   readonly squares: readonly Tensor[];
   /** The largest squares; empty without amsgrad. */
   readonly largest: readonly Tensor[];
-  protected readonly averageValues: StateValues;
-  protected readonly squareValues: StateValues;
-  protected readonly largestValues: StateValues;
+  protected readonly averageCoding: StateCoding;
+  protected readonly squareCoding: StateCoding;
+  protected readonly largestCoding: StateCoding;
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     expectOptions('Adam', options, adamKinds);
@@ -97,21 +98,18 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
       eps: options.eps ?? 1e-8,
     });
     const bits = options.stateBits ?? 32;
-    this.averageValues = this.newValues('averages', bits, 'signed');
-    this.squareValues = this.newValues('squares', bits, 'unsigned');
-    this.largestValues = options.amsgrad
-      ? this.newValues('largest', bits, 'unsigned')
-      : new StateValues([], [], 'unsigned');
-    this.averages = this.averageValues.tensors;
-    this.squares = this.squareValues.tensors;
-    this.largest = this.largestValues.tensors;
-  }
-
-  /** State by this name and, in 8 bits, scales by the name with `Scales` behind it. */
-  private newValues(name: string, bits: StateBits, code: 'signed' | 'unsigned'): StateValues {
-    if (bits === 32) return new StateValues(this.newState(name), [], code);
-    const scales = this.newState(`${name}Scales`, codeScalesOf);
-    return new StateValues(this.newState(name, codesOf), scales, code);
+    const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
+    const coding = (name: string, code: QuantizationCode) =>
+      new StateCoding(bits === 8 ? this.newState(`${name}Scales`, codeScalesOf) : [], code);
+    // Programs name state by these fields.
+    this.averages = state('averages');
+    this.averageCoding = coding('averages', 'signed');
+    this.squares = state('squares');
+    this.squareCoding = coding('squares', 'unsigned');
+    this.largest = options.amsgrad ? state('largest') : [];
+    this.largestCoding = options.amsgrad
+      ? coding('largest', 'unsigned')
+      : new StateCoding([], 'unsigned');
   }
 
   protected override check(group: ParameterGroup<MomentGroup>): void {
@@ -130,22 +128,24 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   protected override update(update: Update<MomentGroup>, { rate, scale }: Correction): void {
     const { target, group, index } = update;
     const slope = this.slope(update);
-    const average = this.averageValues.load(index);
-    const square = this.squareValues.load(index);
+    const [averages, squares] = [this.averages[index]!, this.squares[index]!];
+    const average = this.averageCoding.load(averages, index);
+    const square = this.squareCoding.load(squares, index);
     follow(average, square, slope, group.betas);
     const denominator = sqrt(this.spread(square, index));
     mul_(denominator, scale);
     add_(denominator, group.eps);
     addcdiv_(target, average, denominator, rate);
-    this.averageValues.store(index, average);
-    this.squareValues.store(index, square);
+    this.averageCoding.store(averages, index, average);
+    this.squareCoding.store(squares, index, square);
   }
 
   protected spread(square: Tensor, index: number): Tensor {
     if (this.largest.length === 0) return square;
-    const largest = this.largestValues.load(index);
+    const own = this.largest[index]!;
+    const largest = this.largestCoding.load(own, index);
     copy_(largest, maximum(largest, square));
-    this.largestValues.store(index, largest);
+    this.largestCoding.store(own, index, largest);
     return largest;
   }
 

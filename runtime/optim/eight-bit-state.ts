@@ -31,31 +31,26 @@ export const codeScalesOf = (parameter: TensorSpec): TensorSpec => ({
   shape: [isCoded(parameter) ? scalesOf(parameter) : 0],
 });
 
-/** One kind of state of all parameters. */
-export class StateValues {
-  /** Values, or codes where `scales` has elements; one tensor per parameter. */
-  readonly tensors: readonly Tensor[];
-  /** Empty if no state has codes. */
+/** How one kind of state is held: as it is, or as codes with scales. */
+export class StateCoding {
+  /** One tensor per parameter; none if no state has codes. */
   readonly scales: readonly Tensor[];
   readonly code: QuantizationCode;
 
-  constructor(tensors: readonly Tensor[], scales: readonly Tensor[], code: QuantizationCode) {
-    this.tensors = tensors;
+  constructor(scales: readonly Tensor[], code: QuantizationCode) {
     this.scales = scales;
     this.code = code;
   }
 
-  /** The values of one parameter's state, to be updated in place; `store` must follow. */
-  load(index: number): Tensor {
-    const own = this.tensors[index]!;
-    return own.dtype === 'uint8' ? dequantize(own, this.scales[index]!, this.code) : own;
+  /** The values of a parameter's state, to be updated in place; `store` must follow. */
+  load(state: Tensor, index: number): Tensor {
+    return state.dtype === 'uint8' ? dequantize(state, this.scales[index]!, this.code) : state;
   }
 
-  store(index: number, values: Tensor): void {
-    const own = this.tensors[index]!;
-    if (own.dtype !== 'uint8') return;
+  store(state: Tensor, index: number, values: Tensor): void {
+    if (state.dtype !== 'uint8') return;
     const [codes, scales] = quantize(values, this.code);
-    copy_(own, codes);
+    copy_(state, codes);
     copy_(this.scales[index]!, scales);
   }
 }
