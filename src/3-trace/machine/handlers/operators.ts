@@ -65,6 +65,7 @@ export const operatorHandlers: Handlers<
     if (compared) return set(frame, dst, compared);
     const operands = [specialized(get(frame, left)), specialized(get(frame, right))] as const;
     const [a, b] = operands;
+    if (operator === 'in' || operator === 'instanceof') expectObject(t, operator, a, b);
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
     if (isEquality(operator)) return set(frame, dst, combine(t, operator, a, b));
@@ -232,6 +233,16 @@ function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variabl
 function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {
   return binary(operator, x, y) as Primitive;
 }
+
+/** Raises what the operators throw for a primitive on their right; with `in`, the message has the key. */
+function expectObject(t: Tracer, operator: 'in' | 'instanceof', a: Variable, b: Variable): void {
+  if (!isHostPrimitive(b) || (operator === 'in' && !isHostPrimitive(a))) return;
+  const key = operator === 'in' ? constantOf(t, a) : undefined;
+  const value = constantOf(t, b);
+  orRaise(t, () => binary(operator, key, value));
+}
+
+const isHostPrimitive = ({ kind }: Variable): boolean => kind === 'constant' || kind === 'symbolic';
 
 function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const [key, base] = [specialized(given), specialized(object)];
