@@ -3,7 +3,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FullGraphError, type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
-type Fn = (x: Tensor, date: Date) => [Tensor, unknown];
+/** Made before the calls. */
+const weak = { map: new WeakMap(), set: new WeakSet() };
+
+type Fn = (x: Tensor, date: Date, outer: typeof weak) => [Tensor, unknown];
 
 const expressions = `
 new Date(NaN).toISOString()
@@ -78,6 +81,8 @@ new Map([[1, 2], 'x'])
 new Set(5)
 new WeakMap([[1, 2]])
 new WeakSet([1])
+weak.map.set(1, 2)
+weak.set.add('a')
 Object.fromEntries([1])
 Object.fromEntries('ab')
 Object.create(1)
@@ -129,17 +134,23 @@ const caught = (expression: string): Fn =>
   new Function(
     'x',
     'date',
+    'weak',
     `let r; try { r = typeof (${expression}); } catch (e) { r = [e.name, e.message]; } return [x.mul(2), r];`,
   ) as Fn;
 
 const uncaught = (expression: string): Fn =>
-  new Function('x', 'date', `const y = x.mul(2); return [y, typeof (${expression})];`) as Fn;
+  new Function(
+    'x',
+    'date',
+    'weak',
+    `const y = x.mul(2); return [y, typeof (${expression})];`,
+  ) as Fn;
 
 /** What three calls show, the second with a date that is valid. */
 function seen(fn: Fn): unknown[] {
   return [Number.NaN, 5, Number.NaN].map((time) => {
     try {
-      const [y, value] = fn(tensor([1, 2]), new Date(time));
+      const [y, value] = fn(tensor([1, 2]), new Date(time), weak);
       return [[...y.dataSync()], value];
     } catch (error) {
       if (error instanceof FullGraphError) throw error;
