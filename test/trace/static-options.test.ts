@@ -12,7 +12,7 @@ import {
 const fn = (x: Tensor) => x.mul(2);
 
 const wrong: readonly (readonly [options: Readonly<Record<string, unknown>>, says: RegExp])[] = [
-  [{ fullgraph: true }, /no such option.*'fullgraph'.*fullGraph/s],
+  [{ fullgraph: true }, /no such option.*fullgraph.*did you mean 'fullGraph'/s],
   [{ memory: { budgett: 1 } }, /no such memory option.*'budgett'/s],
   [{ memory: 'cleanedd' }, /cleanedd/s],
   [{ passes: { slice: false } }, /slice/s],
