@@ -23,6 +23,7 @@ import type { Guard } from '../guards/guard.ts';
 import type { StaticSettings } from '../options/static-options.ts';
 import { compileLater, compileSubgraph } from '../pipeline.ts';
 import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
+import { portableMemory } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { StatsCounter } from '../stats.ts';
@@ -206,10 +207,11 @@ export class FrameCompiler {
     return new SubgraphVariants(
       usual,
       ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
-      ({ donated, asTraced, compact, rate }: PlanChoice) => {
+      ({ donated, asTraced, portable, compact, rate }: PlanChoice) => {
+        const memory = portable ? portableMemory(first.memory) : first.memory;
         const options = asTraced
           ? tracedOptions(first)
-          : { ...first, compact, ...(rate !== null && { rate }) };
+          : { ...first, memory, compact, ...(rate !== null && { rate }) };
         const compiled = compileSubgraph(result.program, result, options, donated);
         this.#countPlan(compiled);
         return this.#inForce(result, compiled, options, donated);

@@ -17,6 +17,8 @@ export interface PlanChoice {
   readonly donated: readonly number[];
   /** Two inputs are one memory, and one of them is written: the ops run as they were traced. */
   readonly asTraced: boolean;
+  /** For a file, which any device may load: with dtypes that all of them have. */
+  readonly portable?: boolean;
   /** Views that are copied, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
   /** At which rate of bytes and arithmetic backward computes forward again; null: only within its own budget. */
@@ -71,6 +73,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   /** Views that are copied from now on, in their order. */
   #compact: readonly ValueId[] = [];
   #asTraced: PlanInForce | undefined;
+  #portable: PlanInForce | undefined;
   readonly #atRates = new Map<number | null, PlansAtRate>();
   /** Numbers of the inputs that come from earlier subgraphs of a call. */
   readonly #crossing: readonly number[];
@@ -176,7 +179,11 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
 
   /** The final plan for a file: as traced where a call has brought inputs that are one memory. */
   get portable(): Subgraph {
-    return (this.#asTraced ?? this.#plain).finish().subgraph;
+    const { stages, subgraph } = (this.#asTraced ?? this.#plain).finish();
+    if (!stages.passes.savedPlaces?.applied) return subgraph;
+    const choice = { donated: none, asTraced: false, compact: [], rate: null };
+    this.#portable ??= this.#compile({ ...choice, portable: true });
+    return this.#portable.finish().subgraph;
   }
 
   /**

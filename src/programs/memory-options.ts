@@ -197,3 +197,9 @@ function noSavedDtype(given: unknown): ArgumentError {
     remedy: "memory: { savedDtype: 'bfloat16' } halves the saved values, and rounds gradients",
   });
 }
+
+/** The options of programs that any device may run: a GPU has no bytes for places. */
+export const portableMemory = (memory: MemoryOptions): MemoryOptions => ({
+  ...memory,
+  savedPlaces: false,
+});

@@ -13,7 +13,7 @@ import { neededNumbers } from '../guards/needed-numbers.ts';
 import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { compileSubgraph } from '../pipeline.ts';
-import type { MemoryOptions } from '../programs/memory-options.ts';
+import { type MemoryOptions, portableMemory } from '../programs/memory-options.ts';
 import { changedBy } from '../traces/recipes.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import { type DocumentAt, programsForEverySize } from './every-size.ts';
@@ -107,7 +107,13 @@ function planFor(
   if (program.ops.length === 0) return null;
   const stays = program.ops.some((op) => op.regions || writtenOperands(op).length > 0);
   const order = memory.order && ordered && !stays;
-  const asSaved = { ...memory, order, simplify: false, slices: false, arena: false };
+  const asSaved = {
+    ...portableMemory(memory),
+    order,
+    simplify: false,
+    slices: false,
+    arena: false,
+  };
   const options = { ...defaultCompileOptions, memory: asSaved, without: sizedWithout };
   return compileSubgraph(program, result, options).planned;
 }

@@ -67,6 +67,32 @@ describe.skipIf(skipGpu)('gpu/saved-programs', () => {
     expect([...gpu().computedOnCpu]).toEqual([]);
   });
 
+  it('a step with max pooling, whose places are bytes on the CPU', async () => {
+    seed(7);
+    const net = new nn.Sequential(
+      new nn.Conv2d(1, 4, 3),
+      new nn.ReLU(),
+      new nn.MaxPool2d(2),
+      new nn.Flatten(),
+      new nn.Linear(4 * 7 * 7, 3),
+    );
+    const step = toStatic((x: Tensor, labels: Tensor) => {
+      const loss = crossEntropy(net.forward(x), labels);
+      loss.backward();
+      return loss.detach();
+    }, full);
+    const [x, labels] = [randn([8, 1, 16, 16]), tensor(new Int32Array(8))];
+    const expected = tidy(() => step(x, labels).itemSync());
+    net.zeroGrad();
+    const bytes = await save(step);
+    expect(step.programs()[0]!.stages!.passes.savedPlaces!.applied).toBe(1);
+    const here = await loadProgram(bytes);
+    const there = await loadProgram(bytes, { device: gpu() });
+    expect((here(x, labels) as Tensor).itemSync()).toBe(expected);
+    const loss = there(onGpu(x), onGpu(labels)) as Tensor;
+    close([Number(await loss.item())], [expected]);
+  });
+
   it('a training step with parameters and an optimizer in it trains on', async () => {
     seed(6);
     const weight = randn([3, 2]).requiresGrad_();
