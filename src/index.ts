@@ -32,6 +32,7 @@ export {
   type MemoryPreset,
   type MemorySwitches,
   memoryPresets,
+  type SavedDType,
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';

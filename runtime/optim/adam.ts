@@ -4,13 +4,7 @@ import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import {
-  codeScalesOf,
-  codesOf,
-  type StateBits,
-  StateCoding,
-  stateBitsKind,
-} from './eight-bit-state.ts';
+import { codeScalesOf, codesOf, StateCoding, stateBitsKind } from './eight-bit-state.ts';
 import {
   fraction,
   nonNegative,
@@ -37,7 +31,7 @@ export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
    * 8: the averages of parameters of 4,096 elements and more are kept in 8 bits, with a scale per 128 elements
    * (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). By default 32.
    */
-  readonly stateBits?: StateBits;
+  readonly stateBits?: 8 | 32;
 }
 
 const adamKinds: OptionKinds<AdamOptions> = {
@@ -84,9 +78,9 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   readonly squares: readonly Tensor[];
   /** The largest squares; empty without amsgrad. */
   readonly largest: readonly Tensor[];
-  protected readonly averageCoding: StateCoding;
-  protected readonly squareCoding: StateCoding;
-  protected readonly largestCoding: StateCoding;
+  private readonly averageCoding: StateCoding;
+  private readonly squareCoding: StateCoding;
+  private readonly largestCoding: StateCoding;
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     expectOptions('Adam', options, adamKinds);

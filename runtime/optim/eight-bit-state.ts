@@ -3,11 +3,9 @@
 import { dequantize, type QuantizationCode, quantize, scalesOf } from '../ops/core/quantize.ts';
 import { copy_ } from '../ops/pointwise/in-place.ts';
 import type { OptionKind } from '../options/option-kinds.ts';
-import type { TensorSpec } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-
-export type StateBits = 8 | 32;
+import type { StateSpec } from './optimizer.ts';
 
 export const stateBitsKind: OptionKind = {
   expected: '8 or 32',
@@ -18,15 +16,15 @@ export const stateBitsKind: OptionKind = {
 const leastElements = 4096;
 
 /** Codes are for large parameters in float32. */
-const isCoded = ({ dtype, shape }: TensorSpec): boolean =>
+const isCoded = ({ dtype, shape }: StateSpec): boolean =>
   dtype === 'float32' && sizeOf(shape) >= leastElements;
 
 /** The state of a parameter: codes, or values where it has no codes. */
-export const codesOf = (parameter: TensorSpec): TensorSpec =>
+export const codesOf = (parameter: StateSpec): StateSpec =>
   isCoded(parameter) ? { dtype: 'uint8', shape: parameter.shape } : parameter;
 
 /** The scales of its codes; none where it has no codes. */
-export const codeScalesOf = (parameter: TensorSpec): TensorSpec => ({
+export const codeScalesOf = (parameter: StateSpec): StateSpec => ({
   dtype: 'float32',
   shape: [isCoded(parameter) ? scalesOf(parameter) : 0],
 });

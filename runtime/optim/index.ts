@@ -22,6 +22,7 @@ export {
   type ParameterGroupOptions,
   type Parameters,
   type Rates,
+  type StateSpec,
   type Update,
 } from './optimizer.ts';
 export type { OptimizerState } from './optimizer-state.ts';

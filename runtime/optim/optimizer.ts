@@ -6,9 +6,11 @@ import { neg } from '../ops/pointwise/pointwise.ts';
 import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
-import type { TensorSpec } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
+
+/** What state of a parameter is made like. */
+export type StateSpec = Pick<Tensor, 'dtype' | 'shape'>;
 
 /** Settings that every optimizer has; schedules assign them between steps. */
 export interface Rates {
@@ -151,7 +153,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** State that starts as zeros, one tensor per parameter, on its device: of its shape and dtype by default. */
   protected newState(
     name: string,
-    specOf: (parameter: TensorSpec) => TensorSpec = (parameter) => parameter,
+    specOf: (parameter: StateSpec) => StateSpec = (parameter) => parameter,
   ): readonly Tensor[] {
     const tensors = this.parameters.map((tensor) => {
       const { shape, dtype } = specOf(tensor);

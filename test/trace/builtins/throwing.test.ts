@@ -103,7 +103,7 @@ undefined()
 x instanceof 5
 2 instanceof date.missing
 'a' in 'b'
-Symbol.iterator in 3
+Symbol.hasInstance in 3
 2 in date.missing
 (() => { let a = b; let b = 1; })()
 (() => { const c = 1; c = 2; })()
