@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { NotTestedReporter } from './test/not-tested.ts';
 import { projectsOf } from './test/projects.ts';
 
 /**
@@ -34,6 +35,7 @@ const shared = [
 
 export default defineConfig({
   test: {
+    reporters: ['default', new NotTestedReporter()],
     projects: projectsOf({
       apart: ['test/capture/**/*.test.ts', 'test/ops/gradients.test.ts'],
       shared,

@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { notTested } from '../not-tested.ts';
 
-/** The folder of a package (`name@version`), or null, and the reason on the console, where it can't be installed. */
+/** The folder of a package (`name@version`), or null, said loudly, where it can't be installed. */
 export function npmPackage(spec: string): string | null {
   const folder = join(tmpdir(), `tostatic-npm-${spec.replaceAll(/[^\w.-]/g, '_')}`);
   const own = join(folder, 'node_modules', spec.slice(0, spec.lastIndexOf('@')));
@@ -22,7 +23,7 @@ export function npmPackage(spec: string): string | null {
     if (!existsSync(folder)) renameSync(unfinished, folder);
     return own;
   } catch (error) {
-    console.error(`NOT TESTED with ${spec}: ${(error as Error).message}`);
+    notTested(`with ${spec}`, (error as Error).message);
     return null;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });

@@ -1,14 +1,15 @@
 /** An environment of Python for tests, made once and kept in the folder of temporary files. */
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { notTested } from '../not-tested.ts';
 
 /**
- * The interpreter of an environment with the packages, or null, and the reason on the console, where there is no Python or
- * pip can't install them.
+ * The interpreter of an environment with the packages; null, said loudly, where there is no Python or pip can't install
+ * them.
  */
 export function pythonWith(packages: readonly string[]): string | null {
   const key = createHash('sha256').update(packages.join()).digest('hex').slice(0, 12);
@@ -17,26 +18,45 @@ export function pythonWith(packages: readonly string[]): string | null {
   if (existsSync(interpreter)) return interpreter;
   const unfinished = `${folder}.${process.pid}`;
   try {
-    execFileSync('python3', ['-m', 'venv', unfinished], { stdio: 'pipe' });
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
-    const { status, stderr } = spawnSync(join(unfinished, 'bin/python'), pip, {
-      encoding: 'utf8',
-      timeout: 110_000,
-    });
-    if (status !== 0) throw new Error(stderr.trim().split('\n').at(-1));
+    const pip = makeEnvironment(unfinished);
+    const quiet = ['--quiet', '--disable-pip-version-check'];
+    run(...pip, 'install', ...quiet, ...packages);
     if (!existsSync(folder)) renameSync(unfinished, folder);
     return interpreter;
   } catch (error) {
-    console.error(`NOT TESTED against ${packages.join(', ')}: ${(error as Error).message}`);
+    notTested(`against ${packages.join(', ')}`, (error as Error).message);
     return null;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
 }
 
-/** What takes minutes, for `npm run test:interop` alone; else null, and a line on the console. */
+/** The command of pip for a new environment. Debian's Python alone has none to put into it (python3-venv): pip's own is taken. */
+function makeEnvironment(folder: string): readonly [string, ...string[]] {
+  const interpreter = join(folder, 'bin/python');
+  try {
+    run('python3', '-m', 'venv', folder);
+    return [interpreter, '-m', 'pip'];
+  } catch {
+    run('python3', '-m', 'venv', '--clear', '--without-pip', folder);
+    return ['python3', '-m', 'pip', '--python', interpreter];
+  }
+}
+
+/** Throws an error with the last line that a command has printed. */
+function run(command: string, ...options: readonly string[]): void {
+  const { error, status, stdout, stderr } = spawnSync(command, options, {
+    encoding: 'utf8',
+    timeout: 110_000,
+  });
+  if (status === 0) return;
+  const said = error ? error.message : (stderr.trim() || stdout.trim()).split('\n').at(-1);
+  throw new Error(`${[command, ...options.slice(0, 3)].join(' ')}: ${said}`);
+}
+
+/** What takes minutes, for `npm run test:interop` alone; else null, said loudly. */
 export function withInterop<T>(what: string, install: () => T | null): T | null {
   if (process.env.INTEROP) return install();
-  console.error(`NOT TESTED without INTEROP=1 (npm run test:interop): ${what}`);
+  notTested(what, 'without INTEROP=1 (npm run test:interop)');
   return null;
 }

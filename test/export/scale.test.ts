@@ -8,6 +8,7 @@ import { openWeights } from '../../runtime/weights/index.ts';
 import { exportStableHLO } from '../../src/export/index.ts';
 import type { ScalePlan } from '../../src/export/scale/scale-plan.ts';
 import { nn, randn, save, type Tensor, toStatic } from '../../src/index.ts';
+import { notTested } from '../not-tested.ts';
 import { StepToScale } from './scaled-step.ts';
 
 let made: StepToScale;
@@ -82,7 +83,7 @@ function withPython(
 ): { status: number | null; output: string } | null {
   const { error, status, stdout, stderr } = spawnSync('python3', options, { encoding: 'utf8' });
   if (!error) return { status, output: stdout + stderr };
-  console.error('NOT TESTED: the runner of tostatic scale, without python3');
+  notTested('the runner of tostatic scale', 'there is no python3');
   return null;
 }
 

@@ -13,6 +13,7 @@ import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
 import { openWeights } from '../../runtime/weights/index.ts';
 import { importOnnx, type ModelInput } from '../../src/onnx/index.ts';
 import { onnxPython } from '../export/onnxruntime.ts';
+import { withInterop } from '../export/python.ts';
 
 interface NodeTest {
   readonly name: string;
@@ -39,7 +40,7 @@ const later = [/^test_spacetodepth_crd/];
 const hostTypes = ['int64', 'uint64', 'uint32'];
 const smallTypes = ['int8', 'int16', 'uint16'];
 
-const python = process.env.INTEROP ? onnxPython() : null;
+const python = withInterop("ONNX's node tests", onnxPython);
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-node-tests-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

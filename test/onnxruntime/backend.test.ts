@@ -17,6 +17,7 @@ import { backendOver } from '../../src/onnxruntime/backend.ts';
 import { onnxruntime, onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
 import type { OrtSession } from '../../src/onnxruntime/load-package.ts';
 import { npmPackage } from '../export/npm-package.ts';
+import { withInterop } from '../export/python.ts';
 import { buildTraining, type TrainingCase } from '../training-steps/training-case.ts';
 import { standIn } from './stand-in.ts';
 
@@ -64,7 +65,9 @@ const difference = (a: readonly number[], b: readonly number[]): number => {
 
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-without-onnxruntime-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const installed = process.env.INTEROP ? npmPackage('onnxruntime-node@1.30.0') : null;
+const installed = withInterop("the backend 'onnxruntime' with its package", () =>
+  npmPackage('onnxruntime-node@1.30.0'),
+);
 const engines = [
   ['a stand-in for onnxruntime', () => backendOver(() => standIn)] as const,
   ...(installed

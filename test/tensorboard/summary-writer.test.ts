@@ -15,7 +15,7 @@ import {
   type GraphDef,
   graphSchema,
 } from '../../src/tensorboard/schema.ts';
-import { pythonWith } from '../export/python.ts';
+import { pythonWith, withInterop } from '../export/python.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-events-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -167,7 +167,9 @@ it('what is no image is named', async () => {
   await expect(writer.addImage('x', zeros([2, 2]), 0)).rejects.toThrow(ArgumentError);
 });
 
-const python = process.env.INTEROP ? pythonWith(['tensorboard==2.21.0', 'setuptools<81']) : null;
+const python = withInterop("event files, read by TensorBoard's own reader", () =>
+  pythonWith(['tensorboard==2.21.0', 'setuptools<81']),
+);
 
 it.runIf(python)("TensorBoard's reader finds the same graph", async () => {
   const own = join(folder, 'read');
