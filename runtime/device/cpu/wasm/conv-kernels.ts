@@ -76,9 +76,6 @@ const bytes = (elements: Code): Code => op('i32.shl', elements, i32(2));
 const least = (a: Code, b: Code): Code => op('select', a, b, op('i32.lt_s', a, b));
 const most = (a: Code, b: Code): Code => op('select', a, b, op('i32.gt_s', a, b));
 
-const locals = (f: FunctionBuilder, count: number): Local[] =>
-  Array.from({ length: count }, () => f.local('i32'));
-
 /** Copies planes of an image to where the padding around them is zero already. */
 class Slice {
   readonly #f: FunctionBuilder;
@@ -94,10 +91,10 @@ class Slice {
   constructor(f: FunctionBuilder, geometry: Local) {
     this.#f = f;
     this.#geometry = geometry;
-    [this.#top, this.#rows, this.#firstRow, this.#columns, this.#firstColumn, this.#to] = locals(
-      f,
+    [this.#top, this.#rows, this.#firstRow, this.#columns, this.#firstColumn, this.#to] = f.locals(
+      'i32',
       6,
-    ) as [Local, Local, Local, Local, Local, Local];
+    );
   }
 
   /** For positions from `line` on. */
@@ -150,17 +147,10 @@ class Slice {
  * several images and so many rows of weights. Without packing, positions are whole lines.
  */
 function convolve(f: FunctionBuilder): void {
-  const [geometry, image, weight, out, images, column, columns, rows] = Array.from(
-    { length: 8 },
-    () => f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [geometry, image, weight, out, images, column, columns, rows] = f.params(8);
   const own = (name: GeometryWord) => word(geometry, name);
-  const [line, block, blocksLeft, first, count, channel, channels, isFirst] = locals(f, 8) as [
-    ...[Local, Local, Local, Local, Local, Local, Local, Local],
-  ];
-  const [imageAtNow, outAt, left, base, rowTable, weightTable] = locals(f, 6) as [
-    ...[Local, Local, Local, Local, Local, Local],
-  ];
+  const [line, block, blocksLeft, first, count, channel, channels, isFirst] = f.locals('i32', 8);
+  const [imageAtNow, outAt, left, base, rowTable, weightTable] = f.locals('i32', 6);
   const slice = new Slice(f, geometry);
   const packed = new PackedPart(f, geometry, { weight, rows, columns });
   const direct = new DirectPart(f, geometry, { weight, rows, columns });
@@ -219,9 +209,7 @@ class PackedPart {
     this.#f = f;
     this.#geometry = geometry;
     this.#factors = factors;
-    [this.#outColumns, this.#outStart, this.#isAdjacent, this.#isOneBlock] = locals(f, 4) as [
-      ...[Local, Local, Local, Local],
-    ];
+    [this.#outColumns, this.#outStart, this.#isAdjacent, this.#isOneBlock] = f.locals('i32', 4);
   }
 
   #own(name: GeometryWord): Code {
@@ -231,9 +219,7 @@ class PackedPart {
   /** Tables of the positions: their offsets in the slice, and in the result where they aren't adjacent there. */
   setColumns(column: Local, line: Local): void {
     const f = this.#f;
-    const [at, table, left, place, outTable, outPlace] = locals(f, 6) as [
-      ...[Local, Local, Local, Local, Local, Local],
-    ];
+    const [at, table, left, place, outTable, outPlace] = f.locals('i32', 6);
     f.set(this.#isAdjacent, op('i32.eq', this.#own('outPosition'), i32(4)));
     const isWhole = op(
       'i32.eq',
@@ -272,7 +258,7 @@ class PackedPart {
 
   #packRows(from: Local, rows: Local, weightTable: Local, count: Local): void {
     const f = this.#f;
-    const [lane, left, at] = locals(f, 3) as [Local, Local, Local];
+    const [lane, left, at] = f.locals('i32', 3);
     f.set(lane, scratch(weightLaneTableAt));
     f.set(left, get(rows));
     f.set(at, i32(0));
@@ -307,7 +293,7 @@ class PackedPart {
       ...([f, 'packTableB', scratch(panelBAt), get(block.base), scratch(columnTableAt)] as const),
       ...[get(columns), get(block.rowTable), get(block.count)],
     );
-    const [height, left, from, to] = locals(f, 4) as [Local, Local, Local, Local];
+    const [height, left, from, to] = f.locals('i32', 4);
     f.set(left, get(rows));
     f.set(from, get(weight));
     f.set(to, add(get(block.outAt), get(this.#outStart)));
@@ -343,9 +329,7 @@ class PackedPart {
   /** The tile to its places in the result. */
   #spread(to: Local, height: Local, isFirst: Local): void {
     const f = this.#f;
-    const [tile, row, left, rowsLeft, table, place] = locals(f, 6) as [
-      ...[Local, Local, Local, Local, Local, Local],
-    ];
+    const [tile, row, left, rowsLeft, table, place] = f.locals('i32', 6);
     f.set(tile, scratch(outTileAt));
     f.set(row, get(to));
     f.set(rowsLeft, get(height));
@@ -390,7 +374,7 @@ class DirectPart {
   /** Row after row, in the order of the patches' rows. */
   packWeights(weightTable: Local, count: Local): void {
     const f = this.#f;
-    const [row, rowsLeft, left, to, table] = locals(f, 5) as [Local, Local, Local, Local, Local];
+    const [row, rowsLeft, left, to, table] = f.locals('i32', 5);
     f.set(to, scratch(panelAAt));
     f.set(row, get(this.#factors.weight));
     f.set(rowsLeft, get(this.#factors.rows));
@@ -415,9 +399,7 @@ class DirectPart {
     readonly line: Local;
   }): void {
     const f = this.#f;
-    const [rowsLeft, weights, channel, from, to, left] = locals(f, 6) as [
-      ...[Local, Local, Local, Local, Local, Local],
-    ];
+    const [rowsLeft, weights, channel, from, to, left] = f.locals('i32', 6);
     f.set(weights, scratch(panelAAt));
     f.set(channel, add(get(block.outAt), mul(get(block.line), this.#own('outLine'))));
     f.set(rowsLeft, get(this.#factors.rows));
@@ -447,23 +429,11 @@ class DirectPart {
  */
 function convolveWeightGrad(f: FunctionBuilder): void {
   const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
-    Array.from({ length: 10 }, () => f.param()) as [
-      ...[Local, Local, Local, Local, Local],
-      ...[Local, Local, Local, Local, Local],
-    ];
-  const [columnTable, columns, sumColumns, goesOn] = Array.from({ length: 4 }, () => f.param()) as [
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+    f.params(10);
+  const [columnTable, columns, sumColumns, goesOn] = f.params(4);
   const own = (name: GeometryWord) => word(geometry, name);
-  const [line, base, rowTable, column, width, left, kind, dyRow] = locals(f, 8) as [
-    ...[Local, Local, Local, Local, Local, Local, Local, Local],
-  ];
-  const [channelsLeft, height, dyAt, to, started] = locals(f, 5) as [
-    ...[Local, Local, Local, Local, Local],
-  ];
+  const [line, base, rowTable, column, width, left, kind, dyRow] = f.locals('i32', 8);
+  const [channelsLeft, height, dyAt, to, started] = f.locals('i32', 5);
   const slice = new Slice(f, geometry);
   slice.setLine(line);
   f.if(own('isSliced'), () => slice.clear(channels));

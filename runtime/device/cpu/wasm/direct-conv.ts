@@ -23,9 +23,7 @@ type Spacing = 'adjacent' | 'second' | 'any';
  * step is 8.
  */
 export function directRow(f: FunctionBuilder): void {
-  const [source, table, taps, weights, out, outStep, count, step] = Array.from({ length: 8 }, () =>
-    f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [source, table, taps, weights, out, outStep, count, step] = f.params(8);
   const isStep = (bytes: number) => op('i32.eq', get(step), i32(bytes));
   const operands = { source, table, taps, weights, out, outStep, count, step };
   f.if(
@@ -53,9 +51,7 @@ interface Operands {
 
 function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
   const { source, table, taps, weights, out, outStep, count, step } = operands;
-  const [at, entry, weightAt, left, place] = Array.from({ length: 5 }, () => f.local('i32')) as [
-    ...[Local, Local, Local, Local, Local],
-  ];
+  const [at, entry, weightAt, left, place] = f.locals('i32', 5);
   const factor = f.local('v128');
 
   const loadVector = (index: number, to: Local): void => {
@@ -111,7 +107,7 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
     );
   };
   const several = (vectors: number): void => {
-    const sums = Array.from({ length: vectors }, () => f.local('v128'));
+    const sums = f.locals('v128', vectors);
     const value = f.local('v128');
     f.countDown(count, vectors * 4, () => {
       for (const sum of sums) f.set(sum, f32x4(0));
@@ -150,13 +146,8 @@ export const vectorsAtOnce = 4;
  * whatever the number of taps.
  */
 export function directGradRow(f: FunctionBuilder): void {
-  const [source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn] = Array.from(
-    { length: 9 },
-    () => f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local];
-  const [columnsLeft, left, at, column, dyAt, started] = Array.from({ length: 6 }, () =>
-    f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local];
+  const [source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn] = f.params(9);
+  const [columnsLeft, left, at, column, dyAt, started] = f.locals('i32', 6);
   const indices = Array.from({ length: vectorsAtOnce }, (_, i) => i);
   const offsets = indices.map(() => f.local('i32'));
   const sums = indices.map(() => f.local('v128'));

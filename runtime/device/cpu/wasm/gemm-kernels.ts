@@ -37,22 +37,15 @@ export const onto = { store: 0, add: 1, goOn: 2 } as const;
  * adjacent. Tiles at the edges go through a scratch tile.
  */
 export function multiplyPanels(f: FunctionBuilder): void {
-  const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = [0, 1, 2, 3, 4, 5, 6, 7].map(() =>
-    f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
-  const [a, b, rowsLeft, left] = [0, 1, 2, 3].map(() => f.local('i32')) as [
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
-  const [b0, b1, scalar] = [0, 1, 2].map(() => f.local('v128')) as [Local, Local, Local];
+  const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = f.params(8);
+  const [a, b, rowsLeft, left] = f.locals('i32', 4);
+  const [b0, b1, scalar] = f.locals('v128', 3);
   const height = tileRows();
   const sums = Array.from({ length: height }, () => [f.local('v128'), f.local('v128')] as const);
   const tile = f.local('i32');
   const edgeTile = f.local('i32', scratch(tileAt));
 
-  const [to, toRow, whole] = [0, 1, 2].map(() => f.local('i32')) as [Local, Local, Local];
+  const [to, toRow, whole] = f.locals('i32', 3);
   const placeTile = () => {
     const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
     f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(height)), wholeTile));
@@ -110,13 +103,7 @@ export function multiplyPanels(f: FunctionBuilder): void {
     f.if(op('i32.eqz', get(whole)), () => copyEdge(toTarget));
   };
 
-  const [edgeRows, edgeColumns, from, edge, row] = [0, 1, 2, 3, 4].map(() => f.local('i32')) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [edgeRows, edgeColumns, from, edge, row] = f.locals('i32', 5);
   /** One element, with its places in the scratch tile and in c at `from` and `edge`. */
   const toTarget = () => {
     const added = op('f32.add', load('f32.load', get(edge)), load('f32.load', get(from)));
@@ -165,14 +152,11 @@ export function multiplyPanels(f: FunctionBuilder): void {
  * has the product of `start` entries of the inner dimension already. c's columns are adjacent.
  */
 function product(f: FunctionBuilder): void {
-  const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start] = Array.from(
-    { length: 12 },
-    () => f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
-  const [columns, p, depth, inBlock, kind, rows, rowsLeft, aAt, cAt, kLeft, more, bAt] = Array.from(
-    { length: 12 },
-    () => f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start] = f.params(12);
+  const [columns, p, depth, inBlock, kind, rows, rowsLeft, aAt, cAt, kLeft, more, bAt] = f.locals(
+    'i32',
+    12,
+  );
   const place = (base: Local, index: Local, step: Local): Code =>
     op('i32.add', get(base), op('i32.mul', get(index), get(step)));
 

@@ -1,5 +1,5 @@
 import { i32, load, op, store } from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import { type FunctionBuilder, get } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
 /**
@@ -8,26 +8,10 @@ import { compile, lazily } from './assembler/module-builder.ts';
  */
 export function copyPlanes(f: FunctionBuilder): void {
   const [to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns] =
-    Array.from({ length: 10 }, () => f.param()) as [
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-    ];
+    f.params(10);
   const rowsLeft = f.local('i32');
   const left = f.local('i32');
-  const [toAt, fromAt, target, source] = [0, 1, 2, 3].map(() => f.local('i32')) as [
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [toAt, fromAt, target, source] = f.locals('i32', 4);
   f.countDown(planes, 1, () => {
     f.set(toAt, get(to));
     f.set(fromAt, get(from));

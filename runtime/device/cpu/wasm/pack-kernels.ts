@@ -18,9 +18,9 @@ class LaneGroup {
 
   constructor(f: FunctionBuilder) {
     this.#f = f;
-    this.#lanes = [0, 1, 2, 3].map(() => f.local('i32'));
+    this.#lanes = f.locals('i32', 4);
     this.#value = f.local('v128');
-    this.#transposed = [0, 1, 2, 3].map(() => f.local('v128'));
+    this.#transposed = f.locals('v128', 4);
   }
 
   setLane(i: number, at: Code): void {
@@ -98,14 +98,7 @@ function forEachGroup(
 /** (to, from, lanes, laneStride, kStride, k): strides in bytes. */
 export function packStrided(width: number) {
   return (f: FunctionBuilder): void => {
-    const [to, from, lanes, laneStride, kStride, k] = [0, 1, 2, 3, 4, 5].map(() => f.param()) as [
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-    ];
+    const [to, from, lanes, laneStride, kStride, k] = f.params(6);
     const step = width * 4;
     const left = f.local('i32');
     const group = new LaneGroup(f);
@@ -146,14 +139,7 @@ export function packStrided(width: number) {
 /** (to, from, laneTable, lanes, kTable, k): element (lane, k) at from + laneTable[lane] + kTable[k]. */
 export function packTable(width: number) {
   return (f: FunctionBuilder): void => {
-    const [to, from, laneTable, lanes, kTable, k] = [0, 1, 2, 3, 4, 5].map(() => f.param()) as [
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-      Local,
-    ];
+    const [to, from, laneTable, lanes, kTable, k] = f.params(6);
     const step = width * 4;
     const left = f.local('i32');
     const entry = f.local('i32');

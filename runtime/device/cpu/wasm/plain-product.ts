@@ -41,16 +41,11 @@ function plainProduct(dtype: PlainProductDType) {
   const { bytes, splat, add, mul, load: loadOne, store: storeOne } = instructions[dtype];
   const width = tileBytes / bytes;
   return (f: FunctionBuilder): void => {
-    const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow] = Array.from({ length: 12 }, () =>
-      f.param(),
-    ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
-    const [from, to, left, aAt, cAt, rowsLeft, columns, whole, target, step] = Array.from(
-      { length: 10 },
-      () => f.local('i32'),
-    ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
-    const rows = Array.from({ length: tileRows }, () => f.local('i32'));
+    const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow] = f.params(12);
+    const [from, to, left, aAt, cAt, rowsLeft, columns, whole, target, step] = f.locals('i32', 10);
+    const rows = f.locals('i32', tileRows);
     const sums = rows.map(() => [f.local('v128'), f.local('v128')] as const);
-    const [b0, b1, factor] = [0, 1, 2].map(() => f.local('v128')) as [Local, Local, Local];
+    const [b0, b1, factor] = f.locals('v128', 3);
 
     /** Index of a row or column of the tile, the last one repeated: its results are thrown away. */
     const clamped = (index: number, count: Local): Code => {

@@ -30,27 +30,9 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
     kernelWidth,
     strideH,
     strideW,
-  ] = Array.from({ length: 12 }, () => f.param()) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
-  const [rowsLeft, line, column, place, start, tap, at, tapRows, tapColumns] = Array.from(
-    { length: 9 },
-    () => f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local];
-  const [best, bestPlace, places, value, wins] = Array.from({ length: 5 }, () =>
-    f.local('v128'),
-  ) as [Local, Local, Local, Local, Local];
+  ] = f.params(12);
+  const [rowsLeft, line, column, place, start, tap, at, tapRows, tapColumns] = f.locals('i32', 9);
+  const [best, bestPlace, places, value, wins] = f.locals('v128', 5);
   const step = f.local('i32', op('i32.shl', get(strideW), i32(2)));
   /** Places of four neighbouring windows from the first one's. */
   const spread = f.local('v128');
@@ -135,9 +117,7 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
 
 /** (dy, indices, dx, planes, outPlane, planeBytes): adds every dy to the element that won. */
 function maxPoolGrad(f: FunctionBuilder): void {
-  const [dy, indices, dx, planes, outPlane, planeBytes] = Array.from({ length: 6 }, () =>
-    f.param(),
-  ) as [Local, Local, Local, Local, Local, Local];
+  const [dy, indices, dx, planes, outPlane, planeBytes] = f.params(6);
   const left = f.local('i32');
   const to = f.local('i32');
   f.countDown(planes, 1, () => {
@@ -161,12 +141,8 @@ function maxPoolGrad(f: FunctionBuilder): void {
  */
 function maxPoolCodedGrad(f: FunctionBuilder): void {
   const [dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes] =
-    Array.from({ length: 10 }, () => f.param()) as [
-      ...[Local, Local, Local, Local, Local, Local, Local, Local, Local, Local],
-    ];
-  const [rowsLeft, left, line, window, to] = Array.from({ length: 5 }, () => f.local('i32')) as [
-    ...[Local, Local, Local, Local, Local],
-  ];
+    f.params(10);
+  const [rowsLeft, left, line, window, to] = f.locals('i32', 5);
   f.countDown(planes, 1, () => {
     f.set(line, op('i32.add', get(dx), get(first)));
     f.set(rowsLeft, get(outHeight));
@@ -196,21 +172,12 @@ function maxPoolCodedGrad(f: FunctionBuilder): void {
  * how far the next ones are, in elements.
  */
 function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
-  const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = Array.from(
-    { length: 8 },
-    () => f.param(),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
-  const [rows, columns, rowStep, columnStep] = Array.from({ length: 4 }, () => f.param()) as [
-    ...[Local, Local, Local, Local],
-  ];
+  const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = f.params(8);
+  const [rows, columns, rowStep, columnStep] = f.params(4);
   const isInWindow = kind === 'inWindow';
   const [first, lineStep, windowStep] = Array.from({ length: isInWindow ? 3 : 0 }, () => f.param());
-  const [rowsLeft, left, row, column, h, end, tap, taps] = Array.from({ length: 8 }, () =>
-    f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
-  const [best, bestPlace, places, value, wins, starts, widths] = Array.from({ length: 7 }, () =>
-    f.local('v128'),
-  ) as [Local, Local, Local, Local, Local, Local, Local];
+  const [rowsLeft, left, row, column, h, end, tap, taps] = f.locals('i32', 8);
+  const [best, bestPlace, places, value, wins, starts, widths] = f.locals('v128', 7);
   const [line, window] = [f.local('i32'), f.local('i32')];
   /** Starts of four neighbouring windows from the first one's. */
   const spread = f.local('v128');

@@ -37,14 +37,7 @@ interface Draw {
  * the same as `philox.ts` gives.
  */
 function uniform(f: FunctionBuilder): void {
-  const [out, blocks, low, high, key0, key1] = Array.from({ length: 6 }, () => f.param()) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [out, blocks, low, high, key0, key1] = f.params(6);
   const draw = { out, blocks, low, high, key0, key1 };
   fourBlocks(f, draw);
   singleBlocks(f, draw);
@@ -55,9 +48,7 @@ const product = (word: Local, multiplier: Code, half: 'low' | 'high'): Code =>
 
 /** Each word of four blocks in one vector. */
 function fourBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: Draw): void {
-  const [c0, c1, c2, c3, k0, k1, low0, high0, low1, high1] = Array.from({ length: 10 }, () =>
-    f.local('v128'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const [c0, c1, c2, c3, k0, k1, low0, high0, low1, high1] = f.locals('v128', 10);
   const splat = (word: Local): Code => op('i32x4.splat', get(word));
   const numbered = [1, 2, 3].reduce(
     (vector, i) => lane('i32x4.replace_lane', i, vector, i32(i)),
@@ -114,9 +105,7 @@ function fourBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: 
 }
 
 function singleBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: Draw): void {
-  const [c0, c1, c2, c3, k0, k1, lowWord0, lowWord1] = Array.from({ length: 8 }, () =>
-    f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [c0, c1, c2, c3, k0, k1, lowWord0, lowWord1] = f.locals('i32', 8);
   const product0 = f.local('i64');
   const product1 = f.local('i64');
   const upper = (product: Local): Code =>

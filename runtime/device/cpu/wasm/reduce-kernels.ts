@@ -101,10 +101,7 @@ interface Params {
  */
 function reduceMatrix(reducer: Reducer) {
   return (f: FunctionBuilder): void => {
-    const [out, outStep, from, rowStep, columnStep, rows, columns, accumulate] = Array.from(
-      { length: 8 },
-      () => f.param(),
-    ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+    const [out, outStep, from, rowStep, columnStep, rows, columns, accumulate] = f.params(8);
     const params = { out, outStep, from, rowStep, columnStep, rows, columns, accumulate };
     const isAdjacent = op('i32.eq', get(columnStep), i32(reducer.bytes));
     f.if(op('i32.and', isAdjacent, op('i32.ge_u', get(columns), i32(4 * reducer.lanes))), () =>
@@ -156,7 +153,7 @@ function byLevels(
 
 /** Columns are adjacent: four vectors of partial results run along each row. */
 function alongColumns(f: FunctionBuilder, reducer: Reducer, p: Params): void {
-  const parts = [0, 1, 2, 3].map(() => f.local('v128'));
+  const parts = f.locals('v128', 4);
   const middle = f.local('v128');
   const combine = reducer.vector;
   const total = f.local(reducer.type);
@@ -282,7 +279,7 @@ function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
  */
 function reduceMatrices(position: number) {
   return (f: FunctionBuilder): void => {
-    const params = Array.from({ length: 8 }, () => f.param());
+    const params = f.params(8);
     const [, , from, , , , , accumulate] = params as Local[];
     const [count, step] = [f.param(), f.param()];
     f.countDown(count, 1, () => {

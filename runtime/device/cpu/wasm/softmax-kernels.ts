@@ -26,7 +26,7 @@ class RowWriter {
 
   constructor(f: FunctionBuilder) {
     this.#f = f;
-    const params = [0, 1, 2, 3, 4].map(() => f.param()) as [Local, Local, Local, Local, Local];
+    const params = f.params(5);
     [this.first, this.second, this.out, this.#rows, this.#length] = params;
     this.#firstLane = f.local('v128');
     // All ones in lane 0 only: what an element of a tail adds to a sum.

@@ -35,11 +35,6 @@ function call(f: FunctionBuilder, name: (typeof runFunctions)[number], ...args: 
   f.emit(callCode(localIndex(runFunctions.indexOf(name)), ...args));
 }
 
-const params = (f: FunctionBuilder, count: number): Local[] =>
-  Array.from({ length: count }, () => f.param());
-const integers = (f: FunctionBuilder, count: number): Local[] =>
-  Array.from({ length: count }, () => f.local('i32'));
-
 const plus = (base: Local, offset: Local): Code => op('i32.add', get(base), get(offset));
 const plusElements = (base: Local, elements: Local): Code =>
   op('i32.add', get(base), op('i32.shl', get(elements), i32(2)));
@@ -61,7 +56,7 @@ function forEachOuter(
   { groups, outer, length }: Groups,
   body: (at: Local) => void,
 ): void {
-  const [at, left] = integers(f, 2) as [Local, Local];
+  const [at, left] = f.locals('i32', 2);
   f.set(at, op('i32.shl', op('i32.mul', get(group), get(length)), i32(2)));
   f.set(left, get(outer));
   f.countDown(left, 1, () => {
@@ -78,7 +73,7 @@ function summed(
   [first, second]: readonly [Local, Local],
   part: (at: Local, start: Local, count: Local) => void,
 ): void {
-  const [at, start, count, left] = integers(f, 4) as [Local, Local, Local, Local];
+  const [at, start, count, left] = f.locals('i32', 4);
   f.set(first, f64(0));
   f.set(second, f64(0));
   f.set(at, get(skip));
@@ -124,10 +119,7 @@ function nextWeight(f: FunctionBuilder, which: Local, weights: Local): void {
  */
 export function standardizeGroups(f: FunctionBuilder): void {
   const [x, out, stats, weight, bias, group, end, groups, outer, length, run, weights, step, each] =
-    params(f, 14) as [
-      ...[Local, Local, Local, Local, Local, Local, Local],
-      ...[Local, Local, Local, Local, Local, Local, Local],
-    ];
+    f.params(14);
   const centered = f.param();
   const eps = f.param('f64');
   const sizes = { groups, outer, length };
@@ -136,7 +128,7 @@ export function standardizeGroups(f: FunctionBuilder): void {
   const [mean, scale] = [f.local('f32'), f.local('f32')];
   const sums = [f.local('f64'), f.local('f64')] as const;
   const total = f.local('f64');
-  const [statsAt, which, left, at] = integers(f, 4) as [Local, Local, Local, Local];
+  const [statsAt, which, left, at] = f.locals('i32', 4);
   const over = (shift: Local, index: 0 | 1): void => {
     f.set(total, f64(0));
     forEachOuter(f, group, sizes, (place) => {
@@ -201,23 +193,15 @@ export function standardizeGroups(f: FunctionBuilder): void {
  */
 export function standardizeGradGroups(f: FunctionBuilder): void {
   const [dy, x, dx, stats, weight, group, end, groups, outer, length, run, weights, step, each] =
-    params(f, 14) as [
-      ...[Local, Local, Local, Local, Local, Local, Local],
-      ...[Local, Local, Local, Local, Local, Local, Local],
-    ];
+    f.params(14);
   const centered = f.param();
   const sizes = { groups, outer, length };
   const count = f.local('f64');
   f.set(count, op('f64.convert_i32_s', op('i32.mul', get(outer), get(length))));
   const [mean, scale, factor] = [f.local('f32'), f.local('f32'), f.local('f32')];
-  const [sum, product, shift, slope] = [0, 1, 2, 3].map(() => f.local('f64')) as [
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [sum, product, shift, slope] = f.locals('f64', 4);
   const sums = [f.local('f64'), f.local('f64')] as const;
-  const [statsAt, which, left, at] = integers(f, 4) as [Local, Local, Local, Local];
+  const [statsAt, which, left, at] = f.locals('i32', 4);
 
   const loadFactor = (): void => {
     f.if(
@@ -318,10 +302,8 @@ export function standardizeGradGroups(f: FunctionBuilder): void {
  * `from` on: dw += Σ dy · (x − mean) · scale over the rows, of which row r has the statistics of group r % groups.
  */
 export function addWeightGradRows(f: FunctionBuilder): void {
-  const [dy, x, stats, dw, rows, groups, length, from, columns] = params(f, 9) as [
-    ...[Local, Local, Local, Local, Local, Local, Local, Local, Local],
-  ];
-  const [at, group, statsAt] = integers(f, 3) as [Local, Local, Local];
+  const [dy, x, stats, dw, rows, groups, length, from, columns] = f.params(9);
+  const [at, group, statsAt] = f.locals('i32', 3);
   f.set(at, op('i32.shl', get(from), i32(2)));
   f.countDown(rows, 1, () => {
     f.set(statsAt, op('i32.add', get(stats), op('i32.shl', get(group), i32(3))));
@@ -344,13 +326,9 @@ export function addWeightGradRows(f: FunctionBuilder): void {
  * `to`, at most `mostWeights`, summed in float64.
  */
 export function weightGradRuns(f: FunctionBuilder): void {
-  const [dy, x, stats, dw, outer, groups, length, run, weights, from, to] = params(f, 11) as [
-    ...[Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local],
-  ];
+  const [dy, x, stats, dw, outer, groups, length, run, weights, from, to] = f.params(11);
   const totals = f.local('i32', scratch(panelBAt));
-  const [at, group, groupsLeft, statsAt, which, left, place] = integers(f, 7) as [
-    ...[Local, Local, Local, Local, Local, Local, Local],
-  ];
+  const [at, group, groupsLeft, statsAt, which, left, place] = f.locals('i32', 7);
   const [mean, scale] = [f.local('f32'), f.local('f32')];
   const sums = [f.local('f64'), f.local('f64')] as const;
   const own = (): Code => op('i32.sub', get(which), get(from));

@@ -12,7 +12,12 @@ import {
   op,
   store,
 } from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
+import {
+  type FunctionBuilder,
+  get,
+  type Local,
+  type Locals,
+} from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 import {
   addWeightGradRows,
@@ -69,15 +74,16 @@ function storeTotal(f: FunctionBuilder, sum: Local, to: Local, offset: number): 
   f.emit(memoryLane('v128.store32_lane', get(to), get(sum), 0, offset));
 }
 
-const integers = (f: FunctionBuilder, count: number): Local[] =>
-  Array.from({ length: count }, () => f.param());
-const floats = (f: FunctionBuilder, count: number): Local[] =>
-  Array.from({ length: count }, () => f.param('f32'));
+/** Parameters in float32, each in all lanes of a vector. */
+function splatParams<N extends number>(f: FunctionBuilder, count: N): Locals<N> {
+  const params: readonly Local[] = f.params(count, 'f32');
+  return params.map((own) => f.local('v128', splat(own))) as Locals<N>;
+}
 
 /** (x, count, to, shift): Σ (x − shift) and Σ (x − shift)² at `to`. */
 function moments(f: FunctionBuilder): void {
-  const [x, count, to] = integers(f, 3) as [Local, Local, Local];
-  const [shift] = floats(f, 1) as [Local];
+  const [x, count, to] = f.params(3);
+  const [shift] = f.params(1, 'f32');
   const by = f.local('v128', splat(shift));
   const [sum, squares] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
   along(f, count, [x], null, ({ values: [value], once }) => {
@@ -92,12 +98,8 @@ function moments(f: FunctionBuilder): void {
 
 /** (x, count, out, shift, factor, added): (x − shift) · factor + added */
 function scaleRun(f: FunctionBuilder): void {
-  const [x, count, out] = integers(f, 3) as [Local, Local, Local];
-  const [shift, factor, added] = floats(f, 3).map((own) => f.local('v128', splat(own))) as [
-    Local,
-    Local,
-    Local,
-  ];
+  const [x, count, out] = f.params(3);
+  const [shift, factor, added] = splatParams(f, 3);
   along(f, count, [x], out, ({ values: [value] }) =>
     add(mul(sub(value!, get(shift)), get(factor)), get(added)),
   );
@@ -105,8 +107,8 @@ function scaleRun(f: FunctionBuilder): void {
 
 /** (x, weight, bias, count, out, shift, scale): (x − shift) · (scale · weight) + bias */
 function scaleEach(f: FunctionBuilder): void {
-  const [x, weight, bias, count, out] = integers(f, 5) as [Local, Local, Local, Local, Local];
-  const [shift, scale] = floats(f, 2).map((own) => f.local('v128', splat(own))) as [Local, Local];
+  const [x, weight, bias, count, out] = f.params(5);
+  const [shift, scale] = splatParams(f, 2);
   along(f, count, [x, weight, bias], out, ({ values: [value, w, b] }) =>
     add(mul(sub(value!, get(shift)), mul(get(scale), w!)), b!),
   );
@@ -114,8 +116,8 @@ function scaleEach(f: FunctionBuilder): void {
 
 /** (dy, x, count, to, shift): Σ dy and Σ dy · (x − shift) at `to`. */
 function gradMomentsRun(f: FunctionBuilder): void {
-  const [dy, x, count, to] = integers(f, 4) as [Local, Local, Local, Local];
-  const [shift] = floats(f, 1) as [Local];
+  const [dy, x, count, to] = f.params(4);
+  const [shift] = f.params(1, 'f32');
   const by = f.local('v128', splat(shift));
   const [sum, products] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
   along(f, count, [dy, x], null, ({ values: [gradient, value], once }) => {
@@ -130,8 +132,8 @@ function gradMomentsRun(f: FunctionBuilder): void {
 
 /** The same of dy · weight: (dy, x, weight, count, to, shift). */
 function gradMomentsEach(f: FunctionBuilder): void {
-  const [dy, x, weight, count, to] = integers(f, 5) as [Local, Local, Local, Local, Local];
-  const [shift] = floats(f, 1) as [Local];
+  const [dy, x, weight, count, to] = f.params(5);
+  const [shift] = f.params(1, 'f32');
   const by = f.local('v128', splat(shift));
   const [sum, products] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
   along(f, count, [dy, x, weight], null, ({ values: [gradient, value, w], once }) => {
@@ -146,10 +148,8 @@ function gradMomentsEach(f: FunctionBuilder): void {
 
 /** (dy, x, count, dx, mean, factor, scale, shift, slope): scale · (dy · factor − shift − (x − mean) · slope) */
 function gradRun(f: FunctionBuilder): void {
-  const [dy, x, count, dx] = integers(f, 4) as [Local, Local, Local, Local];
-  const [mean, factor, scale, shift, slope] = floats(f, 5).map((own) =>
-    f.local('v128', splat(own)),
-  ) as [Local, Local, Local, Local, Local];
+  const [dy, x, count, dx] = f.params(4);
+  const [mean, factor, scale, shift, slope] = splatParams(f, 5);
   along(f, count, [dy, x], dx, ({ values: [gradient, value] }) => {
     const rest = sub(mul(gradient!, get(factor)), get(shift));
     return mul(get(scale), sub(rest, mul(sub(value!, get(mean)), get(slope))));
@@ -158,13 +158,8 @@ function gradRun(f: FunctionBuilder): void {
 
 /** The same with a weight per element: (dy, x, weight, count, dx, mean, scale, shift, slope). */
 function gradEach(f: FunctionBuilder): void {
-  const [dy, x, weight, count, dx] = integers(f, 5) as [Local, Local, Local, Local, Local];
-  const [mean, scale, shift, slope] = floats(f, 4).map((own) => f.local('v128', splat(own))) as [
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [dy, x, weight, count, dx] = f.params(5);
+  const [mean, scale, shift, slope] = splatParams(f, 4);
   along(f, count, [dy, x, weight], dx, ({ values: [gradient, value, w] }) => {
     const rest = sub(mul(gradient!, w!), get(shift));
     return mul(get(scale), sub(rest, mul(sub(value!, get(mean)), get(slope))));
@@ -173,8 +168,8 @@ function gradEach(f: FunctionBuilder): void {
 
 /** (dy, x, count, dw, mean, scale): dw += dy · (x − mean) · scale */
 function addWeightGrad(f: FunctionBuilder): void {
-  const [dy, x, count, dw] = integers(f, 4) as [Local, Local, Local, Local];
-  const [mean, scale] = floats(f, 2).map((own) => f.local('v128', splat(own))) as [Local, Local];
+  const [dy, x, count, dw] = f.params(4);
+  const [mean, scale] = splatParams(f, 2);
   along(f, count, [dy, x, dw], dw, ({ values: [gradient, value, sum] }) =>
     add(sum!, mul(mul(gradient!, sub(value!, get(mean))), get(scale))),
   );

@@ -24,12 +24,10 @@ export function transposeFour(f: FunctionBuilder, rows: readonly Local[]): reado
  * are bytes from row to row, of each matrix its own. Sixteen rows at a time use whole cache lines.
  */
 function transpose(f: FunctionBuilder): void {
-  const [to, toStep, from, fromStep, rows, columns] = Array.from({ length: 6 }, () =>
-    f.param(),
-  ) as [Local, Local, Local, Local, Local, Local];
-  const [target, source, left] = [0, 1, 2].map(() => f.local('i32')) as [Local, Local, Local];
+  const [to, toStep, from, fromStep, rows, columns] = f.params(6);
+  const [target, source, left] = f.locals('i32', 3);
   const corner = [f.local('i32'), f.local('i32')] as const;
-  const tile = [0, 1, 2, 3].map(() => f.local('v128'));
+  const tile = f.locals('v128', 4);
 
   const copyTile = (firstRow: number): void => {
     const [at, out] = corner;

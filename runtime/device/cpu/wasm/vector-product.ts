@@ -25,16 +25,7 @@ const strip = 1024;
  * of k one after the other, then of the blocks.
  */
 export function vectorProduct(f: FunctionBuilder): void {
-  const [x, xStep, b, bRow, bColumn, out, n, k] = Array.from({ length: 8 }, () => f.param()) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
+  const [x, xStep, b, bRow, bColumn, out, n, k] = f.params(8);
   const operands = { x, xStep, b, bRow, bColumn, out, n, k };
   f.if(
     op('i32.eq', get(bColumn), i32(4)),
@@ -60,9 +51,7 @@ function forEachBlock(
   { x, xStep, b, bRow, k }: Operands,
   body: (block: { xAt: Local; bAt: Local; depth: Local; isFirst: Local }) => void,
 ): void {
-  const [xAt, bAt, depth, left, isFirst, more] = Array.from({ length: 6 }, () =>
-    f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local];
+  const [xAt, bAt, depth, left, isFirst, more] = f.locals('i32', 6);
   f.set(xAt, get(x));
   f.set(bAt, get(b));
   f.set(left, get(k));
@@ -83,16 +72,10 @@ function forEachBlock(
 function alongRows(f: FunctionBuilder, operands: Operands): void {
   const { xStep, b, bRow, out, n } = operands;
   const sums = f.local('i32', scratch(panelBAt));
-  const [columns, bytes, at, left, to] = Array.from({ length: 5 }, () => f.local('i32')) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-  ];
-  const rows = [0, 1, 2, 3].map(() => f.local('i32'));
-  const factors = [0, 1, 2, 3].map(() => f.local('v128'));
-  const numbers = [0, 1, 2, 3].map(() => f.local('f32'));
+  const [columns, bytes, at, left, to] = f.locals('i32', 5);
+  const rows = f.locals('i32', 4);
+  const factors = f.locals('v128', 4);
+  const numbers = f.locals('f32', 4);
   const [sum, single] = [f.local('v128'), f.local('f32')];
 
   const addRows = (count: number, depth: Local, xAt: Local, bAt: Local): void => {
@@ -172,9 +155,9 @@ function alongColumns(f: FunctionBuilder, operands: Operands): void {
     const indices = Array.from({ length: groups }, (_, i) => i);
     const sums = indices.map(() => f.local('v128'));
     const totals = indices.map(() => f.local('v128'));
-    const columns = indices.map(() => [0, 1, 2, 3].map(() => f.local('i32')));
-    const tile = [0, 1, 2, 3].map(() => f.local('v128'));
-    const factors = [0, 1, 2, 3].map(() => f.local('v128'));
+    const columns = indices.map(() => f.locals('i32', 4));
+    const tile = f.locals('v128', 4);
+    const factors = f.locals('v128', 4);
     const addTerm = (group: number, factor: Local, value: Code): void => {
       const sum = sums[group]!;
       f.set(sum, mulAdd(get(factor), value, get(sum)));

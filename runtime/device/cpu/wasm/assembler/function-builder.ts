@@ -7,6 +7,13 @@ export interface Local {
   readonly type: ValueType;
 }
 
+/** A tuple of `N` variables where the count is a literal, so that they can be destructured. */
+export type Locals<N extends number> = number extends N ? Local[] : Tuple<N, []>;
+
+type Tuple<N extends number, T extends Local[]> = T['length'] extends N
+  ? T
+  : Tuple<N, [...T, Local]>;
+
 const emptyBlock = 0x40;
 
 export function get(local: Local): Code {
@@ -19,7 +26,7 @@ export const smaller = (x: Local, limit: number): Code =>
 
 /** Writes one function: locals, statements and structured control; no instruction takes a label. */
 export class FunctionBuilder {
-  readonly params: ValueType[] = [];
+  readonly paramTypes: ValueType[] = [];
   /** Functions in JavaScript that its code calls, by the names they are imported under. */
   readonly imports = new Set<string>();
   readonly #locals: ValueType[] = [];
@@ -29,15 +36,23 @@ export class FunctionBuilder {
 
   /** All parameters come before the first local. */
   param(type: ValueType = 'i32'): Local {
-    this.params.push(type);
-    return { index: this.params.length - 1, type };
+    this.paramTypes.push(type);
+    return { index: this.paramTypes.length - 1, type };
+  }
+
+  params<N extends number>(count: N, type?: ValueType): Locals<N> {
+    return Array.from({ length: count }, () => this.param(type)) as Locals<N>;
   }
 
   local(type: ValueType, value?: Code): Local {
     this.#locals.push(type);
-    const local = { index: this.params.length + this.#locals.length - 1, type };
+    const local = { index: this.paramTypes.length + this.#locals.length - 1, type };
     if (value) this.set(local, value);
     return local;
+  }
+
+  locals<N extends number>(type: ValueType, count: N): Locals<N> {
+    return Array.from({ length: count }, () => this.local(type)) as Locals<N>;
   }
 
   /**

@@ -99,7 +99,7 @@ function encode(
     return [...env, ...text, 0x00, called.has(name) ? types.push(type) - 1 : uncalledType];
   });
   const first = types.length;
-  for (const { params } of builders) types.push(functionType(params, []));
+  for (const { paramTypes } of builders) types.push(functionType(paramTypes, []));
   const exported = [...functions.keys()].map((name, i) => {
     return [...text(name), 0x00, ...unsigned(localIndex(i))];
   });
