@@ -171,6 +171,7 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/cpu/threads',
     'runtime/device/cpu/wasm',
     'runtime/device/cpu/wasm/assembler',
+    'runtime/device/cpu/wasm/convolution',
   ],
   [
     'runtime/device/gpu',

@@ -1,6 +1,6 @@
 import { heap, partArgumentsAt, partArgumentsBytes } from '../heap.ts';
 import { imageBytes } from '../scratch.ts';
-import { blockWords, type GeometryWord, geometryWords } from '../wasm/conv-kernels.ts';
+import { blockWords, type GeometryWord, geometryWords } from '../wasm/convolution/conv-code.ts';
 
 type Pair = readonly [number, number];
 

@@ -1,7 +1,7 @@
 import { panelABytes } from '../scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
-import { convKernels } from '../wasm/conv-kernels.ts';
+import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
 import { ConvGeometry, type ConvSpec, geometryAt } from './geometry.ts';
 

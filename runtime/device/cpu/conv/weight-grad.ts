@@ -1,8 +1,8 @@
 import { imageBytes } from '../scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
-import { convKernels } from '../wasm/conv-kernels.ts';
-import { vectorsAtOnce } from '../wasm/direct-conv.ts';
+import { convKernels } from '../wasm/convolution/conv-kernels.ts';
+import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';
 import { ConvGeometry, type ConvSpec, geometryAt, type SliceSize } from './geometry.ts';

@@ -8,9 +8,9 @@ import {
   op,
   shuffle,
   store,
-} from './assembler/code.ts';
-import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { mulAdd } from './assembler/multiply-add.ts';
+} from '../assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
+import { mulAdd } from '../assembler/multiply-add.ts';
 
 /** Convolutions with few channels a group, where packing for a product would cost more than the product. */
 

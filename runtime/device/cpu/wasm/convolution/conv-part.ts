@@ -1,0 +1,27 @@
+import type { Code } from '../assembler/code.ts';
+import type { FunctionBuilder, Local } from '../assembler/function-builder.ts';
+import { type GeometryWord, word } from './conv-code.ts';
+
+export interface Factors {
+  readonly weight: Local;
+  readonly rows: Local;
+  readonly columns: Local;
+}
+
+/** Multiplies weights by patches, in the code of a function whose local holds the address of the geometry. */
+export abstract class ConvPart {
+  protected readonly f: FunctionBuilder;
+  protected readonly factors: Factors;
+  readonly #geometry: Local;
+
+  constructor(f: FunctionBuilder, geometry: Local, factors: Factors) {
+    this.f = f;
+    this.factors = factors;
+    this.#geometry = geometry;
+  }
+
+  /** A word of the geometry. */
+  protected own(name: GeometryWord): Code {
+    return word(this.#geometry, name);
+  }
+}

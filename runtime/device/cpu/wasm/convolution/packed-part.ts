@@ -1,0 +1,157 @@
+import { columnTableAt, outTileAt, panelAAt, panelBAt, weightLaneTableAt } from '../../scratch.ts';
+import { type Code, i32, load, op, scratch, store } from '../assembler/code.ts';
+import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
+import { onto } from '../gemm-kernels.ts';
+import { blockM } from '../product-blocks.ts';
+import { add, bytes, call, least, mul, sub } from './conv-code.ts';
+import { ConvPart, type Factors } from './conv-part.ts';
+/** Positions packed into panels. */
+export class PackedPart extends ConvPart {
+  readonly #outColumns: Local;
+  readonly #outStart: Local;
+  readonly #isAdjacent: Local;
+  readonly #isOneBlock: Local;
+
+  constructor(f: FunctionBuilder, geometry: Local, factors: Factors) {
+    super(f, geometry, factors);
+    [this.#outColumns, this.#outStart, this.#isAdjacent, this.#isOneBlock] = f.locals('i32', 4);
+  }
+
+  /** Tables of the positions: their offsets in the slice, and in the result where they aren't adjacent there. */
+  setColumns(column: Local, line: Local): void {
+    const f = this.f;
+    const [at, table, left, place, outTable, outPlace] = f.locals('i32', 6);
+    f.set(this.#isAdjacent, op('i32.eq', this.own('outPosition'), i32(4)));
+    const isWhole = op(
+      'i32.eq',
+      this.own('outLine'),
+      mul(this.own('positions'), this.own('outPosition')),
+    );
+    f.set(this.#isAdjacent, op('i32.and', get(this.#isAdjacent), isWhole));
+    f.set(this.#isOneBlock, op('i32.le_s', get(this.factors.rows), i32(blockM)));
+    f.set(this.#outColumns, scratch(columnTableAt + 2048));
+    f.set(at, sub(get(column), mul(get(line), this.own('positions'))));
+    f.set(place, bytes(mul(get(at), this.own('strideW'))));
+    const start = mul(get(line), this.own('outLine'));
+    f.set(this.#outStart, add(start, mul(get(at), this.own('outPosition'))));
+    f.set(outPlace, i32(0));
+    f.set(table, scratch(columnTableAt));
+    f.set(outTable, get(this.#outColumns));
+    f.set(left, get(this.factors.columns));
+    f.countDown(left, 1, () => {
+      f.emit(store('i32.store', get(table), get(place)));
+      f.emit(store('i32.store', get(outTable), get(outPlace)));
+      f.add(table, 4);
+      f.add(outTable, 4);
+      f.add(at, 1);
+      f.add(place, bytes(this.own('strideW')));
+      f.add(outPlace, this.own('outPosition'));
+      f.if(op('i32.eq', get(at), this.own('positions')), () => {
+        f.set(at, i32(0));
+        const across = mul(this.own('positions'), this.own('strideW'));
+        const down = mul(this.own('strideH'), this.own('sliceWidth'));
+        f.add(place, bytes(sub(down, across)));
+        const outAcross = mul(this.own('positions'), this.own('outPosition'));
+        f.add(outPlace, sub(this.own('outLine'), outAcross));
+      });
+    });
+  }
+
+  #packRows(from: Local, rows: Local, weightTable: Local, count: Local): void {
+    const f = this.f;
+    const [lane, left, at] = f.locals('i32', 3);
+    f.set(lane, scratch(weightLaneTableAt));
+    f.set(left, get(rows));
+    f.set(at, i32(0));
+    f.countDown(left, 1, () => {
+      f.emit(store('i32.store', get(lane), get(at)));
+      f.add(lane, 4);
+      f.add(at, this.own('laneStep'));
+    });
+    call(
+      ...([f, 'packTableA', scratch(panelAAt), get(from), scratch(weightLaneTableAt)] as const),
+      ...[get(rows), get(weightTable), get(count)],
+    );
+  }
+
+  /** Once for all images, where all rows fit. */
+  packWeights(weightTable: Local, count: Local): void {
+    const { weight, rows } = this.factors;
+    this.f.if(get(this.#isOneBlock), () => this.#packRows(weight, rows, weightTable, count));
+  }
+
+  run(block: {
+    readonly base: Local;
+    readonly rowTable: Local;
+    readonly weightTable: Local;
+    readonly count: Local;
+    readonly outAt: Local;
+    readonly isFirst: Local;
+  }): void {
+    const f = this.f;
+    const { columns, rows, weight } = this.factors;
+    call(
+      ...([f, 'packTableB', scratch(panelBAt), get(block.base), scratch(columnTableAt)] as const),
+      ...[get(columns), get(block.rowTable), get(block.count)],
+    );
+    const [height, left, from, to] = f.locals('i32', 4);
+    f.set(left, get(rows));
+    f.set(from, get(weight));
+    f.set(to, add(get(block.outAt), get(this.#outStart)));
+    f.while(op('i32.gt_s', get(left), i32(0)), () => {
+      f.set(height, least(get(left), i32(blockM)));
+      f.if(op('i32.eqz', get(this.#isOneBlock)), () =>
+        this.#packRows(from, height, block.weightTable, block.count),
+      );
+      f.if(
+        get(this.#isAdjacent),
+        () => {
+          const kind = op('select', i32(onto.store), i32(onto.add), get(block.isFirst));
+          call(
+            ...([f, 'multiplyPanels', scratch(panelAAt), scratch(panelBAt), get(to)] as const),
+            ...[get(height), get(columns), get(block.count), this.own('outChannel'), kind],
+          );
+        },
+        () => {
+          call(
+            ...([f, 'multiplyPanels', scratch(panelAAt), scratch(panelBAt)] as const),
+            ...[scratch(outTileAt), get(height), get(columns), get(block.count)],
+            ...[bytes(get(columns)), i32(onto.store)],
+          );
+          this.#spread(to, height, block.isFirst);
+        },
+      );
+      f.add(left, -blockM);
+      f.add(from, mul(this.own('laneStep'), i32(blockM)));
+      f.add(to, mul(this.own('outChannel'), i32(blockM)));
+    });
+  }
+
+  /** The tile to its places in the result. */
+  #spread(to: Local, height: Local, isFirst: Local): void {
+    const f = this.f;
+    const [tile, row, left, rowsLeft, table, place] = f.locals('i32', 6);
+    f.set(tile, scratch(outTileAt));
+    f.set(row, get(to));
+    f.set(rowsLeft, get(height));
+    const along = (value: () => Code): void => {
+      f.countDown(left, 1, () => {
+        f.set(place, add(get(row), load('i32.load', get(table))));
+        f.emit(store('f32.store', get(place), value()));
+        f.add(table, 4);
+        f.add(tile, 4);
+      });
+    };
+    const own = (): Code => load('f32.load', get(tile));
+    f.countDown(rowsLeft, 1, () => {
+      f.set(table, get(this.#outColumns));
+      f.set(left, get(this.factors.columns));
+      f.if(
+        get(isFirst),
+        () => along(own),
+        () => along(() => op('f32.add', load('f32.load', get(place)), own())),
+      );
+      f.add(row, this.own('outChannel'));
+    });
+  }
+}
