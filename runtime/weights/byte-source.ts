@@ -37,12 +37,15 @@ export async function openSource(source: WeightSource): Promise<ByteSource> {
 async function openFile(path: string | URL): Promise<ByteSource> {
   const fs = globalThis.process?.getBuiltinModule?.('node:fs/promises');
   if (!fs) throw unreadable(String(path), 'a path outside of Node');
-  const handle = await fs.open(path).catch((cause: unknown) => {
+  const failed = (cause: unknown): never => {
     throw unreadable(String(path), 'a path that cannot be opened', cause);
-  });
-  const { size } = await handle.stat();
+  };
+  // Before it is opened: opening a pipe waits for a writer.
+  const stats = await fs.stat(path).catch(failed);
+  if (!stats.isFile()) throw unreadable(String(path), 'a folder or a device');
+  const handle = await fs.open(path).catch(failed);
   return {
-    size,
+    size: stats.size,
     name: String(path),
     read: async (offset, length) => {
       const bytes = new Uint8Array(length);

@@ -49,7 +49,7 @@ def damaged(rng):
 
 
 rejected = 0
-for seed in range(2000):
+for seed in range(600):
     path.write_bytes(damaged(random.Random(seed)))
     try:
         tensors, metadata = run.read_tensors(path, wanted)
@@ -57,8 +57,8 @@ for seed in range(2000):
         assert all(tensors[name].shape == shape for name, (_, shape) in wanted.items()), seed
     except run.RunError:
         rejected += 1
-assert rejected > 1000, rejected
-print(f'2000 damaged files, {rejected} rejected')
+assert rejected > 300, rejected
+print(f'600 damaged files, {rejected} rejected')
 
 data = Path(sys.argv[2]) / 'rows'
 data.mkdir()
@@ -66,7 +66,7 @@ port = {'name': 'x', 'shape': [4, 3], 'type': 'f32', 'spec': ['data']}
 np.save(data / 'x.npy', np.ones((9, 3), 'f4'))
 whole = (data / 'x.npy').read_bytes()
 rejected = 0
-for seed in range(2000):
+for seed in range(600):
     rng = random.Random(seed)
     damaged = bytearray(whole[:rng.randrange(len(whole))] if rng.random() < 0.3 else whole)
     for _ in range(rng.randrange(4)):
@@ -79,5 +79,5 @@ for seed in range(2000):
         assert rows.read(rows.numbers(1, None)).shape == (4, 3), seed
     except run.RunError:
         rejected += 1
-assert rejected > 1000, rejected
-print(f'2000 damaged arrays, {rejected} rejected')
+assert rejected > 300, rejected
+print(f'600 damaged arrays, {rejected} rejected')

@@ -2,9 +2,9 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { notTested } from '../not-tested.ts';
 
 /**
@@ -15,6 +15,7 @@ export function pythonWith(packages: readonly string[]): string | null {
   const key = createHash('sha256').update(packages.join()).digest('hex').slice(0, 12);
   const folder = join(tmpdir(), `tostatic-python-${key}`);
   const interpreter = join(folder, 'bin/python');
+  waitWhileMade(folder);
   if (existsSync(interpreter)) return interpreter;
   const unfinished = `${folder}.${process.pid}`;
   try {
@@ -28,6 +29,26 @@ export function pythonWith(packages: readonly string[]): string | null {
     return null;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Waits for another process that installs the same packages. */
+function waitWhileMade(folder: string): void {
+  const start = `${basename(folder)}.`;
+  const isAlive = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  const isMade = () =>
+    readdirSync(dirname(folder)).some(
+      (name) => name.startsWith(start) && isAlive(Number(name.slice(start.length))),
+    );
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + 300_000; Date.now() < end && isMade(); ) {
+    Atomics.wait(clock, 0, 0, 100);
   }
 }
 
@@ -47,7 +68,7 @@ function makeEnvironment(folder: string): readonly [string, ...string[]] {
 function run(command: string, ...options: readonly string[]): void {
   const { error, status, stdout, stderr } = spawnSync(command, options, {
     encoding: 'utf8',
-    timeout: 110_000,
+    timeout: 300_000,
   });
   if (status === 0) return;
   const said = error ? error.message : (stderr.trim() || stdout.trim()).split('\n').at(-1);

@@ -126,14 +126,6 @@ describe.runIf(python)(
       execFileSync('cp', [join(data, 'arg.0.npy'), join(data, 'arg.1.npy')]);
       expect(() => run(folder, '--steps', '1')).toThrow('not float32 [rows, 4]');
     });
-
-    it('finds every damage of checkpoints and data', () => {
-      const script = join(import.meta.dirname, 'damaged-checkpoints.py');
-      const runner = join(import.meta.dirname, '../../src/export/scale/run.py');
-      const files = [script, runner, made.root];
-      const output = execFileSync(python!, files, { encoding: 'utf8' });
-      expect(output).toMatch(/^(2000 damaged (files|arrays), \d+ rejected\n){2}$/);
-    });
   },
   300_000,
 );

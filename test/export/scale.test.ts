@@ -1,6 +1,6 @@
 /** `tostatic scale`: the folder that it writes, and what it refuses. */
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -10,6 +10,7 @@ import type { ScalePlan } from '../../src/export/scale/scale-plan.ts';
 import { nn, randn, save, type Tensor, toStatic } from '../../src/index.ts';
 import { notTested } from '../not-tested.ts';
 import { StepToScale } from './scaled-step.ts';
+import { xlaPython } from './xla.ts';
 
 let made: StepToScale;
 beforeAll(async () => {
@@ -100,6 +101,15 @@ describe('the runner', () => {
     const script = join(import.meta.dirname, 'damaged-plans.py');
     const { output } = withPython(script, runner, made.root, plan) ?? skip();
     expect(output).toMatch(/^2000 damaged plans, \d+ rejected\n$/);
+  });
+
+  // Its environment has the NumPy that the runner needs.
+  const python = xlaPython();
+
+  it.runIf(python)('finds every damage of checkpoints and data', () => {
+    const script = join(import.meta.dirname, 'damaged-checkpoints.py');
+    const output = execFileSync(python!, [script, runner, made.root], { encoding: 'utf8' });
+    expect(output).toMatch(/^(600 damaged (files|arrays), \d+ rejected\n){2}$/);
   });
 });
 

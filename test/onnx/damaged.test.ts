@@ -1,6 +1,7 @@
 /** Damaged and hostile files are a DataError or an ArgumentError, and read nothing outside of their folder. */
 
-import { linkSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -116,6 +117,26 @@ describe('weights beside the model', () => {
     });
     await fc.assert(property, usual);
     expect(Math.min(counts.refused, counts.read)).toBeGreaterThan((usual.numRuns ?? 0) / 10);
+  });
+
+  it('are no pipe or folder', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    mkdirSync(join(folder, 'folder'));
+    for (const location of ['pipe', 'folder']) {
+      const read = importOnnx(withLocation('special.onnx', location));
+      await expect(read).rejects.toThrow(/a file in the folder of the model/);
+    }
+  });
+
+  it('are no more, all in all, than the files have', async () => {
+    writeFileSync(join(folder, 'weights.data'), external.data);
+    const model = decodeMessage(modelSchema, external.model, 'onnx');
+    const { graph } = model;
+    const large = graph!.initializer.find(({ externalData }) => externalData.length > 0)!;
+    for (let i = 0; i < 20; i++) graph!.initializer.push({ ...large, name: `again${i}` });
+    const path = join(folder, 'many.onnx');
+    writeFileSync(path, encodeMessage(modelSchema, model));
+    await expect(importOnnx(path)).rejects.toThrow(/tensors of \d+ bytes[\s\S]*as it has/);
   });
 
   it('need the path of the model', async () => {

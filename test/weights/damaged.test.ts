@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DataError, memory, tensor } from '../../runtime/index.ts';
+import { DataError, tensor } from '../../runtime/index.ts';
 import { openWeights, saveNpz, saveSafetensors } from '../../runtime/weights/index.ts';
 import { runs } from '../generated/runs.ts';
+import { tryRead } from './try-read.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
 const files = [
@@ -18,26 +19,6 @@ const files = [
   'legacy.pt',
 ] as const;
 const bytesOf = (file: string) => new Uint8Array(readFileSync(join(fixtures, file)));
-
-/** Opens and reads everything: 'read', or the DataError's message. */
-async function tryRead(bytes: Uint8Array): Promise<string> {
-  const before = memory.stats('cpu').allocated;
-  memory.reset('cpu');
-  try {
-    await using weights = await openWeights(bytes);
-    const state = await weights.state();
-    const taken = memory.stats('cpu').peakAllocated - before;
-    for (const each of Object.values(state)) each.dispose();
-    // Deflate makes 1032 bytes of one at most, and small integers are widened; blocks are rounded up.
-    expect(taken).toBeLessThan(8 * 1032 * bytes.length + 4096);
-    return 'read';
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    return error.message;
-  } finally {
-    expect(memory.stats('cpu').allocated).toBeLessThanOrEqual(before);
-  }
-}
 
 /** Values that break bounds, at one, two, four or eight bytes. */
 const change = fc.record({
