@@ -1,5 +1,6 @@
 import { AutogradError } from '../errors/errors.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
+import type { OperandSharing } from '../ops/core/operand-sharing.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { retainAt, targetOf } from './node.ts';
@@ -65,21 +66,32 @@ function reads(op: OpRecord, targets: ReturnType<typeof targetsOf>, at: number):
 }
 
 /**
- * The operands of a write in place, with a copy for each that shows the target's memory and whose data backward
- * reads: the write would change it, as it changes the target. A gradient goes through the copy to the operand.
+ * The operands of a write in place, with a copy for each of whose elements the write would change one that it, or
+ * backward if it is `recorded`, has yet to read. A gradient goes through the copy to the operand.
  */
 export function apartFromTarget(
   op: OpRecord,
   inputs: readonly Tensor[],
-  showsTarget: (operand: Tensor) => boolean,
+  recorded: boolean,
+  sharingOf: (operand: Tensor) => OperandSharing,
   copyOf: (operand: Tensor) => Tensor,
 ): readonly Tensor[] {
-  const isApart = (input: Tensor) => input === inputs[0] || !showsTarget(input);
-  if (inputs.every(isApart)) return inputs;
-  const targets = targetsOf(op, inputs);
-  return inputs.map((input, at) =>
-    isApart(input) || !reads(op, targets, at) ? input : copyOf(input),
-  );
+  let operands: Tensor[] | undefined;
+  let targets: ReturnType<typeof targetsOf> | undefined;
+  for (let at = 1; at < inputs.length; at++) {
+    const input = inputs[at]!;
+    if (input === inputs[0]) continue;
+    const sharing = sharingOf(input);
+    if (sharing === 'apart') continue;
+    if (sharing === 'sameMemory') {
+      if (!recorded) continue;
+      targets ??= targetsOf(op, inputs);
+      if (!reads(op, targets, at)) continue;
+    }
+    operands ??= [...inputs];
+    operands[at] = copyOf(input);
+  }
+  return operands ?? inputs;
 }
 
 /** How many handles show the target's memory. */

@@ -8,6 +8,7 @@ import type { UserPosition } from '../errors/position.ts';
 import { bind1, type Interceptor } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
+import { isOverwritten, type OperandSharing } from '../ops/core/operand-sharing.ts';
 import { settledAttrs, symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 import { PlacedOffset } from '../random/seed.ts';
@@ -167,7 +168,10 @@ export class ProgramBuilder implements Interceptor {
     const attrs = settledAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
-      this.#write(op, ids, attrs, null);
+      this.#expectFit(op, ids, attrs);
+      const operands = this.#apartFromTarget(op, inputs, false);
+      const written = operands === inputs ? ids : operands.map((each) => this.valueOf(each));
+      this.#write(op, written, attrs, null);
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
@@ -176,7 +180,7 @@ export class ProgramBuilder implements Interceptor {
     const { kernel } = op;
     const specs =
       kernel.kind === 'view'
-        ? [kernel.view([this.#baseOf(inputs[0]!), ...metas.slice(1)], attrs)]
+        ? [kernel.view([this.#placeOf(inputs[0]!), ...metas.slice(1)], attrs)]
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
     const made = outputs.map((output) => this.valueOf(output));
@@ -187,8 +191,8 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** The base of a view, whose offset may be computed in each run. */
-  #baseOf(tensor: Tensor): TensorMeta {
+  /** Shape and strides in this program; the offset may be computed in each run. */
+  #placeOf(tensor: Tensor): TensorMeta {
     const meta = this.metaOf(this.valueOf(tensor));
     const isOwn = tensor.traced?.builder === this;
     return isOwn && isSymbolic(tensor.offset) ? { ...meta, offset: tensor.offset } : meta;
@@ -203,9 +207,7 @@ export class ProgramBuilder implements Interceptor {
     if (this.#isRegion || hasOthers) {
       throw new RecordedWriteInPlace(userName(op));
     }
-    const root = this.valueOf(target);
-    const shows = (operand: Tensor) => this.#memory.mayShare(this.valueOf(operand), root);
-    const inputs = apartFromTarget(op, operands, shows, (operand) => bind1(copy, [operand]));
+    const inputs = this.#apartFromTarget(op, operands, true);
     const attrs = settledAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     this.#expectFit(op, ids, attrs);
@@ -219,8 +221,29 @@ export class ProgramBuilder implements Interceptor {
     });
   }
 
+  /** The operands of a write, with a copy for each that the write would change too early. */
+  #apartFromTarget(
+    op: OpRecord,
+    operands: readonly Tensor[],
+    recorded: boolean,
+  ): readonly Tensor[] {
+    const target = operands[0]!;
+    const sharing = (operand: Tensor) => this.#sharingWith(target, operand);
+    return apartFromTarget(op, operands, recorded, sharing, (operand) => bind1(copy, [operand]));
+  }
+
+  #sharingWith(target: Tensor, operand: Tensor): OperandSharing {
+    const [to, from] = [this.valueOf(target), this.valueOf(operand)];
+    if (to === from) return 'sameMemory';
+    if (!this.#memory.mayShare(to, from)) return 'apart';
+    // Where the elements of one lie among those of the other is known of views only.
+    if (this.#memory.rootOf(to) !== this.#memory.rootOf(from)) return 'overlapping';
+    return isOverwritten(this.#placeOf(target), this.#placeOf(operand))
+      ? 'overlapping'
+      : 'sameMemory';
+  }
+
   #write(op: OpRecord, ids: readonly ValueId[], attrs: Attrs, before: ValueId | null): void {
-    this.#expectFit(op, ids, attrs);
     this.#append(op, ids, [], attrs, before === null ? {} : { before });
     this.noteWrite(ids[0]!);
   }
@@ -233,6 +256,11 @@ export class ProgramBuilder implements Interceptor {
   /** The number of writes to the value's memory so far. */
   versionOf(id: ValueId): number {
     return this.#memory.versionOf(id);
+  }
+
+  /** Whether a write to one may change the other. */
+  mayShare(one: Tensor, other: Tensor): boolean {
+    return this.#memory.mayShare(this.valueOf(one), this.valueOf(other));
   }
 
   /** Rolls back the last `count` noted writes. */

@@ -3,6 +3,8 @@ import type { ValueId } from './program.ts';
 /** The memory of a region's inputs, as the surrounding program knows it. */
 export interface OutsideMemory {
   noteWrite(input: ValueId): void;
+  /** Two inputs of the region may be one memory outside. */
+  mayShare(one: ValueId, other: ValueId): boolean;
   forgetWrite(input: ValueId): void;
   /** Undefined for an input that represents no value outside. */
   versionOf(input: ValueId): number | undefined;
@@ -55,7 +57,9 @@ export class ValueMemory {
   /** Whether a write to one may change the other. */
   mayShare(one: ValueId, other: ValueId): boolean {
     const [root, to] = [this.rootOf(one), this.rootOf(other)];
-    return root === to || (this.#linked.get(root)?.has(to) ?? false);
+    if (root === to || this.#linked.get(root)?.has(to)) return true;
+    if (!this.#outside || !this.#isInput(root) || !this.#isInput(to)) return false;
+    return this.#outside.mayShare(root, to);
   }
 
   /** How many values show this memory. */

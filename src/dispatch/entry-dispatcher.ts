@@ -179,8 +179,8 @@ export class EntryDispatcher {
     const { translations, graphs } = this.#stats;
     const isSmall = this.parts.some(({ tooSmall }) => tooSmall);
     if (translations >= graphlessLimit && graphs === 0 && !isSmall) {
-      this.skipped = true;
       this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
+      this.skipped = true;
     }
     return found;
   }
@@ -209,8 +209,9 @@ export class EntryDispatcher {
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
-    point.native = why;
+    // Throws where nothing may run natively, and does so at the next call, too.
     this.#reportNative(frames, why);
+    point.native = why;
   }
 
   #reportNative(frames: readonly Frame[], why: string): void {

@@ -15,6 +15,7 @@ import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
 import { hasKnownChoices } from '../compile/known-choices.ts';
+import { withOperandCopies } from '../compile/operand-copies.ts';
 import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
 import { tellWhere } from '../full-graph/failed-run.ts';
@@ -212,7 +213,8 @@ export class FrameCompiler {
         const options = asTraced
           ? tracedOptions(first)
           : { ...first, memory, compact, ...(rate !== null && { rate }) };
-        const compiled = compileSubgraph(result.program, result, options, donated);
+        const program = asTraced ? withOperandCopies(result.program) : result.program;
+        const compiled = compileSubgraph(program, result, options, donated);
         this.#countPlan(compiled);
         return this.#inForce(result, compiled, options, donated);
       },

@@ -10,6 +10,7 @@ import { copy } from './copy.ts';
 import { type Attrs, expectTensor, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
 import { type GuardedOp, guardedOp } from './guarded-op.ts';
+import { sharingWith } from './operand-sharing.ts';
 
 /** Handles an op instead of running its kernel: a program builder appends it. */
 export interface Interceptor {
@@ -84,20 +85,21 @@ function bindInPlace(
     if (recorded) return interceptor.recordWrite(op, inputs, attrs);
     return interceptor.execute(op, inputs, attrs, device)[0]!;
   }
-  if (!recorded) return executeEagerly(op, inputs, attrs, device)[0]!;
-  const { holder } = inputs[0]!;
-  const shows = (operand: Tensor) => operand.holder === holder;
-  const operands = apartFromTarget(op, inputs, shows, (operand) => bind1(copy, [operand]));
+  const target = inputs[0]!;
+  const sharing = (operand: Tensor) => sharingWith(target, operand);
+  const operands = apartFromTarget(op, inputs, recorded, sharing, copied);
   const before = () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!;
   const write = () => executeEagerly(op, operands, attrs, device)[0]!;
   try {
-    return recordInPlace(op, attrs, operands, { before, write });
+    return recorded ? recordInPlace(op, attrs, operands, { before, write }) : write();
   } finally {
     operands.forEach((operand, i) => {
       if (operand !== inputs[i]) operand.dispose();
     });
   }
 }
+
+const copied = (x: Tensor): Tensor => bind1(copy, [x]);
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
   for (let i = 0; i < inputs.length; i++) expectTensor(op, inputs[i]!);

@@ -54,6 +54,7 @@ export class RegionBuilder implements Surroundings {
       region: true,
       outside: {
         noteWrite: (input) => this.#noteWrite(input),
+        mayShare: (one, other) => this.#mayShare(one, other),
         forgetWrite: (input) => this.#forgetWrite(input),
         versionOf: (input) => this.outerOf(input)?.traced?.version(),
         isSpent: (node) => outer.builder.spent.isSpent(node),
@@ -88,6 +89,14 @@ export class RegionBuilder implements Surroundings {
   #noteWrite(input: ValueId): void {
     const outer = this.outerOf(input);
     if (outer) this.#outer.builder.noteWrite(this.#outer.builder.valueOf(outer));
+  }
+
+  #mayShare(one: ValueId, other: ValueId): boolean {
+    const [from, to] = [this.outerOf(one), this.outerOf(other)];
+    // What a loop carries may be anything that came before it.
+    if (!from || !to) return true;
+    const { builder } = this.#outer;
+    return builder.mayShare(from, to);
   }
 
   #forgetWrite(input: ValueId): void {

@@ -1,0 +1,73 @@
+import { copy } from '../../runtime/ops/core/copy.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
+import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+
+/**
+ * In: a traced program. Out: the same, where each write reads copies of the operands that show another input than its
+ * target does. If both are one memory, the write could change elements that it has yet to read; which ones depends
+ * on the call.
+ */
+export function withOperandCopies(program: Program): Program {
+  return withCopiesUntil(program, program.ops.length);
+}
+
+/** `end`: writes of later ops, which are those of backward, have memory of their own. */
+function withCopiesUntil(program: Program, end: number): Program {
+  const groups = new ValueGroups(program.ops, 'memory');
+  const ofInputs = new Set(program.inputs.map((id) => groups.of(id)));
+  const values: TensorMeta[] = [...program.values];
+  const isCopied = (target: ValueId, operand: ValueId): boolean => {
+    const [to, from] = [groups.of(target), groups.of(operand)];
+    return to !== from && ofInputs.has(to) && ofInputs.has(from);
+  };
+  let changed = false;
+  const ops = program.ops.flatMap((op, index): readonly ProgramOp[] => {
+    if (index >= end) return [op];
+    if (op.regions) {
+      const regions = op.regions.map(regionWithCopies);
+      if (regions.every((region, i) => region === op.regions![i])) return [op];
+      changed = true;
+      return [{ ...op, regions }];
+    }
+    const [target, ...others] = op.inputs;
+    if (!op.op.inPlace || !others.some((id) => isCopied(target!, id))) return [op];
+    changed = true;
+    const copies: ProgramOp[] = [];
+    const copyOf = (id: ValueId): ValueId => {
+      const meta = values[id]!;
+      const made = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
+      copies.push({
+        op: copy,
+        inputs: [id],
+        outputs: [made],
+        attrs: {},
+        recordsGrad: false,
+        at: op.at,
+      });
+      return made;
+    };
+    const operands = others.map((id) => (isCopied(target!, id) ? copyOf(id) : id));
+    return [...copies, { ...op, inputs: [target!, ...operands] }];
+  });
+  return changed ? { ...program, values, ops } : program;
+}
+
+/** A branch and the op that undoes it have their regions in common, and so afterwards. */
+const known = new WeakMap<Region, Region>();
+
+function regionWithCopies(region: Region): Region {
+  const found = known.get(region) ?? copiedRegion(region);
+  known.set(region, found);
+  return found;
+}
+
+function copiedRegion(region: Region): Region {
+  const program = withOperandCopies(region.program);
+  if (program === region.program) return region;
+  const { joint } = region;
+  if (!joint) return { program, joint };
+  const both = withCopiesUntil(joint.program, joint.forwardOps);
+  const copies = both.ops.length - joint.program.ops.length;
+  return { program, joint: { ...joint, program: both, forwardOps: joint.forwardOps + copies } };
+}
