@@ -1,20 +1,14 @@
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
+import type { CompiledInput } from '../compile/known-choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** The source of a planned subgraph, so that it can be compiled with other options. */
-export interface CompiledFrom {
-  readonly program: Program;
-  readonly wanted: {
-    readonly needsGrad: readonly boolean[];
-    readonly differentiable: readonly boolean[];
-  };
-  readonly options: CompileOptions;
-  readonly donated: readonly number[];
+export interface CompiledFrom extends CompiledInput {
   readonly compile: (
     program: Program,
-    wanted: CompiledFrom['wanted'],
+    wanted: CompiledInput['wanted'],
     options: CompileOptions,
     donated: readonly number[],
   ) => SubgraphStages;

@@ -8,7 +8,7 @@ import type { Steps } from '../programs/steps.ts';
 import type { CompileOptions } from './compilation.ts';
 
 /** What decides how a program is compiled. */
-export interface Subject {
+export interface CompiledInput {
   readonly program: Program;
   readonly wanted: {
     readonly needsGrad: readonly boolean[];
@@ -23,7 +23,7 @@ export interface Subject {
  * those of other searches, are replaced, with a warning.
  */
 export function* withKnownChoices(
-  subject: Subject,
+  subject: CompiledInput,
   compile: (choices: Choices) => Steps<SubgraphStages>,
 ): Steps<SubgraphStages> {
   const { cache } = subject.options;
@@ -44,7 +44,7 @@ export function* withKnownChoices(
 }
 
 /** Whether the cache has choices for the program. */
-export function hasKnownChoices(subject: Subject): boolean {
+export function hasKnownChoices(subject: CompiledInput): boolean {
   const { cache } = subject.options;
   return cache?.has(textOf(subject)) ?? false;
 }
@@ -62,7 +62,7 @@ function* repeated(
 const printed = new WeakMap<Program, string>();
 
 /** The same for programs and options that are compiled alike. A wrong match would cost time or memory, and no bits. */
-function textOf({ program, wanted, options, donated }: Subject): string {
+function textOf({ program, wanted, options, donated }: CompiledInput): string {
   let text = printed.get(program);
   if (text === undefined) {
     text = printProgram(program, { positions: 'none' });

@@ -10,7 +10,7 @@ import { reads } from '../vm/bytecode/effects.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
 import { dyingBetween } from '../vm/bytecode/liveness.ts';
-import { mayRead } from '../vm/frames/held.ts';
+import { forEachHeld, mayRead } from '../vm/frames/held.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import { showCapturedFrames } from '../vm/frames/thrown.ts';
 import { unwindTo } from '../vm/frames/unwind.ts';
@@ -69,13 +69,7 @@ function endsHere({ closure, pc }: Frame): boolean {
 
 /** Runs the frames to the outermost's return; or to its next `await` or `yield`, then the result is `Suspended`. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
-  for (const { closure, registers, args, thisValue } of frames) {
-    for (const cell of closure.cells) owned.escape(cell);
-    owned.escape(closure.lexicalThis?.value);
-    for (const value of registers) owned.escape(value);
-    for (const value of args) owned.escape(value);
-    owned.escape(thisValue);
-  }
+  forEachHeld(frames, (value) => owned.escape(value));
   const stack = [...frames];
   return withPositionProvider(
     () => positionOf(stack),

@@ -6,7 +6,6 @@ import {
   isSurelyInside,
   type KernelBinaryFn,
   type KernelCode,
-  type KernelCompareFn,
   type KernelNumber,
   type KernelStatement,
   type KernelTest,
@@ -17,6 +16,7 @@ import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { heap } from './heap.ts';
 import { indexOf } from './kernel.ts';
+import { comparisons } from './scalar/pointwise.ts';
 
 /** What the closures of one launch share. */
 interface Frame {
@@ -120,15 +120,6 @@ const binary: { readonly [F in KernelBinaryFn]: (x: number, y: number) => number
   min: Math.min,
   max: Math.max,
   atan2: (x, y) => round(math.atan2(x, y)),
-};
-
-const compare: { readonly [F in KernelCompareFn]: (x: number, y: number) => boolean } = {
-  eq: (x, y) => x === y,
-  ne: (x, y) => x !== y,
-  lt: (x, y) => x < y,
-  le: (x, y) => x <= y,
-  gt: (x, y) => x > y,
-  ge: (x, y) => x >= y,
 };
 
 class Closures {
@@ -259,7 +250,7 @@ class Closures {
       case 'always':
         return () => test.value;
       case 'compare': {
-        const fn = compare[test.fn];
+        const fn = comparisons[test.fn];
         const [x, y] = [this.#number(test.x), this.#number(test.y)];
         return (frame) => fn(x(frame), y(frame));
       }

@@ -71,7 +71,8 @@ export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
   return arithmetics(expr, dtypes).get(expr)!;
 }
 
-const arithmeticOfInput: { readonly [D in DType]: Arithmetic } = {
+/** What elements of a dtype are computed in. */
+export const arithmeticOfDType: { readonly [D in DType]: Arithmetic } = {
   bool: 'i32',
   uint8: 'i32',
   int32: 'i32',
@@ -88,7 +89,7 @@ function arithmeticOfNode(
 ): Arithmetic {
   switch (expr.kind) {
     case 'input':
-      return arithmeticOfInput[dtypes[expr.index]!];
+      return arithmeticOfDType[dtypes[expr.index]!];
     case 'const':
       return Number.isInteger(expr.value) ? 'literal' : 'fraction';
     case 'attr':

@@ -57,36 +57,29 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       guardNumbers(t, base);
       return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
     case 'scalar':
-      return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key, base);
+    case 'iterator':
+    case 'generator':
+    case 'newHost':
+      return inheritedByBuiltin(t, base, key);
     case 'text':
       if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
-      return inherited(t, String.prototype, key, base);
-    case 'newCollection': {
+      return inheritedByBuiltin(t, base, key);
+    case 'newCollection':
       if (key === 'size') return sizeOf(t, base);
-      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
-    }
-    case 'iterator':
-      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
-    case 'generator':
-      return inherited(t, generatorPrototype, key, base);
+      return inheritedByBuiltin(t, base, key);
     case 'regexp':
       if (key === 'lastIndex') return known(base.lastIndex);
-      return inherited(t, RegExp.prototype, key, base);
+      return inheritedByBuiltin(t, base, key);
     case 'newTypedArray':
-      return (
-        readTypedArray(base, key) ??
-        inherited(t, Object.getPrototypeOf(base.data) as object, key, base)
-      );
-    case 'newHost':
-      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
+      return readTypedArray(base, key) ?? inheritedByBuiltin(t, base, key);
     case 'closure':
       if (key === 'prototype' || key === 'caller' || key === 'arguments') break;
       if (key === 'name') return known(base.name ?? base.code.name);
       if (key === 'length') return known(base.code.parameterCount);
-      return inherited(t, Function.prototype, key, base);
+      return inheritedByBuiltin(t, base, key);
     case 'bound':
       if (key === 'name' || key === 'length') break;
-      return inherited(t, Function.prototype, key, base);
+      return inheritedByBuiltin(t, base, key);
     case 'constant': {
       const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.
@@ -113,20 +106,14 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'newArray':
       return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
     case 'newCollection':
-      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
     case 'iterator':
-      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
     case 'generator':
-      return inherited(t, generatorPrototype, key, base);
     case 'regexp':
-      return inherited(t, RegExp.prototype, key, base);
     case 'newTypedArray':
-      return inherited(t, Object.getPrototypeOf(base.data) as object, key, base);
     case 'newHost':
-      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
     case 'closure':
     case 'bound':
-      return inherited(t, Function.prototype, key, base);
+      return inheritedByBuiltin(t, base, key);
     case 'constant':
     case 'symbolic': {
       const value = constantOf(t, base);
@@ -137,6 +124,51 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     }
     default:
       throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
+  }
+}
+
+type BuiltinVariable = Extract<
+  Variable,
+  {
+    readonly kind:
+      | 'scalar'
+      | 'text'
+      | 'newCollection'
+      | 'iterator'
+      | 'generator'
+      | 'regexp'
+      | 'newTypedArray'
+      | 'newHost'
+      | 'closure'
+      | 'bound';
+  }
+>;
+
+function inheritedByBuiltin(t: Tracer, base: BuiltinVariable, key: string | symbol): Variable {
+  return inherited(t, builtinPrototype(base), key, base);
+}
+
+function builtinPrototype(base: BuiltinVariable): object {
+  switch (base.kind) {
+    case 'scalar':
+      return base.type === 'number' ? Number.prototype : Boolean.prototype;
+    case 'text':
+      return String.prototype;
+    case 'newCollection':
+      return base.type === 'Map' ? Map.prototype : Set.prototype;
+    case 'iterator':
+      return iteratorPrototypes[iteratedBy(base)];
+    case 'generator':
+      return generatorPrototype;
+    case 'regexp':
+      return RegExp.prototype;
+    case 'newTypedArray':
+      return Object.getPrototypeOf(base.data) as object;
+    case 'newHost':
+      return Object.getPrototypeOf(base.value) as object;
+    case 'closure':
+    case 'bound':
+      return Function.prototype;
   }
 }
 

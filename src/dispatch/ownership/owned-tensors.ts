@@ -2,6 +2,7 @@ import type { Holder } from '../../../runtime/memory/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
+import { forEachHeld } from '../../vm/frames/held.ts';
 import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
@@ -95,13 +96,7 @@ export class OwnedTensors {
     this.#register(made);
     if (this.#ownsNothing) return;
     const held = new Set<unknown>();
-    for (const { closure, registers, args, thisValue } of frames) {
-      for (const cell of closure.cells) held.add(cell);
-      held.add(closure.lexicalThis?.value);
-      for (const value of registers) held.add(value);
-      for (const value of args) held.add(value);
-      held.add(thisValue);
-    }
+    forEachHeld(frames, (value) => held.add(value));
     for (const tensor of this.#owned) if (!held.has(tensor)) this.#dispose(tensor);
     if (this.#containers) this.#disposeUnreachable(held, this.#containers);
   }

@@ -21,6 +21,17 @@ export function readableIn(frame: Frame): unknown[] {
   return [...live.map((register) => registers[register]), ...waiting];
 }
 
+/** Visits everything that frames hold, whether they still read it or not. */
+export function forEachHeld(frames: readonly Frame[], visit: (value: unknown) => void): void {
+  for (const { closure, registers, args, thisValue } of frames) {
+    for (const cell of closure.cells) visit(cell);
+    visit(closure.lexicalThis?.value);
+    for (const value of registers) visit(value);
+    for (const value of args) visit(value);
+    visit(thisValue);
+  }
+}
+
 /** A frame that waits for its call may also continue at the handler of a throw. */
 function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
   const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');

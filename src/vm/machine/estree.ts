@@ -102,6 +102,13 @@ export const when = (test: Expression, then: readonly Statement[]): Statement =>
 
 export const returns = (argument: Expression): Statement => ({ type: 'ReturnStatement', argument });
 
+/** `try { … } catch (error) { … }` */
+export const tries = (body: readonly Statement[], caught: readonly Statement[]): Statement => ({
+  type: 'TryStatement',
+  block: block(body),
+  handler: { type: 'CatchClause', param: id('error'), body: block(caught) },
+});
+
 export const throws = (argument: Expression): Statement => ({ type: 'ThrowStatement', argument });
 
 /** `for (;;) { … }` */

@@ -1,4 +1,4 @@
-import type { CatchClause, Statement, SwitchCase } from 'estree';
+import type { Statement, SwitchCase } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import { effectOf } from '../bytecode/effects.ts';
@@ -7,7 +7,6 @@ import { liveBefore } from '../bytecode/liveness.ts';
 import {
   array,
   assign,
-  block,
   call,
   id,
   literal,
@@ -17,6 +16,7 @@ import {
   returns,
   run,
   throws,
+  tries,
 } from './estree.ts';
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
@@ -89,14 +89,10 @@ function catching(
     test: null,
     consequent: [throws(id('error'))],
   };
-  const handler: CatchClause = {
-    type: 'CatchClause',
-    param: id('error'),
-    body: block([
-      { type: 'SwitchStatement', discriminant: id('pc'), cases: [...cases, otherwise] },
-    ]),
-  };
-  return { type: 'TryStatement', block: block([body]), handler };
+  return tries(
+    [body],
+    [{ type: 'SwitchStatement', discriminant: id('pc'), cases: [...cases, otherwise] }],
+  );
 }
 
 /** A throw closes the iterators above a register that are open, the innermost first. */

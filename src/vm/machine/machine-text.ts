@@ -16,6 +16,7 @@ import {
   returns,
   run,
   throws,
+  tries,
 } from './estree.ts';
 import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
 import { argumentInList, type FreeNames, type Place } from './machine-statements.ts';
@@ -151,15 +152,5 @@ function ownVariables(
 function guardIterators(code: Code, body: Statement[]): Statement[] {
   const close = closeIterators(code, -1);
   if (close.length === 0) return body;
-  return [
-    {
-      type: 'TryStatement',
-      block: block(body),
-      handler: {
-        type: 'CatchClause',
-        param: id('error'),
-        body: block([...close, throws(id('error'))]),
-      },
-    },
-  ];
+  return [tries(body, [...close, throws(id('error'))])];
 }

@@ -13,6 +13,7 @@ import {
   loop,
   register,
   throws,
+  tries,
   when,
 } from './estree.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
@@ -96,17 +97,7 @@ export function structuredBody(
         { type: 'BreakStatement', label: id(labelOf('B', handler)) },
       ]),
     );
-    return [
-      {
-        type: 'TryStatement',
-        block: block(body),
-        handler: {
-          type: 'CatchClause',
-          param: id('error'),
-          body: block([...handlers, throws(id('error'))]),
-        },
-      },
-    ];
+    return [tries(body, [...handlers, throws(id('error'))])];
   }
 }
 

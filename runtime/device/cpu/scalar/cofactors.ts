@@ -1,6 +1,4 @@
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { matricesOf, sideOf } from './elimination.ts';
+import { ofMatrices } from './elimination.ts';
 
 /**
  * The cofactors of one n×n matrix, which is overwritten: the gradient of its determinant, also where the
@@ -72,18 +70,11 @@ function exchange(data: Float64Array, a: number, b: number, step: number, count:
 }
 
 /** (x [.., n, n]) → its cofactors: det x · x⁻ᵀ where x has an inverse. */
-export const cofactors: KernelFactory = ([x], [out]) => {
-  expectContiguous(x!, out!);
-  const { dtype } = x!;
-  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-  return ([source], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    const [work, result] = [new Float64Array(n * n), new Float64Array(n * n)];
-    for (let m = 0; m < matrices; m++) {
-      for (let i = 0; i < n * n; i++) work[i] = data[from + m * n * n + i]!;
-      cofactorsOf(work, n, result);
-      data.set(result, to + m * n * n);
-    }
+export const cofactors = ofMatrices((n) => {
+  const [work, result] = [new Float64Array(n * n), new Float64Array(n * n)];
+  return ({ data, from, to }, m) => {
+    for (let i = 0; i < n * n; i++) work[i] = data[from + m * n * n + i]!;
+    cofactorsOf(work, n, result);
+    data.set(result, to + m * n * n);
   };
-};
+});

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
+import type { TypedArray } from '../../../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
@@ -21,6 +22,36 @@ interface Factors {
 
 export const sideOf = (x: TensorMeta): number => x.shape.at(-1)!;
 export const matricesOf = (x: TensorMeta): number => sizeOf(x.shape.slice(0, -2));
+
+/** The elements of all matrices, and where the operands begin. */
+export interface MatrixRun {
+  readonly data: TypedArray;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A kernel of n×n matrices, one after the other. `bind` allocates what they share and returns what is done with
+ * matrix number `m` of a run.
+ */
+export function ofMatrices(
+  bind: (n: number, x: TensorMeta) => (run: MatrixRun, m: number) => void,
+): KernelFactory {
+  return ([x], [out]) => {
+    expectContiguous(x!, out!);
+    const { dtype } = x!;
+    const [n, matrices] = [sideOf(x!), matricesOf(x!)];
+    return ([source], [target]) => {
+      const run = {
+        data: heap.view(dtype),
+        from: indexOf(source!, dtype),
+        to: indexOf(target!, dtype),
+      };
+      const compute = bind(n, x!);
+      for (let m = 0; m < matrices; m++) compute(run, m);
+    };
+  };
+}
 
 const factorsOf = (n: number): Factors => ({
   n,
@@ -119,25 +150,18 @@ export function singular(op: string, x: TensorMeta, which: number, column: numbe
 }
 
 /** (x [.., n, n]) → x⁻¹ */
-export const inverse: KernelFactory = ([x], [out]) => {
-  expectContiguous(x!, out!);
-  const { dtype } = x!;
-  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-  return ([source], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    const factors = factorsOf(n);
-    const right = new Float64Array(n * n);
-    for (let m = 0; m < matrices; m++) {
-      load(factors, data, from + m * n * n);
-      if (factors.rank < n) singular('inverse', x!, m, factors.rank);
-      right.fill(0);
-      for (let i = 0; i < n; i++) right[i * n + factors.rows[i]!] = 1;
-      substitute(factors, right, n);
-      data.set(right, to + m * n * n);
-    }
+export const inverse = ofMatrices((n, x) => {
+  const factors = factorsOf(n);
+  const right = new Float64Array(n * n);
+  return ({ data, from, to }, m) => {
+    load(factors, data, from + m * n * n);
+    if (factors.rank < n) singular('inverse', x, m, factors.rank);
+    right.fill(0);
+    for (let i = 0; i < n; i++) right[i * n + factors.rows[i]!] = 1;
+    substitute(factors, right, n);
+    data.set(right, to + m * n * n);
   };
-};
+});
 
 /** (a [.., n, n], b [.., n, k]) → the x of a·x = b */
 export const solve: KernelFactory = ([a, b], [out]) => {
@@ -164,22 +188,15 @@ export const solve: KernelFactory = ([a, b], [out]) => {
 };
 
 /** (x [.., n, n]) → determinants; 0 of singular matrices. */
-export const det: KernelFactory = ([x], [out]) => {
-  expectContiguous(x!, out!);
-  const { dtype } = x!;
-  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-  return ([source], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    const factors = factorsOf(n);
-    for (let m = 0; m < matrices; m++) {
-      load(factors, data, from + m * n * n);
-      let product = factors.rank < n ? 0 : factors.sign;
-      for (let i = 0; i < factors.rank; i++) product *= factors.lu[i * n + i]!;
-      data[to + m] = product;
-    }
+export const det = ofMatrices((n) => {
+  const factors = factorsOf(n);
+  return ({ data, from, to }, m) => {
+    load(factors, data, from + m * n * n);
+    let product = factors.rank < n ? 0 : factors.sign;
+    for (let i = 0; i < factors.rank; i++) product *= factors.lu[i * n + i]!;
+    data[to + m] = product;
   };
-};
+});
 
 /** (x [.., n, n]) → [ln |det x|, sign of det x]; −∞ and 0 of singular matrices. */
 export const logAbsDet: KernelFactory = ([x], [out, signs]) => {

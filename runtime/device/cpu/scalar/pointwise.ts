@@ -3,7 +3,12 @@ import { math } from '../../../numerics/math.ts';
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
-import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr/expr-type.ts';
+import {
+  type Arithmetic,
+  arithmeticOfDType,
+  arithmetics,
+  comparedIn,
+} from '../../../ops/expr/expr-type.ts';
 import type { DType, TypedArray } from '../../../tensor/dtype.ts';
 import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
@@ -93,7 +98,7 @@ const intBinary: Partial<Record<BinaryFn, (x: number, y: number) => number>> = {
   quotient: imported.intQuotient,
 };
 
-const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolean } = {
+export const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolean } = {
   eq: (x, y) => x === y,
   ne: (x, y) => x !== y,
   lt: (x, y) => x < y,
@@ -206,16 +211,6 @@ class ClosureBuilder {
   }
 }
 
-const storedIn: { readonly [D in DType]: Arithmetic } = {
-  bool: 'i32',
-  uint8: 'i32',
-  int32: 'i32',
-  float16: 'f32',
-  bfloat16: 'f32',
-  float32: 'f32',
-  float64: 'f64',
-};
-
 /** What an expression is for the elements at the cursors, as an array of `output` stores it. */
 export function elementOf(
   given: Expr,
@@ -229,7 +224,7 @@ export function elementOf(
   const natural = builder.arithmetic(expr);
   // A bool asks whether the value is 0 before anything truncates it.
   const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
-  const evaluate = builder.build(expr, output === 'bool' ? asked : storedIn[output]);
+  const evaluate = builder.build(expr, output === 'bool' ? asked : arithmeticOfDType[output]);
   if (output === 'bool') return () => Number(evaluate() !== 0);
   // A uint8 wraps when the array stores it.
   if (!isHalf(output)) return evaluate;

@@ -4,7 +4,7 @@ import { ArgumentError } from '../../../errors/errors.ts';
 import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { matricesOf, sideOf, singular, subtractRows } from './elimination.ts';
+import { matricesOf, ofMatrices, sideOf, singular, subtractRows } from './elimination.ts';
 
 /**
  * (a [.., n, n], b [.., n, k]) → the x of a·x = b; reads one triangle of a: attrs `upper`, `unitriangular`
@@ -46,25 +46,18 @@ function notPositive(x: TensorMeta, which: number, column: number): never {
 }
 
 /** (x [.., n, n], of which the lower triangle is read) → the lower triangular L of L·Lᵀ = x */
-export const cholesky: KernelFactory = ([x], [out]) => {
-  expectContiguous(x!, out!);
-  const { dtype } = x!;
-  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-  return ([source], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    const factor = new Float64Array(n * n);
-    for (let m = 0; m < matrices; m++) {
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j <= i; j++) {
-          let rest = data[from + (m * n + i) * n + j]!;
-          for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
-          // Also where it is NaN.
-          if (i === j && !(rest > 0)) notPositive(x!, m, i);
-          factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
-        }
+export const cholesky = ofMatrices((n, x) => {
+  const factor = new Float64Array(n * n);
+  return ({ data, from, to }, m) => {
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++) {
+        let rest = data[from + (m * n + i) * n + j]!;
+        for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
+        // Also where it is NaN.
+        if (i === j && !(rest > 0)) notPositive(x, m, i);
+        factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
       }
-      data.set(factor, to + m * n * n);
     }
+    data.set(factor, to + m * n * n);
   };
-};
+});
