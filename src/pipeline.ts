@@ -60,7 +60,7 @@ export function compileSubgraph(
 }
 
 /** The same in steps of a few milliseconds, between which the caller may do other work. */
-export function* compileInSteps(
+function* compileInSteps(
   tracedProgram: Program,
   { needsGrad, differentiable }: Differentiation,
   options: CompileOptions,

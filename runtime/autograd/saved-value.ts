@@ -59,11 +59,6 @@ export class SavedValue {
     return this.#holder;
   }
 
-  /** False for what was saved for its shape alone. */
-  get hasData(): boolean {
-    return this.#holder !== null || this.#deferred !== null;
-  }
-
   /**
    * A handle that the caller owns; while gradients are recorded, at its old place `target` in the graph.
    * Throws AutogradError if the data was changed since it was saved.

@@ -78,7 +78,7 @@ export function regionOf(view: TensorMeta, base: TensorMeta): Region {
 }
 
 /** No two elements of the region are one: then each has a gradient of its own. */
-export function isApart(shape: readonly number[], strides: readonly number[]): boolean {
+function isApart(shape: readonly number[], strides: readonly number[]): boolean {
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
   order.sort((a, b) => strides[a]! - strides[b]!);
   let reach = 0;

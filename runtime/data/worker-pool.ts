@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 /** Returned by a stream that has ended. */
-export const ended: unique symbol = Symbol('ended');
+const ended: unique symbol = Symbol('ended');
 
 /** One thread. It replies in the order of the requests. */
 class DataWorker {

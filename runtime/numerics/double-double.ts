@@ -9,7 +9,7 @@ export interface DoubleDouble {
 }
 
 /** a + b and its rounding error, where |a| ≥ |b| or a is 0. */
-export function quickSum(a: number, b: number): DoubleDouble {
+function quickSum(a: number, b: number): DoubleDouble {
   const high = a + b;
   return { high, low: b - (high - a) };
 }

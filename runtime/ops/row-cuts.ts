@@ -38,7 +38,7 @@ export type RowRule = (
 ) => readonly RowCut[];
 
 /** The first `lead` dimensions as one; null where they don't lie in equal steps. */
-export function rowSlice(
+function rowSlice(
   { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
   lead: number,
 ): RowSlice | null {

@@ -48,24 +48,24 @@ const sameList: Infer = ([list]) => [list!];
 const element: Infer = ([list]) => [elementSpec(list!)];
 
 /** (gradient of a list) → that of its element number attr `index`, counted from the end when negative. */
-export const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
+const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
 /** (gradient of a list) → the same without the last element. */
-export const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
+const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
 /** (gradient of a list) → the same with one more element, whose gradient is missing. */
-export const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
+const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
 /** (mark, gradient) → the gradient of a list of which that element was read. */
-export const listPut = listOp('listPut', {
+const listPut = listOp('listPut', {
   operands: ['mark', 'gradient'],
   infer: ([, gradient]) => [listSpec(gradient!)],
 });
 /** (gradient of a list, mark) → the same without that of the element. */
-export const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
+const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → that of the element. */
-export const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });
+const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });
 /** (gradient of a list, mark) → that of the elements before the mark. */
-export const listHead = listOp('listHead', { operands: ['list', 'mark'], infer: sameList });
+const listHead = listOp('listHead', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → that of the elements from the mark on. */
-export const listTail = listOp('listTail', { operands: ['list', 'mark'], infer: sameList });
+const listTail = listOp('listTail', { operands: ['list', 'mark'], infer: sameList });
 /** The sum of two gradients of one list, element by element. */
 export const listAdd = listOp('listAdd', { operands: ['a', 'b'], infer: sameList });
 

@@ -14,7 +14,7 @@ export interface Watcher {
 }
 
 /** Who watches the programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
-export const watching: { current: Watcher | null } = { current: null };
+const watching: { current: Watcher | null } = { current: null };
 
 /** Binds with a watcher, and runs what is bound lazily with it, too. */
 export function withWatcher<T>(watcher: Watcher, body: () => T): T {

@@ -16,7 +16,7 @@ import { isNestedDeeper } from './nesting.ts';
  * The checksum (CRC-32) is that of everything behind it.
  */
 const magic = 'tostatic';
-export const version = 2;
+const version = 2;
 const fixedBytes = 24;
 const alignment = 64;
 /** Readers of the header recurse: at most so deep. */

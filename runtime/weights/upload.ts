@@ -9,7 +9,7 @@ import { convertElements, decodeElements, elementTypes } from './element-type.ts
 import type { StoredTensor } from './weight.ts';
 
 /** Bytes of a file in memory at once while they are on their way to a device. */
-export const chunkBytes = 4 * 2 ** 20;
+const chunkBytes = 4 * 2 ** 20;
 
 /** A new tensor on the device, with the dtype of the file. */
 export async function uploadNew(stored: StoredTensor, device: Device): Promise<Tensor> {

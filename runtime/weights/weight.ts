@@ -17,7 +17,7 @@ export interface StoredTensor {
 }
 
 /** More dimensions than tensors have. */
-export const maxRank = 64;
+const maxRank = 64;
 
 /** How many elements the shape has. Throws DataError for a shape that can't be counted. */
 export function countElements(format: string, where: string, shape: readonly number[]): number {

@@ -45,7 +45,7 @@ export function copyStridedInputs(given: Staged): Staged {
 }
 
 /** Whether an op whose bits depend on strides reads the input, or a view of it. */
-export function isWalked(facts: ProgramFacts, input: ValueId): boolean {
+function isWalked(facts: ProgramFacts, input: ValueId): boolean {
   return facts.readersOfMemory(input).some((index) => {
     const { op, inputs } = facts.program.ops[index]!;
     const reads = inputs.some(

@@ -62,7 +62,7 @@ const arrayBuffer: HostType<ArrayBuffer> = {
   assign: (to, from) => new Uint8Array(to).set(new Uint8Array(from)),
 };
 
-export const hostTypes = {
+const hostTypes = {
   ArrayBuffer: arrayBuffer,
   Date: date,
   URL: url,

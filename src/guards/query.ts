@@ -14,7 +14,7 @@ function attributes(object: object, key: PropertyKey | undefined): string | unde
   return JSON.stringify({ enumerable, configurable, writable, isData: 'value' in own });
 }
 
-export const queries = {
+const queries = {
   isFrozen: Object.isFrozen,
   isSealed: Object.isSealed,
   isExtensible: Object.isExtensible,

@@ -39,7 +39,7 @@ export function reasonForKernel(
 export const isView = ({ op }: Step): boolean => op.op.kernel.kind === 'view';
 
 /** Whether a number of the step is computed by each run. */
-export const hasNumbers = ({ op }: Step): boolean => Object.values(op.attrs).some(isSymbolic);
+const hasNumbers = ({ op }: Step): boolean => Object.values(op.attrs).some(isSymbolic);
 
 /**
  * Steps in a row that become one graph, from the first to the last that computes something. A step with numbers of the run

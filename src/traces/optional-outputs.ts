@@ -10,7 +10,7 @@ interface Recipes {
 }
 
 /** Everything that the code continues with, or that is stored. */
-export function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
+function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
   return [...left, ...effects.flatMap(placedBy)];
 }

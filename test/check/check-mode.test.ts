@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { heap } from '../../runtime/device/cpu/heap.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
-import { after, type Pass, type Staged } from '../../src/5-optimize/facts/pass.ts';
+import type { Pass, Staged } from '../../src/5-optimize/facts/pass.ts';
 import { type PassName, passes } from '../../src/5-optimize/passes.ts';
 import {
   CheckError,
@@ -17,6 +17,7 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { after } from './finished-pass.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { diagnosticsPage, errorClasses } from '../../src/explain/diagnostics.ts';
+import { diagnosticsPage, errorClasses } from './diagnostics-page.ts';
 
 it('docs/diagnostics.md lists every reason with cause and remedy, from the code', () => {
   const file = new URL('../../docs/diagnostics.md', import.meta.url);

@@ -2,7 +2,6 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, it, vi } from 'vitest';
-import { decisionTable } from '../../src/explain/decision-table.ts';
 import {
   cond,
   keepLoop,
@@ -15,6 +14,7 @@ import {
   whileLoop,
   zeros,
 } from '../../src/index.ts';
+import { decisionTable } from './decision-table.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a user's function may be given.
 type Run = (x: Tensor, given: any) => unknown;

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { captureLog } from '../../src/explain/log.ts';
 import { breakGraph, nn, ones, optim, type Tensor, toStatic } from '../../src/index.ts';
 
 describe('explain/explain', () => {
@@ -127,11 +126,11 @@ describe('explain/log', () => {
   function logged(level: string, body: () => void): string[] {
     vi.stubEnv('TOSTATIC_LOG', level);
     const lines: string[] = [];
-    const stop = captureLog((text) => lines.push(text));
+    const written = vi.spyOn(console, 'error').mockImplementation((text) => void lines.push(text));
     try {
       body();
     } finally {
-      stop();
+      written.mockRestore();
     }
     return lines;
   }

@@ -9,9 +9,10 @@ import {
   seed,
   type Tensor,
 } from '../../runtime/index.ts';
-import { after, type Pass } from '../../src/5-optimize/facts/pass.ts';
+import type { Pass } from '../../src/5-optimize/facts/pass.ts';
 import { passes } from '../../src/5-optimize/passes.ts';
 import { toStatic } from '../../src/to-static.ts';
+import { after } from '../check/finished-pass.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 
 afterEach(() => {

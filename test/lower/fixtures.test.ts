@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
 import type { Scope } from '../../src/vm/bytecode/frame.ts';
 import { printCode } from '../../src/vm/bytecode/print.ts';
-import { activate, run } from '../../src/vm/machine/run-frames.ts';
+import { activate, runFrames } from '../../src/vm/machine/run-frames.ts';
 import { checkFixture, readFixture } from './fixture-file.ts';
 import { lowerChecked } from './parse-function.ts';
 
@@ -27,7 +27,7 @@ describe('lowering prints', () => {
       const calls = sections.get('Calls')!.split('\n');
       const results = calls.map((list) => {
         const args = new Function(`return [${list}]`)() as unknown[];
-        const value = run(activate({ code, scope: globals, cells: [] }, undefined, args));
+        const value = runFrames([activate({ code, scope: globals, cells: [] }, undefined, args)]);
         return `(${list}) → ${inspect(value, { depth: 4 })}`;
       });
       const live = printCode(code, { live: true });

@@ -3,7 +3,7 @@ import { scalarFused } from '../../runtime/device/cpu/fused/scalar-fused.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { fusedOp } from '../../runtime/program/fused/fused-op.ts';
-import { unfusedPlan } from '../../runtime/program/fused/unfused.ts';
+import { unfusedSteps } from '../../runtime/program/fused/unfused.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import {
   exp,
@@ -68,7 +68,10 @@ describe('a fused op', () => {
   it('has the bits of its parts, run one by one', () => {
     expect(bytes(captured(x, y))).toEqual(expected);
     const { planned } = plannedOf(captured);
-    const plain = { ...planned, forward: unfusedPlan(planned.forward) };
+    const plain = {
+      ...planned,
+      forward: { ...planned.forward, steps: unfusedSteps(planned.forward.steps) },
+    };
     expect(plain.forward.steps).toHaveLength(6);
     const [result] = new Subgraph(plain).run([x, y]);
     expect(bytes(result!)).toEqual(expected);

@@ -1,13 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: examples are source text
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/vm/bytecode/frame.ts';
-import { drive, resumeWith } from '../../src/vm/frames/async-frame.ts';
+import { resumeWith } from '../../src/vm/frames/async-frame.ts';
 import { catchIn } from '../../src/vm/frames/unwind.ts';
 import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
 import { executeFrame, machineFor } from '../../src/vm/machine/machine.ts';
 import { step } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { bytecodeTurns, nativeTurns } from './async-world.ts';
+import { drive } from './run-frame.ts';
 import type { Example } from './world.ts';
 
 const env = `

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/vm/bytecode/frame.ts';
 import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
 import { compile, executeFrame } from '../../src/vm/machine/machine.ts';
-import { run, step } from '../../src/vm/machine/run-frames.ts';
+import { step } from '../../src/vm/machine/run-frames.ts';
 import { controlFlow } from './examples/control-flow.ts';
 import { destructuring } from './examples/destructuring.ts';
 import { errors } from './examples/errors.ts';
@@ -10,6 +10,7 @@ import { exceptions } from './examples/exceptions.ts';
 import { functions } from './examples/functions.ts';
 import { objects } from './examples/objects.ts';
 import { operators } from './examples/operators.ts';
+import { run } from './run-frame.ts';
 import { bytecodeOutcome, nativeOutcome } from './world.ts';
 
 const groups = { operators, controlFlow, functions, destructuring, errors, exceptions, objects };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Code } from '../../src/vm/bytecode/code.ts';
 import { effects, reads, writes } from '../../src/vm/bytecode/effects.ts';
 import { type Instruction, reg } from '../../src/vm/bytecode/instructions.ts';
-import { dyingBetween, liveAfter, liveBefore, liveDuring } from '../../src/vm/bytecode/liveness.ts';
+import { dyingBetween, liveBefore, liveDuring } from '../../src/vm/bytecode/liveness.ts';
 import { printCode, printInstruction } from '../../src/vm/bytecode/print.ts';
 import { verify } from '../../src/vm/bytecode/verify.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
@@ -13,6 +13,9 @@ const names = (code: Code, live: Iterable<number>): string[] =>
 
 const find = (code: Code, op: Instruction['op'], nth = 0): number =>
   [...code.instructions.keys()].filter((pc) => code.instructions[pc]!.op === op)[nth]!;
+
+/** After a call that the next instruction follows. */
+const liveAfter = (code: Code, call: number) => liveBefore(code)[call + 1]!;
 
 describe('liveness', () => {
   it('keeps what is read later and nothing else', () => {

@@ -9,11 +9,11 @@ import {
   closureOf,
   instantiate,
   positionOf,
-  run,
   runFrames,
   step,
 } from '../../src/vm/machine/run-frames.ts';
 import { findFunction, lowerChecked, sourceText } from '../lower/parse-function.ts';
+import { run } from './run-frame.ts';
 
 const scopeOf = (values: Record<string, unknown>): Scope => ({
   get: (name) => values[name],

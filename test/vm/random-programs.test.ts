@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/vm/bytecode/frame.ts';
-import { drive } from '../../src/vm/frames/async-frame.ts';
 import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
 import { executeFrame, machineFor } from '../../src/vm/machine/machine.ts';
-import { run, step } from '../../src/vm/machine/run-frames.ts';
+import { step } from '../../src/vm/machine/run-frames.ts';
 import { bytecodeTurns, nativeTurns } from './async-world.ts';
+import { drive, run } from './run-frame.ts';
 import { bytecodeOutcome, nativeOutcome } from './world.ts';
 
 const names = ['a', 'b', 'c', 'xs'] as const;

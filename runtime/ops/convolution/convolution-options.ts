@@ -6,7 +6,7 @@ import type { ConvOptions } from './conv.ts';
 import type { ConvTransposeOptions } from './conv-transpose.ts';
 
 /** One integer for all dimensions, or one per dimension. */
-export const sizes = (least: number, dims: number): OptionKind =>
+const sizes = (least: number, dims: number): OptionKind =>
   either(count(least), arrayOf(count(least), dims));
 
 type Sizes = number | readonly number[];

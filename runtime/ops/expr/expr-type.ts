@@ -45,7 +45,7 @@ const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) =
 };
 
 /** What two operands of one node compute in: the later one of int32, float32, float64. */
-export function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
+function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   if (x === 'literal') return y;
   if (y === 'literal') return x;
   if (x === 'f64' || y === 'f64') return 'f64';

@@ -67,7 +67,7 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
 }
 
 /** The dimensions before all that are reduced. */
-export const reducedRows: RowRule = (inputs, outputs, attrs) => {
+const reducedRows: RowRule = (inputs, outputs, attrs) => {
   const dims = attrs.dims as readonly number[];
   if (!isContiguousMeta(inputs[0]!) || dims.length === 0) return [];
   const within = (_rows: number, lead: number): Attrs => ({

@@ -145,7 +145,7 @@ export function attrsOf(
 const namedParts = 6;
 
 /** Names the first ops, without the views between them. */
-export function nameOf(parts: readonly ProgramOp[]): string {
+function nameOf(parts: readonly ProgramOp[]): string {
   const ops = parts.flatMap(leavesOf).filter(({ op }) => op.kernel.kind !== 'view');
   const names = ops.slice(0, namedParts).map(({ op }) => op.name);
   const more = ops.length - names.length;
@@ -153,7 +153,7 @@ export function nameOf(parts: readonly ProgramOp[]): string {
 }
 
 /** Throws what a part throws for operands that it doesn't take. */
-export function inferResults(
+function inferResults(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],
   results: readonly ValueId[],

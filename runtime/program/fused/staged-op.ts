@@ -8,7 +8,7 @@ import { areApart, listOp } from './list-op.ts';
 import { haveCommonRows, stagedBody } from './row-parts.ts';
 
 /** Whether the parts are element by element over one shape: those of one fused kernel. */
-export function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
+function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
   if (parts.some(({ op, parts: inner }) => inner || exprOf(op) === null)) return false;
   const shape = shapeOf(parts[0]!, values);
   return parts.every((part) => sameShape(shapeOf(part, values), shape));
@@ -35,7 +35,7 @@ export function oneOp(
  * take no memory. Null where the parts have no rows in common. On a GPU: a product or
  * sum, and pointwise ops on its elements.
  */
-export function stagedOp(
+function stagedOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
   values: ValueTable,

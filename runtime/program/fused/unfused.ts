@@ -1,22 +1,17 @@
-import type { Plan, Step } from '../plan.ts';
+import type { Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { leavesOf } from './fused-op.ts';
 
-/** The ops that a list does, those of fused ops one by one. */
+/** The ops of a list, with the parts of fused ops in their place. */
 export function unfusedOps(ops: readonly ProgramOp[]): ProgramOp[] {
   return ops.flatMap(leavesOf);
 }
 
 /**
- * The plan with the parts of fused ops as steps of their own, which have memory of their own: for devices
- * without fused kernels, and for passes that remove some of the parts. Bits are the same.
+ * The parts of fused ops as steps of their own, which have memory of their own: for devices without fused
+ * kernels, and for passes that remove some of the parts. Bits are the same. By default all ops are split;
+ * otherwise those for which `isApart` returns true.
  */
-export function unfusedPlan(plan: Plan): Plan {
-  if (plan.steps.every(({ op }) => !op.parts)) return plan;
-  return { ...plan, steps: unfusedSteps(plan.steps) };
-}
-
-/** Steps whose ops do as one what `isApart` tells to do one by one are taken apart: by default all of them. */
 export function unfusedSteps(
   steps: readonly Step[],
   isApart: (op: ProgramOp) => boolean = () => true,

@@ -80,7 +80,7 @@ export function nothingToRead(): never {
 }
 
 /** The current simulation. */
-export const simulating: { current: Simulation | null } = { current: null };
+const simulating: { current: Simulation | null } = { current: null };
 
 export function currentSimulation(): Simulation {
   const { current } = simulating;

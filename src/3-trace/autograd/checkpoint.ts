@@ -58,7 +58,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
  * One checkpointed call. Eager backward runs the body again on what its tensors are by then: where that isn't what
  * they were, it throws, or computes something else, so the call has to run eagerly.
  */
-export class CheckpointFrame {
+class CheckpointFrame {
   readonly #tracer: Tracer;
   readonly #versions: (() => boolean)[];
   readonly #switches: number;

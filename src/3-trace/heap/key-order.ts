@@ -33,7 +33,7 @@ function orderFrom(labels: readonly string[]): Variable {
   return known(`[${labels.join(',')}]`);
 }
 
-export function labelsOf(order: Variable): readonly string[] | undefined {
+function labelsOf(order: Variable): readonly string[] | undefined {
   if (order.kind !== 'constant') return undefined;
   const labels = JSON.parse(order.value as string) as readonly unknown[];
   return labels.map((label) => JSON.stringify(label));
@@ -70,7 +70,7 @@ function isLast(keyed: Keyed, key: unknown): boolean {
   return placed[placed.length - 1] === key;
 }
 
-export function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
+function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
   const { order } = keyed;
   t.journal.note(() => {
     keyed.order = order;

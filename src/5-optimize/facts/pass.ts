@@ -1,7 +1,7 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { Choices } from '../../programs/choices.ts';
 import type { MemoryOptions } from '../../programs/memory-options.ts';
-import { finish, type Steps } from '../../programs/steps.ts';
+import type { Steps } from '../../programs/steps.ts';
 
 /**
  * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;
@@ -37,11 +37,6 @@ export interface PassContext {
   readonly gradients?: readonly ValueId[];
   /** Of stage `ordered`: values that an earlier program has made. */
   readonly available?: readonly ValueId[];
-}
-
-/** The program after a pass, all of its steps done. */
-export function after(done: Staged | Steps<Staged>): Staged {
-  return 'next' in done ? finish(done) : done;
 }
 
 /**

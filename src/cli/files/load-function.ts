@@ -104,7 +104,7 @@ const exampleArguments = (count: number): string =>
   Array.from({ length: count }, () => 'randn([2, 3])').join(', ');
 
 /** The line that declares an export, as far as the file's text shows it. */
-export function placeOfExport(file: string, name: string): UserPosition {
+function placeOfExport(file: string, name: string): UserPosition {
   const path = resolve(file);
   const lines = readFileSync(path, 'utf8').split('\n');
   const declares = new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`);

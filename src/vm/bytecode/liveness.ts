@@ -18,17 +18,6 @@ export function liveBefore(code: Code): readonly LiveSet[] {
   return computeLiveBefore(code);
 }
 
-/** What has to be kept once the instruction is done, on any path. */
-export function liveAfter(code: Code, pc: Pc): LiveSet {
-  const before = computeLiveBefore(code);
-  const [first, second] = successors(code, pc);
-  if (first === undefined) return new RegisterSet(code.registerCount);
-  if (second === undefined) return before[first]!;
-  const live = before[first]!.copy();
-  live.addAll(before[second]!);
-  return live;
-}
-
 /**
  * What a frame has to keep while a frame above it runs the call at `pc`: what comes after needs it, or
  * the handler of a throw does. The call's result is written after it.

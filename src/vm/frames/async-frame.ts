@@ -1,6 +1,5 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { AnyFunction } from '../language/itself.ts';
-import { apply } from '../language/primordials.ts';
 import type { Begin } from './driven-frame.ts';
 import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
@@ -28,14 +27,6 @@ export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
       }
     },
   }).call;
-
-/** Runs the frame of an async function from where it stands. */
-export const drive = (frame: Frame, machine: Machine): Promise<unknown> =>
-  apply(
-    asyncCallable(() => frame, machine),
-    undefined,
-    [],
-  ) as Promise<unknown>;
 
 /** The `await` that the frame stands at has its value. */
 export function resumeWith(frame: Frame, value: unknown): void {

@@ -18,7 +18,7 @@ export interface PackedCode {
 }
 
 /** Not packed: done by the handler of its opcode. */
-export const rare = 0;
+const rare = 0;
 
 const simple = { move: 1, const: 2, jump: 3, jumpIf: 4, jumpIfNot: 5, arg: 7 } as const;
 const increments = { up: 6, down: 8 } as const;

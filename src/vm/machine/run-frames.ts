@@ -53,11 +53,6 @@ export function step(frame: Frame): StepResult {
   return next;
 }
 
-/** Interprets a frame from its pc to its return. */
-export function run(frame: Frame): unknown {
-  return runFrames([frame]);
-}
-
 /** A call that continues as a frame of bytecode. */
 export interface EnteredCall {
   readonly closure: Closure;

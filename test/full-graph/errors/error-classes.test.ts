@@ -5,7 +5,6 @@ import { invariant } from '../../../runtime/errors/invariant.ts';
 import { TostaticError } from '../../../runtime/index.ts';
 import type { Pass } from '../../../src/5-optimize/facts/pass.ts';
 import { passes } from '../../../src/5-optimize/passes.ts';
-import { errorClasses } from '../../../src/explain/diagnostics.ts';
 import {
   arange,
   breakGraph,
@@ -19,6 +18,7 @@ import {
   toStatic,
   zeros,
 } from '../../../src/index.ts';
+import { errorClasses } from '../../docs/diagnostics-page.ts';
 
 const full = { fullGraph: true } as const;
 const x = () => tensor([1, 2]);

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/vm/bytecode/frame.ts';
-import { drive } from '../../../src/vm/frames/async-frame.ts';
 import { type Execution, machines } from '../../../src/vm/machine/machine.ts';
 import { activate } from '../../../src/vm/machine/run-frames.ts';
+import { drive } from '../../vm/run-frame.ts';
 import { lowerChecked } from '../parse-function.ts';
 
 /**

@@ -96,14 +96,9 @@ export class Patches {
   }
 
   /**
-   * Writes the block's tables (offsets in bytes) and returns how to get the address that they count
-   * from, given the address of an image.
+   * Returns a function that writes the block's tables (offsets in bytes) and returns another, which maps the
+   * address of an image to the address that the offsets count from.
    */
-  bindBlock(block: PatchBlock, rowTable: number, columnTable: number): (image: number) => number {
-    return this.prepareBlock(block, rowTable, columnTable)();
-  }
-
-  /** Like `bind`, for a block that alternates with others: calling the result binds it again. */
   prepareBlock(
     block: PatchBlock,
     rowTable: number,

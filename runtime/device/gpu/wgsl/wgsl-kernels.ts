@@ -56,7 +56,7 @@ const shared = `workgroup memory, ${sizes}`;
 const sorted = `indices sorted in workgroup memory, ${sizes}`;
 
 /** Ops with a name; others keep the kernels of gpu.js (`codegen/kernels.ts`). */
-export const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, WgslEntry>([
+const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, WgslEntry>([
   ['fill', { why: sizes, plan: pointwisePlan(E.attr('value')) }],
   ['copy', { why: sizes, plan: pointwisePlan(E.input(0)) }],
   ['copyInto', { why: sizes, plan: pointwisePlan(E.input(1)) }],

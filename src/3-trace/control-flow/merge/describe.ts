@@ -41,7 +41,7 @@ function formatDynamic({ tensor, sizes }: UnbackedTensor): string {
 }
 
 /** For a person: what kind of value it is. */
-export function describe(t: Tracer, variable: Variable): string {
+function describe(t: Tracer, variable: Variable): string {
   switch (variable.kind) {
     case 'tensor': {
       const tensor = t.use(variable);

@@ -12,7 +12,7 @@ export function fixedDims(dims: Dims): readonly number[] | null {
   return dims.every(isFixed) ? dims : null;
 }
 
-export const sameDim = (a: Dim, b: Dim): boolean =>
+const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 
 export function sameDims(a: Dims, b: Dims): boolean {

@@ -10,7 +10,7 @@ import {
 import type { Element } from '../../lowering/target.ts';
 import { type Dims, isFixed } from './dims.ts';
 
-export const dataTypeOf: { readonly [E in Element]: number } = {
+const dataTypeOf: { readonly [E in Element]: number } = {
   i1: dataType.bool,
   ui8: dataType.uint8,
   i32: dataType.int32,

@@ -3,7 +3,7 @@ import type { AttrValue } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import type { SizeAttr } from '../../lowering/symbolic-sizes.ts';
 import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
-import { type Dim, type Dims, fixedDims, isFixed } from './dims.ts';
+import { type Dim, type Dims, fixedDims } from './dims.ts';
 import type { Emitter, Value } from './emitter.ts';
 
 /** What is known of an attribute: sizes of a call may decide it. */
@@ -56,9 +56,6 @@ export function fixedAttr(call: OpCall, name: string): number {
 export function fixedShape(call: OpCall, shape: Dims, what: string): readonly number[] {
   return fixedDims(shape) ?? dynamic(call, what);
 }
-
-/** Sizes of an operand in numbers, for errors and for what needs every place. */
-export const isStatic = (shape: Dims): boolean => shape.every(isFixed);
 
 function dynamic({ op }: OpCall, name: string): never {
   throw new ArgumentError({

@@ -2,7 +2,7 @@ import type { Attrs } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import { elementOf } from '../../lowering/target.ts';
 import { viewPositions } from '../../lowering/view-positions.ts';
-import { addDims, fixedDims, isFixed, multiplyDims, subtractDims } from '../emit/dims.ts';
+import { addDims, fixedDims, multiplyDims, subtractDims } from '../emit/dims.ts';
 import type { Value } from '../emit/emitter.ts';
 import {
   dimAttr,
@@ -198,6 +198,3 @@ export const movementOps: Readonly<Record<string, OpMapping>> = {
   copy_: ({ to, inputs, outputs }) =>
     to.expand(to.convert(inputs[1]!, inputs[0]!.element), outputs[0]!.shape),
 };
-
-/** Whether every size is a number. */
-export const isStatic = (value: Value): boolean => value.shape.every(isFixed);

@@ -16,7 +16,7 @@ const expanded: OpMapping = ({ to, inputs, outputs }) =>
   to.broadcast(inputs[0]!, outputs[0]!.shape);
 
 /** Any other view: the places of its elements in a row-major operand, gathered. */
-export const strided: OpMapping = (call) => {
+const strided: OpMapping = (call) => {
   const { to, inputs, metas, attrs, op } = call;
   if (op.kernel.kind !== 'view') return inputs[0]!;
   for (const name of Object.keys(attrs)) if (op.numbers?.includes(name)) fixedAttr(call, name);

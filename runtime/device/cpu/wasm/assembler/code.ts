@@ -24,7 +24,7 @@ export function unsigned(value: number): number[] {
 }
 
 /** LEB128 of a signed 32-bit number. */
-export function signed(value: number): number[] {
+function signed(value: number): number[] {
   const bytes: number[] = [];
   let rest = value | 0;
   for (;;) {
@@ -36,7 +36,7 @@ export function signed(value: number): number[] {
   }
 }
 
-export function opcode(number: number): number[] {
+function opcode(number: number): number[] {
   return number < 0x1000 ? [number] : [number >>> 12, ...unsigned(number & 0xfff)];
 }
 

@@ -15,7 +15,7 @@ const probe = new Uint8Array([
 let isKnown: boolean | undefined;
 
 /** Whether the engine has the instruction for a product and a sum that are rounded once. */
-export function hasRelaxedMadd(): boolean {
+function hasRelaxedMadd(): boolean {
   isKnown ??= WebAssembly.validate(probe);
   return isKnown;
 }

@@ -92,7 +92,7 @@ export function rowText(
 }
 
 /** A number that is not a row's. */
-export const none = '0xffffffffu';
+const none = '0xffffffffu';
 
 /** (x, index [dimensions, …chosen]) → the rows that the index names. */
 export function indexPlan(

@@ -4,7 +4,7 @@ import {
   expectedInstead,
   hintForOneProgram,
   isLimitation,
-} from '../traces/graph-break.ts';
+} from '../../src/traces/graph-break.ts';
 
 /** The catalogue of what ends a graph, as a page: what `docs/diagnostics.md` holds. */
 export function diagnosticsPage(): string {

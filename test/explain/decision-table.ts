@@ -1,5 +1,5 @@
-import { keptBecause } from '../traces/kept-loops.ts';
-import { becomes } from './decisions.ts';
+import { becomes } from '../../src/explain/decisions.ts';
+import { keptBecause } from '../../src/traces/kept-loops.ts';
 
 /** What `explain()` says of decisions, as the table of `docs/full-graph.md`. */
 export function decisionTable(): string {
