@@ -167,6 +167,7 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/cpu',
     'runtime/device/cpu/conv',
     'runtime/device/cpu/fused',
+    'runtime/device/cpu/pointwise',
     'runtime/device/cpu/scalar',
     'runtime/device/cpu/threads',
     'runtime/device/cpu/wasm',

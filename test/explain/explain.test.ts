@@ -1,3 +1,4 @@
+// The line numbers of this file are part of what is expected.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { breakGraph, nn, ones, optim, type Tensor, toStatic } from '../../src/index.ts';
 

@@ -4,7 +4,8 @@ import type { ListBody, ListItem } from '../../../ops/list-body.ts';
 import { stageAttr } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
-import { bindFlatList, type FlatItem, flatPointwise } from '../pointwise.ts';
+import { bindFlatList, type FlatItem } from '../pointwise/flat-list.ts';
+import { flatPointwise } from '../pointwise.ts';
 import { flatFused } from './fused.ts';
 
 /** Operands of one item, filled at each launch. */

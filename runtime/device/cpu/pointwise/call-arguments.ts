@@ -1,0 +1,92 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Operand } from '../../device.ts';
+import { heap, partArgumentsAt } from '../heap.ts';
+import { toInt32 } from '../scalar/pointwise.ts';
+import { argumentsAt } from '../scratch.ts';
+import type { NumberForm } from '../wasm/assembler/expr-emitter.ts';
+import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
+
+const attrBits = new Int32Array(2);
+const attrFloat = new Float32Array(attrBits.buffer);
+const attrDouble = new Float64Array(attrBits.buffer);
+
+/** Puts a number's words into `attrBits`; returns how many. */
+function bitsOf(value: number, form: NumberForm): number {
+  if (form === 'i32') attrBits[0] = toInt32(value);
+  else if (form === 'f32') attrFloat[0] = value;
+  else attrDouble[0] = value;
+  return form === 'f64' ? 2 : 1;
+}
+
+/** Where the operands of a call and of a part of it are written, in words. */
+export const argumentWords = argumentsAt / 4;
+export const partWords = partArgumentsAt / 4;
+
+/** Elements that are computed in one go: a kernel computes vectors of up to 4, from the start of a row. */
+const vectors = 16;
+
+/** Parts of `length` that take at least so many nanoseconds each, and end where vectors do. */
+export function partLength(length: number, nanoseconds: number): number {
+  const least = Math.ceil(leastPart / nanoseconds);
+  const parts = Math.max(1, Math.min(mostFlatParts, Math.floor(length / least)));
+  return Math.ceil(length / parts / vectors) * vectors;
+}
+
+export const leastPart = 15_000;
+const mostFlatParts = 64;
+
+const noWords: readonly number[] = [];
+
+export function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): readonly number[] {
+  if (names.length === 0) return noWords;
+  const words: number[] = [];
+  for (const { name, form } of names) {
+    const count = bitsOf(attrs[name] as number, form);
+    for (let k = 0; k < count; k++) words.push(attrBits[k]!);
+  }
+  return words;
+}
+
+/** The attributes as the kernel reads them: `bound` unless there are numbers of this launch. */
+export function putAttrs(
+  { attrs: names }: PointwiseKernel,
+  now: Attrs | undefined,
+  bound: readonly number[],
+  at: number,
+): void {
+  const words = heap.i32;
+  if (!now) {
+    for (let i = 0; i < bound.length; i++) words[at + i] = bound[i]!;
+    return;
+  }
+  let to = at;
+  for (let i = 0; i < names.length; i++) {
+    const { name, form } = names[i]!;
+    const count = bitsOf(now[name] as number, form);
+    for (let k = 0; k < count; k++) words[to++] = attrBits[k]!;
+  }
+}
+
+/**
+ * Whether a kernel reads in one place what it writes in another, so that its results depend on the order in which
+ * it goes over elements.
+ */
+export function overlaps(
+  operands: readonly Operand[],
+  written: readonly number[],
+  steps: readonly (readonly number[])[],
+): boolean {
+  for (let i = 0; i < written.length; i++) {
+    const { holder, offset } = operands[written[i]!]!;
+    const own = steps[written[i]!]!;
+    for (let k = 0; k < operands.length; k++) {
+      if (operands[k]!.holder !== holder) continue;
+      if (operands[k]!.offset !== offset || differ(own, steps[k]!)) return true;
+    }
+  }
+  return false;
+}
+
+function differ(a: readonly number[], b: readonly number[]): boolean {
+  return a.some((step, d) => step !== b[d]);
+}

@@ -1,0 +1,98 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import type { Operand } from '../../device.ts';
+import { heap, partArgumentsBytes } from '../heap.ts';
+import { addressOf } from '../kernel.ts';
+import { argumentsAt } from '../scratch.ts';
+import { mostParts } from '../threads/control.ts';
+import { pool } from '../threads/pool.ts';
+import type { Kernel } from '../wasm/assembler/module-builder.ts';
+import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
+
+import {
+  argumentWords,
+  attrWordsOf,
+  overlaps,
+  partLength,
+  partWords,
+  putAttrs,
+} from './call-arguments.ts';
+
+/** A kernel over one loop of dense operands: those of its launch, inputs before outputs. */
+export interface Flat {
+  readonly kernel: PointwiseKernel;
+  readonly kinds: readonly DType[];
+  /** Numbers of the operands that it writes. */
+  readonly written: readonly number[];
+  readonly size: number;
+}
+
+/** The operands of a launch are in lists that the caller fills. */
+export interface FlatItem extends Flat {
+  readonly inputs: readonly Operand[];
+  readonly outputs: readonly Operand[];
+}
+
+/**
+ * Binds one kernel to the operands of several ops, which are apart, with the same attributes. The launch returns
+ * false, and has done nothing, where an operand lies in another one's memory.
+ */
+export function bindFlatList(
+  items: readonly FlatItem[],
+  attrs: Attrs,
+): (now: Attrs | undefined) => boolean {
+  const { kernel, kinds } = items[0]!;
+  const { run } = kernel;
+  const count = kinds.length;
+  const attrWords = attrWordsOf(kernel, attrs);
+  const work = items.reduce((sum, { size }) => sum + size * kernel.nanoseconds, 0);
+  const steps = kinds.map(() => [1]);
+  const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (count * 12)));
+  const elementBytes = kinds.map((dtype) => dtypes[dtype].bytes);
+  let parts = 0;
+  const runParts = (): void => {
+    if (parts > 0) pool.run(run as Kernel, parts, 3);
+    parts = 0;
+  };
+  const operandOf = ({ inputs, outputs }: FlatItem, k: number): Operand =>
+    k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
+  const addParts = (item: FlatItem): void => {
+    const { numbers } = pool;
+    const length = partLength(item.size, kernel.nanoseconds);
+    for (let from = 0; from < item.size; from += length) {
+      if (parts === most) runParts();
+      const words = heap.i32;
+      const block = partWords + parts * count * 3;
+      for (let k = 0; k < count; k++) {
+        words[block + k * 3] = addressOf(operandOf(item, k), kinds[k]!) + from * elementBytes[k]!;
+      }
+      numbers[parts * 3] = block * 4;
+      numbers[parts * 3 + 1] = Math.min(length, item.size - from);
+      numbers[parts * 3 + 2] = 1;
+      parts++;
+    }
+  };
+  const runItem = (item: FlatItem): void => {
+    const words = heap.i32;
+    for (let k = 0; k < count; k++) {
+      words[argumentWords + k * 3] = addressOf(operandOf(item, k), kinds[k]!);
+    }
+    run(argumentsAt, item.size, 1);
+  };
+  const operands = new Array<Operand>(count);
+  const lieApart = (item: FlatItem): boolean => {
+    for (let k = 0; k < count; k++) operands[k] = operandOf(item, k);
+    return !overlaps(operands, item.written, steps);
+  };
+  return (now) => {
+    if (!items.every(lieApart)) return false;
+    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
+    const isShared = pool.shares(work);
+    for (const item of items) {
+      if (isShared) addParts(item);
+      else if (item.size > 0) runItem(item);
+    }
+    runParts();
+    return true;
+  };
+}

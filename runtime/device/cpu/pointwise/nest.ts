@@ -1,0 +1,143 @@
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { sizeOf } from '../../../tensor/shape.ts';
+import type { Launch, Operand } from '../../device.ts';
+import { heap, partArgumentsBytes } from '../heap.ts';
+import { addressOf } from '../kernel.ts';
+import type { Loops } from '../loops.ts';
+import { argumentsAt } from '../scratch.ts';
+import { mostParts } from '../threads/control.ts';
+import { pool } from '../threads/pool.ts';
+import type { Kernel } from '../wasm/assembler/module-builder.ts';
+import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
+
+import {
+  argumentWords,
+  attrWordsOf,
+  leastPart,
+  overlaps,
+  partLength,
+  partWords,
+  putAttrs,
+} from './call-arguments.ts';
+
+/** Operands of a kernel: those of its launch, inputs before outputs. */
+export interface Nest {
+  readonly loops: Loops;
+  readonly kinds: readonly DType[];
+  /** Numbers of those that the kernel writes. */
+  readonly written: readonly number[];
+}
+
+/** Binds a kernel to a nest of loops. */
+export function bindLoops(
+  kernel: PointwiseKernel,
+  { loops, kinds, written }: Nest,
+  attrs: Attrs,
+): Launch {
+  const { run } = kernel;
+  const rank = loops.shape.length;
+  const n = loops.shape[rank - 1]!;
+  const rows = rank > 1 ? loops.shape[rank - 2]! : 1;
+  const count = kinds.length;
+  const steps = loops.strides.map((strides, k) => strides.map((s) => s * dtypes[kinds[k]!].bytes));
+  const attrWords = attrWordsOf(kernel, attrs);
+  const outer = loops.shape.slice(0, -2);
+  const addresses = new Array<number>(count).fill(0);
+  const work = sizeOf(loops.shape) * kernel.nanoseconds;
+  const parts = new NestParts(kernel, kinds.length, { n, rows });
+
+  const runOuter = (dim: number, isShared: boolean): void => {
+    if (dim === outer.length) {
+      if (isShared) {
+        parts.add(addresses, steps);
+        return;
+      }
+      const words = heap.i32;
+      for (let k = 0; k < count; k++) words[argumentWords + k * 3] = addresses[k]!;
+      run(argumentsAt, n, rows);
+      return;
+    }
+    for (let i = 0; i < outer[dim]!; i++) {
+      runOuter(dim + 1, isShared);
+      for (let k = 0; k < count; k++) addresses[k]! += steps[k]![dim]!;
+    }
+    for (let k = 0; k < count; k++) addresses[k]! -= outer[dim]! * steps[k]![dim]!;
+  };
+
+  const operands = new Array<Operand>(count);
+  return (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => {
+    const words = heap.i32;
+    for (let k = 0; k < count; k++) {
+      operands[k] = k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
+      addresses[k] = addressOf(operands[k]!, kinds[k]!);
+      words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
+      words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
+    }
+    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
+    const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(operands, written, steps);
+    runOuter(0, isShared);
+    if (isShared) parts.run();
+  };
+}
+
+/** A call takes longer than a thread needs to take it. */
+const leastCall = 500;
+
+/** The calls of a kernel over a nest of loops: rows, or parts of long rows, of its two inner dimensions. */
+class NestParts {
+  readonly #kernel: PointwiseKernel;
+  readonly #operands: number;
+  readonly #most: number;
+  readonly #n: number;
+  readonly #rows: number;
+  /** Rows of a part, and elements of each. */
+  readonly #height: number;
+  readonly #width: number;
+  #parts = 0;
+
+  constructor(kernel: PointwiseKernel, operands: number, inner: { n: number; rows: number }) {
+    this.#kernel = kernel;
+    this.#operands = operands;
+    this.#n = inner.n;
+    this.#rows = inner.rows;
+    this.#most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
+    const { nanoseconds } = kernel;
+    this.#width = partLength(inner.n, nanoseconds);
+    const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
+    this.#height = Math.max(1, Math.ceil(leastPart / rowWork));
+  }
+
+  get areWorthIt(): boolean {
+    return this.#n * this.#rows * this.#kernel.nanoseconds >= leastCall;
+  }
+
+  /** Parts of the two inner dimensions, of which each operand's first element is at its address. */
+  add(addresses: readonly number[], steps: readonly (readonly number[])[]): void {
+    for (let row = 0; row < this.#rows; row += this.#height) {
+      const height = Math.min(this.#height, this.#rows - row);
+      for (let from = 0; from < this.#n; from += this.#width) {
+        if (this.#parts === this.#most) this.run();
+        const words = heap.i32;
+        const block = partWords + this.#parts * this.#operands * 3;
+        for (let k = 0; k < this.#operands; k++) {
+          const rowStep = words[argumentWords + k * 3 + 1]!;
+          const step = steps[k]!.at(-1)!;
+          words[block + k * 3] = addresses[k]! + row * rowStep + from * step;
+          words[block + k * 3 + 1] = rowStep;
+          words[block + k * 3 + 2] = step;
+        }
+        const { numbers } = pool;
+        numbers[this.#parts * 3] = block * 4;
+        numbers[this.#parts * 3 + 1] = Math.min(this.#width, this.#n - from);
+        numbers[this.#parts * 3 + 2] = height;
+        this.#parts++;
+      }
+    }
+  }
+
+  run(): void {
+    pool.run(this.#kernel.run as Kernel, this.#parts, 3);
+    this.#parts = 0;
+  }
+}
