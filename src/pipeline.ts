@@ -27,9 +27,9 @@ import { finish, type Steps } from './programs/steps.ts';
 
 /** Which inputs and outputs of a program are differentiated. */
 export interface Differentiation {
-  /** Per input: whether it may receive a gradient. */
+  /** Whether each input may receive a gradient. */
   readonly needsGrad: readonly boolean[];
-  /** Per output: whether it may contribute a gradient. */
+  /** Whether each output may contribute a gradient. */
   readonly differentiable: readonly boolean[];
 }
 

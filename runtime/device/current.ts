@@ -12,7 +12,7 @@ let unguarded: Device | null = null;
 /** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */
 const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
 
-/** Of the devices that `init` makes known: without one, captured code is the same under every `deviceGuard`. */
+/** Whether `init` has made a device known: without one, captured code is the same under every `deviceGuard`. */
 let hasMore = false;
 
 /** Makes a device known by name; the first one, or the one that TOSTATIC_DEVICE names, becomes current. */

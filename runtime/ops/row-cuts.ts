@@ -20,7 +20,7 @@ export interface RowCut {
   readonly count: number;
   /** Null: every row reads the whole operand. */
   readonly inputs: readonly (RowSlice | null)[];
-  /** Of a write in place: its target. */
+  /** The results, or the target of a write in place. */
   readonly outputs: readonly RowSlice[];
   /** Attributes of the op over so many rows. */
   readonly attrs: (rows: number) => Attrs;

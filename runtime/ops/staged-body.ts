@@ -16,7 +16,7 @@ export interface Stage {
   readonly part: number;
   readonly cut: RowCut;
   readonly inputs: readonly StagePlace[];
-  /** Of a write in place: the place of its target. */
+  /** Where the results are; for a write in place, where its target is. */
   readonly outputs: readonly StagePlace[];
   /** Dtypes of the inputs, then of the outputs. */
   readonly dtypes: readonly DType[];
@@ -37,7 +37,7 @@ export interface StagedBody {
   readonly longestRow: number;
   /** Numbers of operands that are written in place. */
   readonly writes: readonly number[];
-  /** Per result: numbers of operands whose memory it may take over. */
+  /** For each result, the numbers of the operands whose memory it may take over. */
   readonly overwrites: readonly ReadonlySet<number>[];
 }
 

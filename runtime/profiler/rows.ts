@@ -32,7 +32,7 @@ export interface ProfileRow {
   readonly share: number;
   /** Bytes allocated in it, spans inside included. */
   readonly allocated: number;
-  /** Of copies. */
+  /** Bytes that copies moved. */
   readonly bytes: number;
   /** Kernels and copies that it caused. */
   readonly nested: readonly ProfileRow[];

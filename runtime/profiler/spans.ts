@@ -12,7 +12,7 @@ export interface SpanStart {
   /** Where it ran: the name of a device, or `host`. */
   readonly device: string;
   readonly at?: UserPosition | undefined;
-  /** Of a copy: how many travel. */
+  /** How many bytes a copy moves. */
   readonly bytes?: number;
 }
 

@@ -51,8 +51,8 @@ export interface RunningSteps {
    */
   readonly buffer: ArrayBufferLike;
   /**
-   * Of the first element, in bytes; of an operand or result of the step that is in progress, or of an operand of a later
-   * step that is there already.
+   * The address of the first element, in bytes: of an operand or result of the current step, or of an operand of a
+   * later step that exists already.
    */
   address(value: ValueId): number;
   /** The attributes of a step, with the numbers of this run. */

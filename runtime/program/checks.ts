@@ -53,7 +53,10 @@ function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }
 
-/** Of a loop, a check at the start of an iteration comes after the writes of the one before. */
+/**
+ * Whether a check inside may come after a write: in a loop, a check at the start of an iteration follows the writes
+ * of the iteration before.
+ */
 function insideOf({ op, regions = [] }: ProgramOp): boolean {
   return op.name === 'while' || regions.some(({ program }) => isLate(program));
 }

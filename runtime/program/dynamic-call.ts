@@ -44,7 +44,7 @@ export function keyOf(given: readonly GivenOperand[]): string {
   return given.map((each) => (Array.isArray(each) ? `[${each.join()}]` : String(each))).join(' ');
 }
 
-/** Per input of the program for `given`: the number of the operand that it comes from. */
+/** Returns, for each input of the program for `given`, the number of its operand. */
 export function operandsOf(
   forms: readonly OperandForm[],
   given: readonly GivenOperand[],

@@ -60,7 +60,7 @@ export interface GradientProgram {
       readonly numbers: readonly number[];
     } | null;
   }[];
-  /** Per target: its gradient; null where none flows. */
+  /** The gradient of each target; null where none flows. */
   readonly gradInputs: readonly (ValueId | null)[];
 }
 

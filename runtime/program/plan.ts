@@ -7,13 +7,13 @@ import type { Arrival, ProgramOp, ValueId, ValueTable } from './program.ts';
 export interface Step {
   readonly op: ProgramOp;
   /**
-   * Per output: the input whose memory it reuses, or null. That input is
-   * dead after this op (it is in `frees`), and the kernel may overwrite it.
+   * The input whose memory each output reuses, or null. That input is dead after this op (it is in `frees`), and the
+   * kernel may overwrite it.
    */
   readonly reuses: readonly (ValueId | null)[];
   /** Values with their last use here: they leave the scope after the op. */
   readonly frees: readonly ValueId[];
-  /** Per output: its offset in the arena; null: it has its own block, or reuses one. */
+  /** The offset of each output in the arena; null if it has its own block or reuses one. */
   readonly places?: readonly (number | null)[];
   /** For a control op: its planned regions, which its backward op shares. */
   readonly regions?: readonly PlannedSubgraph[];
@@ -101,13 +101,13 @@ export interface BackwardPart {
   /** Keeps the saved values, for `backward(undefined, { retainGraph: true })`. */
   readonly retainingPlan: Plan;
   readonly saved: SavedValues;
-  /** Per forward output, and in a region per operand: the backward input, as in JointProgram. */
+  /** The backward input with the gradient of each forward output, and in a region of each operand, as in JointProgram. */
   readonly gradOutputs: readonly (ValueId | null)[];
   /** Forward outputs that are leaves created by the program. */
   readonly leafOutputs: readonly number[];
-  /** Per forward input, then per leaf: the backward output with its gradient, or null. */
+  /** The backward output with the gradient of each forward input, then of each leaf, or null. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
+  /** For each such gradient with several contributions, its partial sums in order. */
   readonly sums: readonly (readonly ValueId[])[];
   /** As in JointProgram: hooks of leaves are called in this order. */
   readonly arrivals: readonly Arrival[];

@@ -65,16 +65,16 @@ export interface JointProgram {
   readonly forwardInputs: readonly ValueId[];
   readonly forwardOutputs: readonly ValueId[];
   /**
-   * Per forward output: the input with its gradient; null if it is not differentiable. For a branch or
-   * loop body, then per forward input: the one with the operand's earlier gradient contributions, for the region to
-   * add its own to one by one; null if it has at most one.
+   * The input with the gradient of each forward output; null if it is not differentiable. In a branch or loop body,
+   * then for each forward input the one with the operand's earlier gradient contributions, to which the region adds
+   * its own one by one; null if it has at most one.
    */
   readonly gradOutputs: readonly (ValueId | null)[];
   /** Forward outputs that are leaves created by the program, to which its gradients flow. */
   readonly leafOutputs: readonly number[];
-  /** Per forward input, then per leaf: its gradient; null if it has none or needs none. */
+  /** The gradient of each forward input, then of each leaf; null if it has none or needs none. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** Per such gradient: if it has several contributions, the partial sums, one after the other. */
+  /** For each such gradient with several contributions, its partial sums in order. */
   readonly sums: readonly (readonly ValueId[])[];
   /**
    * The contributions that may complete these gradients, in eager order: of those that the given outputs lead to, the

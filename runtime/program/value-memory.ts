@@ -12,13 +12,13 @@ export interface OutsideMemory {
 
 /** Which values of a program under construction share memory, and how often each memory was written. */
 export class ValueMemory {
-  /** Of a view: the value whose memory it shows. */
+  /** The value whose memory each view shows. */
   readonly #bases = new Map<ValueId, ValueId>();
   /** Writes in place so far, per root. */
   readonly #versions = new Map<ValueId, number>();
   /** Roots that may be one memory: results of control ops, and operands that these may be. */
   readonly #linked = new Map<ValueId, Set<ValueId>>();
-  /** Per write, in order, the roots whose memory it may have changed: what a rollback takes back. */
+  /** For each write, in order, the roots whose memory it may have changed: a rollback removes them. */
   readonly #writes: (readonly ValueId[])[] = [];
   readonly #isInput: (id: ValueId) => boolean;
   readonly #outside: OutsideMemory | undefined;

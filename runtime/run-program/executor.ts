@@ -153,7 +153,7 @@ export function leavesGpu(plan: Plan, values: ValueTable): boolean {
 /** The placement of the results of one step. */
 interface ResultMemory {
   readonly memory: RunMemory;
-  /** Per output: the number of its reserved block, if it has one. */
+  /** The number of each output's reserved block, if it has one. */
   readonly blocks: readonly (number | null)[] | undefined;
 }
 

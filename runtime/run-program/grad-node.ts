@@ -35,7 +35,7 @@ const executables = new WeakMap<object, Executable>();
 /** A backward plan, and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
-/** Per plan, by the inputs whose sums continue earlier ones. */
+/** Plans derived from a plan, by the inputs whose sums continue earlier ones. */
 const continued = new WeakMap<Plan, Map<string, Plan>>();
 
 /**
@@ -55,7 +55,7 @@ export class RunProgramNode extends GradNode {
   readonly #versions: readonly number[];
   /** Inputs saved as copies: writing to the originals is an error, as if they were saved themselves. */
   #watched: readonly WatchedInput[] = [];
-  /** Of the outputs that were said to bring a gradient. */
+  /** The backward for the outputs that are expected to have a gradient. */
   #expected: Partial | null = null;
 
   constructor(subgraph: Subgraph, scope: Scope, targets: readonly Target[], owners: number) {

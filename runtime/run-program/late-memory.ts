@@ -15,7 +15,7 @@ export interface LateMemory {
   readonly blocks: readonly LateBlock[];
   /** Bytes that some kernel takes while it runs, per device. */
   readonly scratch: ReadonlyMap<Device, number>;
-  /** Per step from `before` on, per output: the number of its block; null: it takes none. */
+  /** The number of each output's block, by step from `before` on; null if it takes none. */
   readonly blockOf: ReadonlyMap<number, readonly (number | null)[]>;
 }
 

@@ -138,7 +138,7 @@ function withoutDeadSteps(
   return live;
 }
 
-/** Of the backward op of a branch or loop: the results that continue from a sum, by the sum. */
+/** Maps earlier sums to the results that continue them, for the backward op of a branch or loop. */
 function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   const { op, regions } = step;
   if (!regions || !op.op.name.endsWith('Backward')) return none;

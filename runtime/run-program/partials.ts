@@ -2,12 +2,12 @@ import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { type PartialBackward, partialBackward } from './partial-backward.ts';
 
-/** Per output, something where it brings a gradient. */
+/** One item per output, null or undefined where the output has no gradient. */
 type Gradients = readonly unknown[];
 
 /** A backward of a subgraph, by the outputs that bring a gradient. */
 export class Partial {
-  /** Of the missing gradients. */
+  /** Identifies the combination of missing gradients. */
   readonly key: number | string;
   /** Numbers of the outputs that bring a gradient. */
   readonly outputs: readonly number[];

@@ -41,7 +41,7 @@ export class Subgraph {
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
-  /** Per input: how it enters; null if it is unused. */
+  /** The function that puts each input into the scope; null if it is unused. */
   readonly #enters: readonly (typeof enter | null)[];
   readonly #compacted: readonly CompactedInput[];
   /** Outputs that lead to the node. */
@@ -49,7 +49,7 @@ export class Subgraph {
   readonly #span: SpanStart;
   /** Branches and loops may return a view or an input several times. */
   readonly #mayBeSame: boolean;
-  /** Per output: the base that it is a view of. */
+  /** The base that each output is a view of. */
   readonly #bases: readonly OutputBase[];
   /** Numbers of the inputs that are restored if the run fails. */
   readonly #copied: readonly number[];

@@ -44,7 +44,7 @@ function isWhole(tensor: Tensor): boolean {
   return tensor.isContiguous && tensor.holder!.bytes === bytes;
 }
 
-/** Per output of the plan. */
+/** Returns the base of each output of the plan. */
 export function outputBases(
   { inputs, outputs, steps }: Plan,
   values: ValueTable,

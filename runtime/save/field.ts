@@ -57,7 +57,7 @@ export class Field {
     return this.value === null;
   }
 
-  /** Of a list of at most so many. */
+  /** The items of a list of at most `max`. Fails if it isn't a list, or is longer. */
   items(max = Number.POSITIVE_INFINITY): Field[] {
     if (!Array.isArray(this.value)) this.fail('a list');
     if (this.value.length > max) this.fail(`a list of at most ${max}`);

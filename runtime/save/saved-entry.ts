@@ -35,7 +35,7 @@ export interface SavedEntry {
   /** Gradients were recorded when it was traced. */
   readonly gradMode: boolean;
   readonly guards: readonly SavedGuard[];
-  /** Per input of the program. */
+  /** The inputs of the program. */
   readonly inputs: readonly { readonly place: Place; readonly requiresGrad: boolean }[];
   /** JavaScript numbers that the program takes. */
   readonly numbers: readonly Place[];
@@ -48,7 +48,7 @@ export interface SavedEntry {
   readonly reads: readonly number[];
   /** Outputs that only some options of a choice hold: freed when none is chosen. */
   readonly optional: readonly number[];
-  /** Per output: what has gone through its graph already, so that no backward can; null: nothing has. */
+  /** For each output, what has freed its graph, so that no backward can run; null if nothing has. */
   readonly spent: readonly (string | null)[];
   /** How many numbers of the random stream a run draws. */
   readonly randomNumbers: number;

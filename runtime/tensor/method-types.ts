@@ -247,7 +247,7 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   readonly T: Tensor<D>;
   /** The last two dimensions swapped. */
   readonly mT: Tensor<D>;
-  /** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+  /** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
   max(): Tensor<D>;
   max<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   max(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];

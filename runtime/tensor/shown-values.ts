@@ -83,7 +83,7 @@ function assembled({ shape, cut, blocks }: Layout, read: readonly TypedArray[]):
   return { data, shape, cut };
 }
 
-/** Of a tensor with memory, on a device that can be read at once. */
+/** The values of a tensor with memory, on a device that can be read immediately. */
 export function shownValues(x: Tensor): ShownValues {
   const layout = layoutOf(x);
   const read = layout.blocks.map(({ meta, source }) => x.device.downloadSync(meta, source));

@@ -9,7 +9,7 @@ import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { type Shape, sameShape, sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** Of the result; from the shapes of the operands where they may change. */
+/** The shape of the result; a function of the operands' shapes if these may change. */
 export type KernelShape = Shape | ((...shapes: Shape[]) => Shape);
 
 /**

@@ -17,7 +17,7 @@ export interface FunctionScope {
   set(name: string, value: unknown): void;
   /** True when nothing can assign the variable any more. */
   isConstant(name: string): boolean;
-  /** Of an arrow that uses it: the `this` of its place. */
+  /** The `this` around an arrow function that uses it. */
   readonly thisValue?: { readonly value: unknown } | undefined;
 }
 

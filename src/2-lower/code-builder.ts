@@ -53,7 +53,7 @@ export class CodeBuilder {
   /** What is left open till all labels are bound. */
   private readonly jumps: Jump[] = [];
   private readonly spans: Span[] = [];
-  /** Per instruction. */
+  /** The protection of each instruction. */
   private readonly protections: (Protection | undefined)[] = [];
   private readonly names: (string | undefined)[] = [];
   private height = 0;

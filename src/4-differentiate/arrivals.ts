@@ -21,7 +21,7 @@ export function arrivalsAt(
   if (numbers.size < 2) return [];
   const { nodes, from } = nodesBehind(outputs);
   const found: Arrival[] = [];
-  /** Per leaf: the outputs that lead to later contributions. */
+  /** The outputs that lead to later contributions, by leaf. */
   const later = new Map<number, bigint>();
   for (const node of nodes) {
     const here = from.get(node)!;

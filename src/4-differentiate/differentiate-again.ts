@@ -19,7 +19,7 @@ import { replay } from './replay.ts';
 export interface Differentiated {
   readonly forward: Program;
   readonly needsGrad: readonly boolean[];
-  /** Per forward output: it may bring a gradient. */
+  /** Whether each forward output may have a gradient. */
   readonly differentiable: readonly boolean[];
   /** Forward outputs that are leaves which the program has made. */
   readonly leafOutputs: readonly number[];
@@ -33,7 +33,7 @@ export interface RecordedJoint {
   readonly flows: ReadonlySet<ValueId>;
   /** Ids of the gradients that are given: of outputs, of values, from before. */
   readonly given: readonly ValueId[];
-  /** Per input, then per own leaf. */
+  /** Gradients of the inputs, then of the program's own leaves. */
   readonly gradInputs: readonly (ValueId | null)[];
 }
 

@@ -63,7 +63,7 @@ export function savedViews(
   });
 }
 
-/** Of a value and the views that lead to it, the first of those with the fewest elements. */
+/** The first with the fewest elements among a value and the views that lead to it. */
 function narrowest({ values }: Program, chain: readonly ValueId[]): ValueId {
   const sizeAt = (id: ValueId) => sizeOf(values[id]!.shape);
   return chain.reduce((least, id) => (sizeAt(id) < sizeAt(least) ? id : least));
@@ -76,7 +76,7 @@ function repeats({ shape, strides }: TensorMeta): boolean {
 
 export interface Compacted {
   readonly program: Program;
-  /** Per value: the one that it was in the given program; null for a copy. */
+  /** The id of each value in the given program; null for a copy. */
   readonly original: readonly (ValueId | null)[];
 }
 

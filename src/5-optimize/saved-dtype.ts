@@ -14,7 +14,7 @@ import { whileNotLarger } from './while-not-larger.ts';
 interface Candidate {
   readonly root: ValueId;
   readonly definition: number;
-  /** Of these some are the memory itself, others views of all of its elements in their order. */
+  /** The values that are read: the memory itself, or views of all of its elements in their order. */
   readonly reads: ReadonlySet<ValueId>;
   readonly firstRead: number;
 }

@@ -80,8 +80,9 @@ export function* unlessLarger(
 }
 
 /**
- * Of the whole program, and of forward alone where a backward may never come; with pointwise ops fused, as the plan
- * may have them, and one by one: a value that two groups of them compute in passing takes no memory until it is shared.
+ * The peaks of the whole program, and of forward alone if backward may never run; both with pointwise ops fused, as
+ * the plan may have them, and one by one: a value that two groups compute in passing takes no memory until it is
+ * shared.
  */
 export function peaksOf(staged: Staged, { stage, costOf }: PassContext): number[] {
   const { program, alsoRead } = staged;

@@ -15,7 +15,7 @@ export class Scenario {
   readonly #inputs: Images;
   readonly #numbers: readonly number[];
   readonly #gradEnabled = gradEnabled();
-  /** Per input: it can be seen after the run. One that is donated, or has no data, can't. */
+  /** Whether each input is visible after the run: not if it is donated or has no data. */
   readonly #isShown: readonly boolean[];
 
   constructor(inputs: readonly Tensor[], donated: number, numbers: readonly number[]) {
@@ -101,7 +101,7 @@ export class BackwardCall {
   readonly #watches: boolean;
   /** `createGraph`: the gradients are recorded, by rules that can be differentiated and may round otherwise. */
   readonly #createGraph = gradEnabled();
-  /** Per given gradient: it has a history. */
+  /** Whether each given gradient has a history. */
   readonly #recorded: readonly boolean[];
   readonly #recordedSums = new Set<number>();
 

@@ -55,7 +55,7 @@ export interface Candidate<T> {
 /** One run of the pipeline: its options, and a record of the passes that ran in it. */
 export class Compilation {
   readonly options: CompileOptions;
-  /** Of the candidate that is being compiled. */
+  /** The choices of the candidate that is being compiled. */
   choices: Choices;
   readonly #counted: Pick<PassRecord, 'pass' | 'applied'>[] = [];
 

@@ -30,7 +30,7 @@ import { Compilation, type CompileOptions } from './compilation.ts';
 import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
 
 interface Making extends Differentiated {
-  /** Per input: a gradient comes to it. */
+  /** Whether each input gets a gradient. */
   readonly reached: readonly boolean[];
   /** Values of forward whose data stays for backward. */
   readonly kept: ReadonlySet<ValueId>;

@@ -257,7 +257,7 @@ export class SubgraphPlanner {
     });
   };
 
-  /** Of so many sets of shapes the plans are kept; of others they are made again. */
+  /** Plans are kept for so many sets of shapes, and made again for others. */
   readonly #planCall: PlanOptions['planCall'] = (call, recorded) => {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>

@@ -171,7 +171,10 @@ export function isDear({ recompute }: SubgraphStages): boolean {
   return recompute !== null && (recompute.bytes > recompute.budget || recompute.share > dear);
 }
 
-/** Of two plans of one step the one that is within the budget, with less arithmetic; or that needs less. */
+/**
+ * Chooses between two plans of one step: the one within the budget with less arithmetic, else the one that needs
+ * fewer bytes.
+ */
 export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphStages {
   const [before, after] = [plain.recompute!, other.recompute!];
   const fits = ({ bytes, budget }: typeof before) => bytes <= budget;
@@ -182,7 +185,7 @@ export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphS
   return { ...other, recompute: { ...after, bytesBefore: before.bytesBefore } };
 }
 
-/** Of forward and backward together, above what was allocated before. */
+/** The peak of forward and backward together, above what was allocated before. */
 export function peakBytes({ planned: { forward, backward } }: SubgraphStages): number {
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   if (!backward) return peakBytes;

@@ -35,7 +35,7 @@ export interface CodeOptions {
   readonly scope?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Per place in the source: closures of one place share their code. */
+/** Code by place in the source: closures of one place share it. */
 const lowered = new WeakMap<object, Code | LowerRefusal>();
 const loweredClasses = new WeakMap<object, Construction | LowerRefusal>();
 const captured = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();

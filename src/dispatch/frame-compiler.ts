@@ -252,7 +252,7 @@ function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);
 }
 
-/** Of small programs the final plan is as soon there. */
+/** Programs of at most this size get their final plan right away: a first plan wouldn't be ready earlier. */
 const smallOps = 100;
 
 /** How a program is compiled before it has proved hot. */

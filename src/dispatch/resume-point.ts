@@ -111,7 +111,7 @@ export class ResumePoint {
     return undefined;
   }
 
-  /** Of each entry the first guard that doesn't hold, as the user would write it. */
+  /** The first guard of each entry that doesn't hold, as the user would write it. */
   misses(frames: readonly Frame[]): string[] {
     return this.entries.flatMap(({ guards, names }) => {
       const failing = guards.firstFailing(frames);

@@ -75,7 +75,7 @@ class CheckWriter {
   readonly #places = new Map<string, string>();
   readonly #constants: unknown[] = [];
   readonly #names = new Map<unknown, string>();
-  /** Of guards that are asked as they are. */
+  /** Reads for guards that are checked one by one. */
   #reads = new PlainReads();
   #seen: Set<unknown>[] = [];
 

@@ -28,7 +28,7 @@ export interface InheritedProperty {
   readonly key: string | symbol;
   /** Undefined: not a getter. */
   readonly getter: unknown;
-  /** Of a property without a getter. */
+  /** The value of a property without a getter. */
   readonly value: unknown;
 }
 

@@ -8,7 +8,7 @@ export const maxLineLength = 2 ** 20;
  * pieces a line has. Throws DataError for a line of more than `maxLineLength` characters.
  */
 export class LineSplitter {
-  /** Of the line that has not ended; joined when it does. */
+  /** The pieces of the line that has not ended; joined when it does. */
   #pieces: string[] = [];
   #length = 0;
   #line = 1;

@@ -10,7 +10,7 @@ export interface OpAxis {
   readonly starts: readonly number[];
   /** The ops in their order, with the middle of their places. */
   readonly slots: readonly { readonly op: string; readonly middle: number }[];
-  /** Per timeline: the place of each of its points. */
+  /** The place of each point, by timeline. */
   readonly places: readonly (readonly number[])[];
 }
 

@@ -22,7 +22,7 @@ export interface ReportSection {
   readonly summary: string;
   readonly lines: readonly ReportLine[];
   readonly table: ReportTable;
-  /** Per line, what a slider says that shows one of them at a time. */
+  /** The label of each line, for a slider that shows one line at a time. */
   readonly stops?: readonly string[];
   /** Further tables, folded up. */
   readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];

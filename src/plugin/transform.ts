@@ -15,7 +15,7 @@ export interface Transformed {
   readonly code: string;
   /** To what the user wrote, when the incoming map was given. */
   readonly map: PrintableSourceMap;
-  /** Of this step alone, for bundlers that chain the maps of their plugins themselves. */
+  /** The source map of this step alone, for bundlers that chain the maps of their plugins themselves. */
   readonly step: PrintableSourceMap;
 }
 

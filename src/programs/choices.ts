@@ -18,7 +18,7 @@ export class Choices {
     this.#isOver = isOver;
   }
 
-  /** Of a compilation that nobody repeats. */
+  /** The choices of a compilation that is never repeated. */
   static none(): Choices {
     return new Choices(null, true);
   }

@@ -69,7 +69,7 @@ export function appendCall(
 /** A call through which gradients flow to some of its operands. */
 class RecordedCall implements DynamicCall {
   readonly plain: DynamicCall;
-  /** Per operand: a gradient may flow to it. */
+  /** Whether a gradient may flow to each operand. */
   readonly needs: readonly boolean[];
   readonly differentiate: DifferentiateRegion;
 

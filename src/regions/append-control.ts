@@ -156,7 +156,7 @@ function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMe
 
 interface Differentiated {
   readonly regions: readonly Region[];
-  /** Per result but the tape. */
+  /** Whether each result but the tape can be differentiated. */
   readonly differentiable: readonly boolean[];
 }
 
@@ -164,8 +164,8 @@ interface Differentiated {
 const known = new WeakMap<Region, Differentiated & { readonly needs: readonly boolean[] }>();
 
 /**
- * Of a program that is built again the regions are those that it has, where gradients flow to the same
- * operands: an op inside another region may undo one of them, and finds its runs on the tape.
+ * A program that is built again keeps its regions if gradients flow to the same operands: an op inside another region
+ * may be the backward of one of them, and finds its runs on the tape.
  */
 function differentiated(
   op: OpRecord,

@@ -20,10 +20,10 @@ interface ControlRecord {
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
   /** How many operands are carried from iteration to iteration. */
   readonly carried: number;
-  /** Per operand. */
+  /** Where the gradient of each operand goes. */
   readonly targets: readonly Target[];
   readonly inputs: readonly TensorMeta[];
-  /** Per result but the tape. */
+  /** The meta of each result but the tape. */
   readonly results: readonly TensorMeta[];
   readonly tape: Tensor;
   /** Operands and results whose data backward reads. */

@@ -10,7 +10,7 @@ export type Wire =
 
 export interface Member {
   readonly call: SiteCall;
-  /** Per operand. */
+  /** The wire of each operand. */
   readonly wires: readonly Wire[];
 }
 

@@ -2,8 +2,8 @@ import type { JointProgram, ValueId } from '../../runtime/program/program.ts';
 import type { BackwardOp } from './optional-gradients.ts';
 
 /**
- * Per gradient that the op returns: whether its memory is its own. Others may be a gradient that the op is
- * given, or another one that it returns: a copy of each is needed before one of them is written in place.
+ * Whether each gradient that the op returns has memory of its own. Others may be a gradient that the op is given, or
+ * another one that it returns: each must be copied before one of them is written in place.
  */
 export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] {
   if (!regions) return to.map(() => false);

@@ -19,9 +19,9 @@ export interface CallSite {
   /** The function, as the user wrote it. */
   readonly name: string;
   readonly forms: readonly OperandForm[];
-  /** Per operand, as the program around knows it. */
+  /** The meta of each operand in the surrounding program. */
   readonly metas: readonly TensorMeta[];
-  /** Per operand, what the sample runs bring; undefined: they don't come so far. */
+  /** The values of each operand in the sample runs; undefined where they don't get that far. */
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
   /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];

@@ -87,7 +87,7 @@ function cornersOf({ min, max }: Bounds, index: number): number[] {
 /** A document with its holes, each as an expression. */
 interface Fitted {
   readonly document: unknown;
-  /** Per leaf: what it is. */
+  /** The expression of each leaf. */
   readonly exprs: readonly unknown[];
   readonly madeFor: Sizes;
 }

@@ -221,8 +221,8 @@ export class GraphBreak extends Error {
   /** Where, when that is not the instruction at which the graph ends. */
   at: UserPosition | undefined;
   /**
-   * Of a throw: whatever the run decides from where the graph ends, an exception leaves the captured function. Null:
-   * no decision was made before it.
+   * For a throw, whether an exception leaves the captured function whatever the run decides after the end of the
+   * graph. Null if no decision was made before it.
    */
   isCertain: boolean | null = null;
 

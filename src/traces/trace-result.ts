@@ -43,11 +43,11 @@ export type EntryRecipe = MadeCollection<Recipe>['entries'][number];
 /** Which order of its keys an object, Map or Set has: the run says a list of the labels, as JSON. */
 export interface KeyOrder {
   readonly which: Recipe;
-  /** Of each entry. */
+  /** The label of each entry. */
   readonly labels: readonly string[];
 }
 
-/** Of an object that each run makes again: what it has beyond data properties with names. */
+/** What an object that each run creates has beyond data properties with string keys. */
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
@@ -72,7 +72,7 @@ export type Make =
       readonly kind: 'arguments';
       readonly elements: readonly (Recipe | null)[];
       readonly named: readonly (readonly [string, Recipe])[];
-      /** Of sloppy code: the first elements are as many parameters' variables. */
+      /** In sloppy code, the first `count` elements are the variables of the parameters. */
       readonly shared: { readonly count: number; readonly callee: unknown } | null;
     }
   | (MadeObject<Recipe> & {
@@ -82,7 +82,7 @@ export type Make =
       readonly prototype: Recipe | null | undefined;
       /** An error of the language, whose message is not among its keys. */
       readonly errorType: ErrorConstructor | undefined;
-      /** Of an error: the frames of captured code that made it. */
+      /** The frames of captured code that made an error. */
       readonly thrownIn: readonly CapturedFrame[];
       /** Its cause is not among its keys either. */
       readonly hasCause: boolean;
@@ -183,7 +183,7 @@ export interface FrameRecipe {
         readonly cells: readonly Recipe[];
         readonly thisValue: Recipe;
         readonly args: readonly Recipe[];
-        /** Of a call by `new`. */
+        /** `new.target`, in a call by `new`. */
         readonly newTarget: Recipe | undefined;
       };
   readonly pc: Pc;
@@ -266,7 +266,7 @@ export type Effect =
   | { readonly kind: 'requiresGrad'; readonly tensor: Recipe; readonly value: boolean }
   /** `tensor.retainGrad()` */
   | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
-  /** Of a tensor created in the trace: its `.grad`. */
+  /** Sets `.grad` of a tensor created in the trace. */
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `when`: only where this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
@@ -314,9 +314,9 @@ export interface TraceResult {
   /** Set where the same trace does for other sizes. */
   readonly resized: Resized | null;
   readonly needsGrad: readonly boolean[];
-  /** Per output of the program: the caller may ask for its gradient. */
+  /** Whether the caller may ask for the gradient of each output. */
   readonly differentiable: readonly boolean[];
-  /** Per output: the op at which a backward finds that its graph is freed. */
+  /** For each output, the op at which a backward finds that its graph is freed. */
   readonly spent: readonly (string | null)[];
   readonly program: Program;
   readonly makes: readonly Make[];

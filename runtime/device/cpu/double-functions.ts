@@ -36,7 +36,7 @@ export type DoubleFunction =
   | Extract<UnaryFn, 'exp' | 'exp2' | 'log' | 'log2' | 'tanh' | 'sin' | 'cos'>
   | Extract<BinaryFn, 'pow' | 'rem'>;
 
-/** Of one number or two, as its `length` says. */
+/** A function of one number or two, as its `length` says. */
 type NumberFunction = (x: number, y: number) => number;
 
 /** The functions of float64 for which WebAssembly has no instruction, by the numerics in force. */

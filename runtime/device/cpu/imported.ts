@@ -2,7 +2,7 @@ import { math } from '../../numerics/math.ts';
 
 /** Functions in JavaScript, also for generated kernels where WebAssembly has no instruction. */
 export const imported = {
-  /** Of float32. Cubes are products, as in generated kernels. */
+  /** Powers in float32. Cubes are products, as in generated kernels. */
   pow: (x: number, y: number): number => (y === 3 ? x * x * x : math.pow(x, y)),
   rem: (x: number, y: number): number => x % y,
   sin: (x: number): number => math.sin(x),

@@ -120,7 +120,7 @@ export function inFloat32(op: OpRecord, kernel: KernelFactory, device: Device): 
   };
 }
 
-/** Of an operand that gives a shape alone. */
+/** The meta in float32 of an operand that only gives a shape. */
 function asFloat32(meta: TensorMeta): TensorMeta {
   return isHalf(meta.dtype) ? { ...meta, dtype: 'float32' } : meta;
 }

@@ -139,7 +139,7 @@ export interface OpRecord {
   readonly effect?: boolean;
   /** Its kernel throws for some values of its operands, whether or not its results are used. */
   readonly mayRefuse?: boolean;
-  /** Of a transfer: where its result is. Results of all other ops are where their operands are. */
+  /** The device of a transfer's result. Results of all other ops are where their operands are. */
   readonly target?: Device;
   /** Arithmetic operations, roughly. When left out: one per element that is read or written. */
   readonly work?: Work;

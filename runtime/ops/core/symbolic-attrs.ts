@@ -47,7 +47,7 @@ function remembered(
   return names;
 }
 
-/** Of named kernels: what `fill` writes, and where random numbers begin. */
+/** Attributes of named kernels that may change between launches: what `fill` writes, and where random numbers begin. */
 const changingAttrs = new Map<KernelName, readonly string[]>([
   ['fill', ['value']],
   ['uniform', ['seed', 'offset']],

@@ -54,7 +54,7 @@ function acos(x: Expr): Expr {
 
 const atanSeries = [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1];
 
-/** Of a number that is not negative. */
+/** The arc tangent of a number that is not negative. */
 function atanOfMagnitude(a: Expr): Expr {
   const [high, middle] = [gt(a, c(Math.SQRT2 + 1)), gt(a, c(Math.SQRT2 - 1))];
   const reduced = select(middle, div(sub(a, c(1)), add(a, c(1))), a);

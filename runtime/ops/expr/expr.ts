@@ -47,7 +47,7 @@ export type BinaryFn =
   | 'pow'
   /** The remainder with the sign of `x`; of int32 by 0: 0. */
   | 'rem'
-  /** Of int32, rounded towards zero; by 0: 0. */
+  /** Division of int32, rounded towards zero; 0 if the divisor is 0. */
   | 'quotient';
 /** Functions without primitive of their own; `expr-functions.ts` has them in float32. */
 export type DoubleFn =

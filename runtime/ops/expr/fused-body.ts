@@ -20,7 +20,7 @@ export interface FusedPart {
 export interface FusedBody {
   readonly shape: Shape;
   readonly parts: readonly FusedPart[];
-  /** Per result of the fused op: the part that computes it. */
+  /** The part that computes each result of the fused op. */
   readonly results: readonly number[];
   /** Operands that are written in place, and the part whose result each of them gets. */
   readonly writes: readonly { readonly operand: number; readonly part: number }[];

@@ -95,7 +95,7 @@ function bindSystem(op: OpRecord, a: Tensor, b: Tensor, attrs: Attrs = {}): Tens
 }
 
 export interface SolveOptions {
-  /** Of x·a = b if false. */
+  /** Solves a·x = b if true (the default), x·a = b if false. */
   readonly left?: boolean;
 }
 
@@ -160,7 +160,7 @@ export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions
 
 export interface TriangularSolveOptions {
   readonly upper?: boolean;
-  /** Of aᵀ·x = b; `upper` says which triangle of a is read. */
+  /** Solves aᵀ·x = b; `upper` says which triangle of a is read. */
   readonly transpose?: boolean;
   readonly unitriangular?: boolean;
 }

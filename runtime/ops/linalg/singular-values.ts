@@ -43,7 +43,7 @@ function refuseSecond(): never {
   });
 }
 
-/** Of the matrices over two dimensions: those of a matrix, or `dims`. */
+/** The sums of singular values of the matrices over two dimensions: those of a matrix, or `dims`. */
 export function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOptions): Tensor {
   const given = dims === undefined ? x.shape.map((_, d) => d) : ([dims].flat() as number[]);
   const [rows, columns, ...more] = given.map((dim) => normalizeDim(dim, x.rank, 'norm'));

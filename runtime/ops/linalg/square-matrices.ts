@@ -28,7 +28,7 @@ function expectFloating(name: string, ...operands: readonly TensorMeta[]): void 
   });
 }
 
-/** Of a matrix → a matrix of the same size. */
+/** Shapes of functions from square matrices to matrices of the same size. */
 export function inferSquare(name: string) {
   return ([x]: readonly TensorMeta[]) => {
     expectFloating(name, x!);
@@ -37,7 +37,7 @@ export function inferSquare(name: string) {
   };
 }
 
-/** Of a matrix → one number. */
+/** Shapes of functions from square matrices to one number each. */
 export function inferPerMatrix(name: string) {
   return ([x]: readonly TensorMeta[]) => {
     expectFloating(name, x!);
@@ -46,7 +46,7 @@ export function inferPerMatrix(name: string) {
   };
 }
 
-/** Of [.., n, n] and [.., n, k], with the same leading dimensions → [.., n, k]. */
+/** Shapes of linear systems: [.., n, n] and [.., n, k], with the same leading dimensions → [.., n, k]. */
 export function inferSystem(name: string) {
   return ([a, b]: readonly TensorMeta[]) => {
     expectFloating(name, a!, b!);

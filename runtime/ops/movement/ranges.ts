@@ -171,7 +171,7 @@ export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
 /** `zerosLike`: no tensor shows what was in its memory before. */
 export const emptyLike = zerosLike;
 
-/** Of another shape, with the dtype (or another one) and on the device of `x`. */
+/** A tensor of another shape filled with `value`, on the device of `x` and with its dtype unless another one is given. */
 export const newFull = (
   x: Tensor,
   shape: Shape,

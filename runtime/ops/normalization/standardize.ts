@@ -276,7 +276,7 @@ function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: G
 
 export interface Standardized {
   readonly out: Tensor;
-  /** Per group, without gradient history. */
+  /** One mean per group, without gradient history. */
   readonly mean: Tensor;
   readonly variance: Tensor;
 }

@@ -37,7 +37,7 @@ function unary(name: string) {
   return (target: Tensor): Tensor => bind1(op, [target]);
 }
 
-/** Of the tensor alone, by their names without underscore. */
+/** In-place ops of the tensor alone, by their names without underscore. */
 export const unaryInPlace = {
   neg_: unary('neg'),
   abs_: unary('abs'),

@@ -86,7 +86,7 @@ export const erfinv = (a: Tensor): Tensor => {
 const shifts = [0, 1, 2, 3, 4, 5, 6, 7];
 const stirling = [1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12];
 
-/** Of z from ½ on. */
+/** ln Γ(z) for z ≥ ½. */
 function lgammaOfPositive(z: Expr): Expr {
   const product = shifts.map((k) => E.add(z, c(k))).reduce(E.mul);
   const near = E.sub(series(E.add(z, c(8))), E.log(product));

@@ -138,7 +138,7 @@ function extremeOf(all: typeof amax, ofPairs: typeof maximum, places: typeof arg
   }) as Extreme;
 }
 
-/** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+/** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
 export const max: Extreme = extremeOf(amax, maximum, argmax);
-/** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+/** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
 export const min: Extreme = extremeOf(amin, minimum, argmin);

@@ -168,7 +168,7 @@ export function logsumexp(
   });
 }
 
-/** Of no elements there is none: 0 does then. */
+/** The largest element along the dimensions; 0 if there are no elements. */
 function largestOf(x: Tensor, dims: Dims): Tensor {
   const kept = { keepDim: true } as const;
   return x.numel() === 0 ? sum(x, dims, kept) : amax(x, dims, kept);

@@ -90,7 +90,7 @@ export function fusedOp(
 
 interface Composite {
   readonly kernel: OpRecord['kernel'];
-  /** Of all its values: some parts read none, as those that draw random numbers. */
+  /** The device of all its values: some parts, such as those that draw random numbers, read no value. */
   readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;

@@ -1,7 +1,10 @@
 import type { Step } from '../../program/plan.ts';
 import { Slot } from '../scope/scope.ts';
 
-/** Per operand of a control op: it dies with the op, which reads it in one place: its share goes inside. */
+/**
+ * Returns, for each operand of a control op, whether its reference moves inside: it dies with the op, which reads it
+ * in one place.
+ */
 export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;
   return inputs.map((id, i) => {
@@ -10,8 +13,8 @@ export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[]
 }
 
 /**
- * Per operand of a call: its share goes inside. One that is several operands goes with the last of them; each is
- * an owner inside, and the value dies there when all have read it.
+ * Returns, for each operand of a call, whether its reference moves inside. A value that is several operands moves
+ * with the last of them; each is an owner inside, and the value dies there once all have read it.
  */
 export function handedToCall({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;

@@ -12,7 +12,7 @@ export class RegionBackward {
   #executable: Runnable | null = null;
   readonly #retains: boolean;
   readonly #moves: (result: number) => boolean;
-  /** Per result: whether backward reads its gradient. */
+  /** Whether backward reads the gradient of each result. */
   readonly #reads: readonly boolean[];
   readonly #saved: ReadonlySet<number>;
 

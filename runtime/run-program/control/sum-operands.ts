@@ -1,8 +1,8 @@
 import type { Step } from '../../program/plan.ts';
 
 /**
- * Of the backward op of a branch or loop: how many results that one has, beside its tape. Numbers of attr `of`
- * below it represent gradients of results, those from it on the gradients that operands of the regions have so far.
+ * The number of results, without the tape, of the branch or loop that a backward op belongs to. Numbers of attr `of`
+ * below it represent gradients of results; those from it on, gradients that operands of the regions have so far.
  */
 export function resultCount({ regions }: Pick<Step, 'regions'>): number {
   return regions!.at(-1)!.forward.outputs.length;

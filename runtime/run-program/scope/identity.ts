@@ -9,14 +9,14 @@ import type { Tensor } from '../../tensor/tensor.ts';
 /** What an op has made: its place tells it from all others. */
 export const ownPlace = 0;
 
-/** Of a value that is input number `index` of the program. */
+/** The identity of input number `index` of the program. */
 export const identityOfInput = (index: number): number => -1 - index;
 
 /** More views than these are never alive at once. */
 const mostViews = 2 ** 30;
 let views = 0;
 
-/** Of a view that is made now. */
+/** The identity of a new view. */
 export function identityOfView(): number {
   views = views === mostViews ? 1 : views + 1;
   return views;

@@ -50,11 +50,11 @@ export class SimulatedRun {
   readonly #values: ValueTable;
   readonly #scopes: ScopePool;
   readonly #scope: Scope;
-  /** Of the outputs, with what the caller holds of them. */
+  /** Memory of the outputs, including what the caller holds of them. */
   readonly #outputs = new Set<Holder>();
   /** Memory of the caller, who holds it before, during and after the run. */
   readonly #callers = new Set<Holder>();
-  /** Per output of forward. */
+  /** The outputs of forward. */
   #results: readonly Holder[] = [];
 
   /** `from`: in the middle of a run, which can be continued from there any number of times. */
@@ -272,6 +272,6 @@ export function heldBy(tape: Holder): Set<Holder> {
   return held;
 }
 
-/** Of the bytes at the start and during each step. */
+/** The highest of the bytes at the start and during each step. */
 export const highest = (start: number, peaks: readonly number[]): number =>
   peaks.reduce((a, b) => Math.max(a, b), start);

@@ -19,7 +19,7 @@ export interface Marked {
   readonly self?: (() => unknown) | undefined;
 }
 
-/** Per module: the plugin gives each one function that returns its source. */
+/** The script of each module, by the function with which the plugin returns its source. */
 const scripts = new WeakMap<() => EmbeddedSource, Script>();
 
 /**

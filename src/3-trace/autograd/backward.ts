@@ -81,7 +81,7 @@ function backwardInTrace(
   return undefinedVariable;
 }
 
-/** Of gradients that are there or not it is known which, before anything is added to them. */
+/** Settles which optional gradients are there, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
   for (const { grad } of t.autograd.retained) if (grad) specialized(grad);
   for (const place of placesBelow(loss)) {

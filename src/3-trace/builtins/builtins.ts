@@ -90,7 +90,7 @@ function ofPrimitives(
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Of a primitive, or an array of them. */
+/** The variable of a primitive, or of an array of primitives. */
 function variableOf(result: unknown): Variable {
   if (Array.isArray(result)) return newArray(result.map((item: string) => known(item)));
   return known(result as string | number | boolean);

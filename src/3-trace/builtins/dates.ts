@@ -35,7 +35,7 @@ export function guardZone(t: Tracer, date: Date): void {
   constantOf(t, ask(t, date, 'toString'));
 }
 
-/** Of a pre-existing date each method is asked again by itself: the time may be another one. */
+/** Each method of a pre-existing date is read again by itself, since the time may have changed. */
 const asks =
   (name: string): Builtin =>
   (t, receiver, args) => {

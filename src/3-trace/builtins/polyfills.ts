@@ -201,7 +201,7 @@ const table = new Map<unknown, Equivalent>(
   [...rows, ...typedRows].map(([host, body, fits]) => [host, { body: body as AnyFunction, fits }]),
 );
 
-/** Of arrays of data-dependent length. */
+/** Polyfills for arrays of data-dependent length. */
 const ofLists = new Map<unknown, AnyFunction>([
   [Array.prototype.map, lists.map],
   [Array.prototype.slice, lists.slice],

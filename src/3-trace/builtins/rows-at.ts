@@ -68,7 +68,7 @@ function countOperand(t: Tracer, count: Variable | undefined): unknown {
   return Number(count && constantOf(t, count));
 }
 
-/** Of the tensor, the place and the number of rows: whether it has them. */
+/** Whether the tensor has the given number of rows at the place. */
 function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
   const [{ shape }, at, length] = given as [Tensor, Tensor, number];
   const size = shape[axis]!;

@@ -35,7 +35,7 @@ type Body = (
   values: readonly (string | number | boolean | null | undefined)[],
 ) => Variable | undefined;
 
-/** Of primitives; a comparator is none. */
+/** A method of typed arrays whose arguments are primitives; a comparator isn't one. */
 function onMade(body: Body): Builtin {
   return (t, receiver, args) => {
     if (receiver.kind !== 'newTypedArray' || !args.every(isPrimitiveVariable)) return undefined;

@@ -97,7 +97,7 @@ export function traceOrder(t: Tracer, [items, compare]: readonly Variable[]): Va
   );
 }
 
-/** Of a strictly lower triangle of truths: whether all ranks differ, and the item of each rank. */
+/** Whether all ranks differ, and the item of each rank, from a strictly lower triangle of booleans. */
 function orderFrom(isBefore: readonly (readonly (Tensor | null)[])[], never: Tensor): Tensor[] {
   const count = isBefore.length;
   const rows = isBefore.map((row) => stack(row.map((each) => each ?? never)));

@@ -208,7 +208,7 @@ class Join {
     this.#located.push({ location, part: this.#add(location, values) });
   }
 
-  /** Of an array whose length is chosen. */
+  /** Adds the elements of an array whose length is a union. */
   addElements(locations: readonly Location[], contents: readonly ArrayContent[]): void {
     for (const [index, location] of locations.entries()) {
       const part = differing(location.name, this.#lines(location), (tell) =>

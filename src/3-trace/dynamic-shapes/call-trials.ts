@@ -61,7 +61,7 @@ function isOneLength(trials: readonly Trial[]): boolean {
   return trials.every(({ tried }) => tried.results.length === length);
 }
 
-/** Of results that are arrays of several lengths, all of tensors of one shape: one of these. */
+/** One of the tensors of results that are arrays of several lengths, all of tensors of one shape. */
 export function elementOf(trials: readonly Trial[]): Tensor | null {
   if (isOneLength(trials)) return null;
   const [element, ...others] = trials.flatMap(({ tried }) => tried.results);

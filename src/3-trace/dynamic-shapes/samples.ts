@@ -14,7 +14,7 @@ export const samples: readonly number[] = [3, 5, 8, 2, 1, 0];
 
 const computed = new WeakMap<Tensor, readonly number[]>();
 
-/** Of a number of the program. */
+/** The sample values of a device scalar. */
 export function samplesOf(number: Tensor): readonly number[] {
   return computed.get(number) ?? samples;
 }

@@ -37,7 +37,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   /** Gets, per operand: a tensor, the tensors of a list, or a number; returns what the function returns. */
   readonly call: (operands: readonly CallOperand[]) => unknown;
   readonly gradMode: boolean;
-  /** Of one that draws random numbers: where the program stands before it, of which operands. */
+  /** The state of the random stream before a call that draws numbers, and the operands that hold it. */
   readonly stream: { readonly operands: readonly number[]; readonly drawn: number } | null;
   readonly device: Device;
   readonly at: UserPosition | undefined;

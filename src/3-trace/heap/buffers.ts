@@ -10,7 +10,7 @@ interface Memory {
   readonly madeIn: ProgramBuilder;
 }
 
-/** Of the buffers that the code may reach; those of other typed arrays belong to these alone. */
+/** The memory of buffers that the code may reach; buffers of other typed arrays belong to these alone. */
 const reached = new WeakMap<ArrayBufferLike, Memory>();
 
 /** The variable of a buffer that was made while `madeIn` was traced. */

@@ -7,8 +7,8 @@ import { sourceKey } from '../../guards/source-key.ts';
 import type { TensorInput, TraceInput } from './trace-input.ts';
 
 /**
- * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
- * input, eager execution would sum the parts of both in another order, which shows in the last bit.
+ * Guards that inputs with several gradient contributions are distinct tensors. If two were one tensor, eager
+ * execution would sum the contributions of both in another order, which shows in the last bit.
  */
 export function distinctInputs(
   inputs: readonly TraceInput[],

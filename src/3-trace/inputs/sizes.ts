@@ -33,7 +33,7 @@ export class Sizes {
   /** Sizes of inputs, and numbers that decide shapes. */
   readonly keys = new Map<string, Source>();
   readonly reads: SizeRead[] = [];
-  /** Per input, the dimensions that may have other sizes. */
+  /** The dimensions of each input that may have other sizes. */
   readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
   /** Expressions that the sizes have decided, by their keys. */
   readonly decided = new Map<string, NumberExpr>();

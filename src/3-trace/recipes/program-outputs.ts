@@ -51,12 +51,12 @@ export class ProgramOutputs {
     return this.values.push(this.#builder.valueOf(tensor)) - 1;
   }
 
-  /** Per output: its graph is there and no backward has used it up. */
+  /** Whether each output has a graph that no backward has freed. */
   differentiable(): boolean[] {
     return this.tensors.map((tensor) => isDifferentiable(tensor, this.#builder));
   }
 
-  /** Per output: the op at which a backward finds that its graph is freed. */
+  /** For each output, the op at which a backward finds that its graph is freed. */
   spent(): (string | null)[] {
     return this.tensors.map((tensor) => spentBelow(tensor, this.#builder));
   }

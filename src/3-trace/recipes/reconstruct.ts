@@ -57,7 +57,7 @@ export class Reconstruction {
   /** What is to be said of outputs after the run. */
   readonly gradients: Effect[] = [];
 
-  /** Of tensors that require gradients on some paths only. */
+  /** The recipes of tensors that require gradients on some paths only. */
   readonly #choices = new Map<Tensor, Recipe>();
 
   constructor(tracer: Tracer) {
@@ -312,7 +312,7 @@ export class Reconstruction {
     return recipes;
   }
 
-  /** Of memory that other objects share; undefined where it belongs to the view alone. */
+  /** How to make a view of memory that other objects share; undefined if the memory belongs to the view alone. */
   #view(view: ArrayBufferView): Make | undefined {
     const buffer = reachedBuffer(view.buffer);
     if (!buffer) return undefined;

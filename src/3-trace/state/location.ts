@@ -8,7 +8,7 @@ export interface Location {
   readonly key: string;
   /** For errors: the variable's name, or what it belongs to. */
   readonly name: string;
-  /** Of registers: who doesn't read this one afterwards doesn't need its value. */
+  /** The register, if the location is one: code that doesn't read it afterwards doesn't need its value. */
   readonly register: Reg | null;
   /** An iteration is the language's own: it matters only as long as a register holds it. */
   readonly iteration?: Variable;

@@ -18,7 +18,7 @@ export const never: Requires = new Set();
 /** What is known of results of branches and loops, and of what a loop carries. */
 export class RequiredGradients {
   readonly #results = new WeakMap<GradNode, Map<number, Requires>>();
-  /** Of nodes that were looked at. */
+  /** The results for nodes that were visited. */
   readonly #nodes = new WeakMap<GradNode, Requires>();
   readonly #carried = new WeakMap<Tensor, Requires>();
 

@@ -95,7 +95,7 @@ export class Tracer {
   #instructions = 0;
   readonly #traceLimit: number;
   readonly journal = new Journal();
-  /** Of the functions that were followed. */
+  /** The source texts of the functions that were traced. */
   readonly sources = new Set<SourceText>();
   /** Frames below this depth wait for a nested execution: no throw continues in them. */
   floor = 0;

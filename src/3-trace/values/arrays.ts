@@ -103,7 +103,7 @@ export function arrayLength(t: Tracer, array: ArrayVariable): number {
   return constantOf(t, lengthOf(t, array)) as number;
 }
 
-/** Of the array as it was before the trace. */
+/** The length of the array as it was before the trace. */
 export function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
   t.effects.met.touch(value, source, 'length');
   const { length } = value as readonly unknown[];
@@ -148,7 +148,7 @@ export function hasElement(t: Tracer, array: ArrayVariable, index: number): bool
   return index >= (array.value as readonly unknown[]).length || hasOuterElement(t, array, index);
 }
 
-/** Of an array as it was before the trace, but for what is written to single places of it. */
+/** Whether an array had the element before the trace, not counting writes to single places of it. */
 function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: number): boolean {
   const key = String(index);
   const written = t.effects.written(value, source, key);

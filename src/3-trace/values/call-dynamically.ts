@@ -79,7 +79,7 @@ class Call {
   readonly #takesNumbers: boolean;
   readonly #forms: OperandForm[] = [];
   readonly #tensors: Tensor[] = [];
-  /** Per operand, what the sample runs bring; null: they don't come so far. */
+  /** The values of each operand in the sample runs; null where they don't get that far. */
   readonly #given: (readonly (GivenOperand | undefined)[])[] = [];
   #like: Tensor | undefined;
 

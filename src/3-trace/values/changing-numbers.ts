@@ -128,7 +128,7 @@ export class ChangingNumbers {
   }
 }
 
-/** Of the trace, whatever the numbers are. */
+/** Whether the error comes from the trace itself, whatever the numbers are. */
 function isOfTrace(error: unknown): boolean {
   return error instanceof GraphBreak || error instanceof RecordedWriteInPlace;
 }

@@ -188,7 +188,7 @@ function readArrayProperty(
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
 }
 
-/** Of an object created in the trace, from its own properties and the prototypes that it was given. */
+/** Reads a property of an object created in the trace, from its own properties and its prototypes. */
 function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
   const own = ownAttributes(holder, key);
   if (own?.accessor) {

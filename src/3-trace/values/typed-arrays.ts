@@ -62,7 +62,7 @@ export function typedArrayMade(
   return filled(t, type as TypedArrayConstructor, args);
 }
 
-/** Of numbers that the trace knows. */
+/** A typed array of numbers that are known at trace time. */
 export function filled(
   t: Tracer,
   type: TypedArrayConstructor,

@@ -24,11 +24,11 @@ export interface IteratorVariable {
   readonly what: 'keys' | 'values' | 'entries';
   /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
   next: number;
-  /** Of a Map or Set: the keys that it has been at, but for those that were put in once more since. */
+  /** The keys of a Map or Set that the iterator has passed, except those that were put in again since. */
   readonly passed: Set<unknown>;
   /** How many of the keys put in it has heard of. */
   heard: number;
-  /** Of an array of data-dependent length: the same as its value. */
+  /** The position as a value of the program, for an array of data-dependent length. */
   position?: DeviceScalar | undefined;
   done: boolean;
 }

@@ -16,13 +16,13 @@ export interface TraceFrame {
   readonly args: readonly Variable[];
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
-  /** Of a call by `new`. */
+  /** `new.target`, in a call by `new`. */
   readonly newTarget?: Variable;
   /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
   readonly gradMode: boolean | undefined;
   /** Inside `deviceGuard`: its device, or null; undefined: what held at the entry. */
   readonly guard: Device | null | undefined;
-  /** Of a generator that stands at a `yield*`: the iterator whose values it hands out, and what it is sent. */
+  /** The iterator whose values a generator at a `yield*` yields, and what it is sent. */
   delegate?: { readonly iteration: IteratorRecordVariable; readonly sent: Variable } | null;
   pc: Pc;
   /** The instruction before; null at the start. */

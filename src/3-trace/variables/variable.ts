@@ -81,7 +81,7 @@ export interface SymbolicVariable {
   readonly expr: NumberExpr;
   /** At present. */
   readonly value: number | boolean;
-  /** Of a number that is read as it is; null for computed ones. */
+  /** Where the number is read; null for a computed one. */
   readonly source: Source | null;
 }
 
@@ -93,7 +93,7 @@ export interface DeviceScalar {
   readonly tensor: Tensor;
   /** Where the number was read, or one that it is made of. */
   readonly at?: UserPosition | undefined;
-  /** Of a boolean that says which option was chosen: those for which it is true. */
+  /** The options for which it is true, if the boolean tells which option of a union was chosen. */
   readonly tells?: { readonly selector: UnionTag; readonly holds: readonly boolean[] };
 }
 
@@ -175,7 +175,7 @@ export interface NewArrayVariable {
   readonly born?: AllocationSite;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
-  /** Of sloppy code: the parameters' variables by their places among the elements, which are the same. */
+  /** In sloppy code, the parameters' variables by the elements that they share. */
   readonly parameters?: Map<number, CellVariable>;
   /** The function whose `arguments` it is, if that existed before. */
   readonly callee?: FunctionVariable | undefined;
@@ -200,19 +200,19 @@ export interface NewObjectVariable {
   readonly madeIn?: ProgramBuilder;
   /** Where paths leave other orders of its keys: which one, as `key-order.ts` tells them. */
   order?: Variable | undefined;
-  /** Of an error: the language's constructor that makes it. */
+  /** The built-in constructor of an error. */
   readonly errorType?: ErrorConstructor;
-  /** Of an error: the frames of captured code that made it, the innermost first. */
+  /** The frames of captured code that made an error, innermost first. */
   readonly thrownIn?: readonly CapturedFrame[];
-  /** Of an error: it was made with a cause, which is not among its keys. */
+  /** Set if an error was made with a cause, which is not among its keys. */
   hasCause?: true;
   /** As of an array. */
   listed?: boolean;
 }
 
-/** Of an object created in the trace: properties that are no plain data, or have symbols as keys. */
+/** Properties of an object created in the trace that aren't plain data, or have symbols as keys. */
 export interface ObjectTraits {
-  /** Of those that are not as an assignment makes them. */
+  /** The attributes of properties that differ from what an assignment makes. */
   readonly attributes: Map<string | symbol, Attributes>;
   readonly symbols: Map<symbol, Variable>;
   extensible: boolean;
@@ -225,7 +225,7 @@ export interface Attributes {
   readonly configurable: boolean;
   /** False for accessors. */
   readonly writable: boolean;
-  /** Of an accessor: its functions. The property has no content then. */
+  /** The functions of an accessor. The property then has no content. */
   readonly accessor: { readonly get: Variable | null; readonly set: Variable | null } | null;
 }
 

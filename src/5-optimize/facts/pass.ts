@@ -31,11 +31,11 @@ export interface PassContext {
   readonly gradOutputs: number;
   /** Estimates the peak bytes of a program; of stage `ordered`, counts them. */
   readonly costOf: (program: Program) => number;
-  /** Of stage `ordered`: values that stay results of ops of their own. */
+  /** Stage `ordered`: values that stay results of ops of their own. */
   readonly fixed?: ReadonlySet<ValueId>;
-  /** Of stage `ordered`: inputs of a backward program that the caller may bring or not, where there are several. */
+  /** Stage `ordered`: the optional gradients among the inputs of a backward program, if there are several. */
   readonly gradients?: readonly ValueId[];
-  /** Of stage `ordered`: values that an earlier program has made. */
+  /** Stage `ordered`: values that an earlier program has made. */
   readonly available?: readonly ValueId[];
 }
 

@@ -10,9 +10,9 @@ export class ProgramFacts {
   readonly program: Program;
   readonly #definedBy = new Map<ValueId, number>();
   readonly #rootOf = new Map<ValueId, ValueId>();
-  /** Of a memory: the ops that read its data, through any view, in their order. */
+  /** The ops that read the data of each memory, through any view, in program order. */
   readonly #readers = new Map<ValueId, number[]>();
-  /** Of memories that some op writes, or may write: which ops do. */
+  /** The ops that write, or may write, each memory. */
   readonly #writers = new Map<ValueId, number[]>();
   readonly #groups: ValueGroups;
   readonly #views: ViewBases;

@@ -70,7 +70,7 @@ class GroupFinder<Kind> {
   readonly #open = new Set<OpenGroup<Kind>>();
   /** Open groups by the memories that they touch. */
   readonly #touching = new Map<ValueId, Set<OpenGroup<Kind>>>();
-  /** Of aliases that are parts: what they show. */
+  /** The values that aliases among the parts are views of. */
   readonly #shown = new Map<ValueId, ValueId>();
 
   constructor(program: Program, rules: GroupRules<Kind>, options: GroupOptions) {
@@ -112,7 +112,7 @@ class GroupFinder<Kind> {
     return ![...inputs, ...outputs].some((id) => fixed.has(id));
   }
 
-  /** Of several groups that name the memory, the one that made the value is joined. */
+  /** If several groups name the memory, the op joins the one that made the value. */
   #isAliasInside(op: ProgramOp): boolean {
     if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
     const [base] = op.inputs;

@@ -26,7 +26,7 @@ class Joining {
   readonly #group: WiredGroup;
   readonly #madeBy = new Map<ValueId, ProgramOp>();
   readonly #uses = new Map<ValueId, number>();
-  /** Per member; undefined: it is not undone here. */
+  /** The backward op of each member; undefined if it is not here. */
   readonly #undoing: readonly (ProgramOp | undefined)[];
   readonly #replaced = new Set<ProgramOp>();
 

@@ -10,7 +10,7 @@ import type { CallGroup } from './call-groups.ts';
 export interface WiredGroup {
   readonly ops: readonly ProgramOp[];
   readonly members: readonly Member[];
-  /** Per operand of the joined call: the value around it. */
+  /** The value that each operand of the joined call is around it. */
   readonly operands: readonly ValueId[];
   /** Where a value is made by a member. */
   readonly madeBy: ReadonlyMap<ValueId, MemberResult>;

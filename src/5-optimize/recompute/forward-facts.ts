@@ -14,7 +14,7 @@ export class ForwardFacts {
   readonly forward: readonly number[];
   readonly #facts: ProgramFacts;
   readonly #handedOut: ReadonlySet<ValueId>;
-  /** Per memory: the indices of ops that write it. */
+  /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
 
   /** `outputs`: what the caller gets, and so stays anyway. */
@@ -44,7 +44,7 @@ export class ForwardFacts {
     return this.#facts.definitionIndex(id);
   }
 
-  /** Per operand of an op: its memory is what the result is made of. */
+  /** For each operand of an op, whether the result is computed from its data. */
   dataOperands({ op, inputs }: ProgramOp): readonly boolean[] {
     return inputs.map((_, i) => {
       return operandUse(op, i) === 'data' || (op.kernel.kind === 'view' && i === 0);

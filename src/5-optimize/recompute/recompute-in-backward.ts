@@ -32,7 +32,7 @@ class Rewriter {
   readonly #facts: ForwardFacts;
   readonly #program: Program;
   readonly #values: TensorMeta[];
-  /** Of what is made again: the index up to which its operands are what they were. */
+  /** For recomputed values, the index up to which their operands are unchanged. */
   readonly #until: ReadonlyMap<ValueId, number>;
   readonly #brief: ReadonlySet<ValueId>;
   /** Values of forward, and what represents them in backward. */
@@ -126,7 +126,7 @@ class Rewriter {
   }
 }
 
-/** Per memory that can be made again from what stays: the first write to one of its operands. */
+/** For each memory that can be recomputed from what stays, the first write to one of its operands. */
 function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): ReadonlyMap<ValueId, number> {
   const until = new Map<ValueId, number>();
   for (const index of facts.forward) {

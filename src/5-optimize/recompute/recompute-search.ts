@@ -22,7 +22,7 @@ const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 const shares = 8;
 /** Values that this rate would make again are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 5, 4, 2] as const;
-/** Of the segmentations that fit, at most so many are refined. */
+/** At most so many of the segmentations that fit are refined. */
 const refined = 8;
 /** Where less of forward's arithmetic than this runs again, nothing else is tried. */
 const cheap = 0.1;

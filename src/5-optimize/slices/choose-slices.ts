@@ -20,7 +20,7 @@ const mostOps = 40_000;
 const mostParts = 8;
 /** A saving below this is negligible. */
 const leastBytes = 1 << 16;
-/** Of gradients this share of all is worth a try. */
+/** Slices are tried if gradients are at least this share of all bytes. */
 const largeShare = 1 / 20;
 
 /**

@@ -81,7 +81,7 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
 /** In place of the number of an op: the program's caller. */
 const handedOut = -1;
 
-/** Per value, the ops that read its data. */
+/** The ops that read the data of each value. */
 function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly number[]> {
   const readers = new Map<ValueId, number[]>();
   const add = (id: ValueId, index: number) => {

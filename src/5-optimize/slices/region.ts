@@ -22,9 +22,9 @@ export type Stage = 'before' | 'sliced' | 'after';
 /** Which ops run in slices: those between what is there as a whole and what needs all slices. */
 export interface SliceRegion {
   readonly stages: readonly Stage[];
-  /** Of the sliced ops, by their index. */
+  /** How each sliced op is computed, by its index. */
   readonly ways: ReadonlyMap<number, Way>;
-  /** Of values that exist in parts. */
+  /** The dimension along which each value that exists in parts is cut. */
   readonly cutOf: ReadonlyMap<ValueId, number>;
   /** Memory from outside that the slices write, part by part. */
   readonly written: ReadonlyMap<ValueId, number>;

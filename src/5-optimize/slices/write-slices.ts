@@ -168,7 +168,7 @@ class SliceWriter {
     }
   }
 
-  /** Of a norm they tell the size. */
+  /** The attributes of the first part; those of a norm include its size. */
   #firstAttrs(way: Way & { kind: 'accumulate' }): Attrs {
     const { op, attrs } = this.#source;
     return op.name === 'standardizeWeightGrad' ? way.attrs(0) : attrs;

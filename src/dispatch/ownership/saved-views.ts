@@ -60,7 +60,7 @@ interface Kept {
  */
 export class SavedMemory {
   readonly #kept = new Map<Holder, Kept>();
-  /** Of each run, the most bytes allocated. */
+  /** The most bytes allocated during each run. */
   readonly #peaks: number[] = [];
   #lastBackward = 0;
 

@@ -8,7 +8,7 @@ export interface CurvePoint {
   readonly budget: number | null;
   /** Bytes at the peak beside what is held between steps. */
   readonly peak: number;
-  /** Of forward's arithmetic. */
+  /** The share of forward's arithmetic that is done again. */
   readonly recomputedShare: number;
   /** Milliseconds. */
   readonly step: number;

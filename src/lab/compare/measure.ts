@@ -46,7 +46,7 @@ export interface VariantResult {
   readonly lowerBound: number | null;
   readonly allocations: number;
   readonly frees: number;
-  /** Of a whole step within a memory budget: the budget, and the share of forward's arithmetic done again. */
+  /** The budget of a step within one, and the share of forward's arithmetic that is done again. */
   readonly recomputed: { readonly budget: number; readonly share: number } | null;
   /** Milliseconds: the first step, which compiles, and the fastest one after it. */
   readonly firstStep: number;
@@ -61,7 +61,7 @@ export interface VariantResult {
   readonly eagerKernels: number;
   /** Parts that ran as ordinary JavaScript, with the reason. */
   readonly fallbacks: readonly string[];
-  /** Of every step; empty on a device that computes nothing. */
+  /** The loss of every step; empty on a device that computes nothing. */
   readonly losses: readonly number[];
   readonly subgraphs: readonly SubgraphResult[];
   readonly timeline: Timeline;
@@ -227,7 +227,7 @@ function keptBy(
   return kept;
 }
 
-/** Of a step that is one program: the plan of the last one that was compiled, which fits every later step. */
+/** The plan of a step that is one program: the last one compiled, which fits every later step. */
 function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   if (forward) return null;
   const isWhole = parts.every(({ trace }) => trace.outcome.kind === 'return');

@@ -58,7 +58,7 @@ export function notIterableText(
   }
 }
 
-/** Of a pattern inside a pattern or parameter list, which has no expression for its value. */
+/** The message for a pattern inside a pattern or parameter list, which has no expression for its value. */
 const notIterableValue = (value: unknown): string =>
   `${valueText(value)} is not iterable (cannot read property Symbol(Symbol.iterator))`;
 

@@ -10,9 +10,9 @@ export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
 const known = new WeakMap<Code, readonly RegisterSet[]>();
 
 /**
- * Per instruction, the registers that it or an instruction after it may still read: what a frame that
- * stops before the instruction has to keep. An iterator that is open counts as read by everything
- * until it is closed, because a throw closes it.
+ * Returns, for each instruction, the registers that it or a later instruction may still read: a frame that stops
+ * before the instruction has to keep them. An open iterator counts as read by every instruction until it is closed,
+ * because a throw closes it.
  */
 export function liveBefore(code: Code): readonly LiveSet[] {
   return computeLiveBefore(code);

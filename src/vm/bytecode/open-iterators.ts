@@ -5,8 +5,8 @@ import type { ProtectedRegion } from './protection.ts';
 import { RegisterSet } from './register-set.ts';
 
 /**
- * Per instruction, the registers with iterators that may be open before it: taken by `getIterator`,
- * neither exhausted nor closed. A throw from there has to close them.
+ * Returns, for each instruction, the registers whose iterators may be open before it: taken by `getIterator`, neither
+ * exhausted nor closed. A throw at the instruction has to close them.
  */
 export function openIterators(code: Code): readonly RegisterSet[] {
   const open = code.instructions.map(() => new RegisterSet(code.registerCount));

@@ -13,8 +13,8 @@ export interface Loop {
 /** The shape of a function's control flow; throws are left out, since they leave it. */
 export interface Structure {
   /**
-   * Per instruction: the first point that all paths from it to the `return`s reach. Null when that is only
-   * after the return, undefined when no return can be reached.
+   * For each instruction, the first point that all paths from it to the `return`s reach. Null if that is only after
+   * the return, undefined if no return can be reached.
    */
   readonly merges: readonly (Pc | null | undefined)[];
   /** By header, inner loops after outer ones. */

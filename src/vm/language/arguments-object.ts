@@ -34,7 +34,7 @@ export const sharesParameters = (object: object): boolean =>
 export const parameterCell = (object: unknown, index: number): Cell =>
   weakGet(parameters, object as object)![index]!;
 
-/** Of strict code: its elements are apart from the parameters. */
+/** The `arguments` of strict code, whose elements don't alias the parameters. */
 export const unmappedArguments = (args: readonly unknown[]): object =>
   apply(unmapped, undefined, args as unknown[]) as object;
 

@@ -22,6 +22,6 @@ export const notIterable = (
 export const notDelegable = (value: unknown, isAsync: boolean): TypeError =>
   new TypeError(notDelegableText(value, isAsync));
 
-/** Of a method that the protocol of iterators calls. */
+/** The error for a method that the iterator protocol calls and that isn't a function. */
 export const notMethod = (value: unknown): TypeError =>
   new TypeError(`${valueText(value)} is not a function`);

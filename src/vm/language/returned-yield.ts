@@ -24,7 +24,7 @@ export interface ReturnedYield {
 
 type Method = (...given: unknown[]) => unknown;
 
-/** Of `yield value`. */
+/** Performs `yield value`. */
 export function yieldOnce(value: unknown): ReturnedYield {
   let isOut = false;
   const standing = {
@@ -48,8 +48,8 @@ export function yieldOnce(value: unknown): ReturnedYield {
 }
 
 /**
- * Of `yield* iterable`: the same calls and reads, of the same objects, but for one: where the iterator returns
- * to `return` that it isn't done, that is read twice.
+ * Performs `yield* iterable` with the same calls and reads of the same objects, except one: if the iterator's
+ * `return` says that it isn't done, `done` is read twice.
  */
 export function yieldAll(iterable: unknown): ReturnedYield {
   let inner: Iterator<unknown>;

@@ -22,7 +22,7 @@ const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 /** A constant 32-bit word as an unsigned 64-bit number. */
 const wide = (value: Code): Code => op('i64.extend_i32_u', value);
 
-/** Of a call of `uniform`. */
+/** The operands of a call of `uniform`. */
 interface Draw {
   readonly out: Local;
   readonly blocks: Local;

@@ -50,7 +50,7 @@ export function join(this: ArrayLike<unknown>, separator?: string): string {
   return text;
 }
 
-/** Of what is not an array: the result is an array of the built-in kind. */
+/** `slice` of an object that isn't an array: the result is a built-in array. */
 export function slice(this: ArrayLike<unknown>, start?: number, end?: number): unknown[] {
   const { length } = this;
   const from = start === undefined ? 0 : Math.trunc(Number(start)) || 0;

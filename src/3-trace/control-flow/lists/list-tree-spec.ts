@@ -106,7 +106,7 @@ function joinEach(
   return parts.every((part) => part !== null) ? parts : null;
 }
 
-/** Of values that are not leaves. */
+/** Whether two values that aren't leaves are the same. */
 export function isSameValue(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind !== 'constant' || b.kind !== 'constant') return isSame(t, a, b);
   return Object.is(constantOf(t, a), constantOf(t, b));

@@ -106,7 +106,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
   }
 }
 
-/** Of an array of data-dependent length: each of its lists, and the length. */
+/** Adds the lists and the length of an array of data-dependent length. */
 function addLists(array: GrowableArray, add: Add): void {
   const { form, lists, length } = array.grown;
   const location = (
@@ -129,7 +129,7 @@ function addLists(array: GrowableArray, add: Add): void {
   add(location('length', 'the length of an array', change), length);
 }
 
-/** Of an iteration over an array of data-dependent length: how many steps it has taken. */
+/** Adds the number of steps that an iteration over an array of data-dependent length has taken. */
 function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
   if (!grownIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {
@@ -142,7 +142,7 @@ function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable,
   add(location, iterator.position ?? known(iterator.next));
 }
 
-/** Of an iteration: how far it is, and the keys passed that it is going to come to once more. */
+/** The position of an iteration, and the keys passed that it will reach once more. */
 function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
   if (iterator.kind !== 'iterator') return known(`${done}`);
   const { over, next, passed, heard } = iterator;

@@ -86,12 +86,12 @@ export class LoopFixpoint {
   readonly #loop: Loop;
   readonly #carried: ReadonlyMap<string, Carried>;
   readonly #changes: Map<string, number>;
-  /** Of a headed loop: the region of its condition. */
+  /** The region of the condition of a single-exit loop. */
   readonly #head: TracedBranch | null;
   readonly #path: TracedBranch;
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
-  /** Per carried location, start and end of this iteration. */
+  /** Start and end of this iteration for each carried location. */
   readonly #turned = new Map<string, Unified>();
   readonly #recorded: Set<string>;
   readonly #fractional: Set<string>;
@@ -181,7 +181,7 @@ export class LoopFixpoint {
     return this.#recorded.size > before;
   }
 
-  /** Of a number that is carried: whether it is whole at the start of each iteration. */
+  /** Whether a carried number is an integer at the start of each iteration. */
   #isWhole(start: Tensor, { leaf, key }: CarriedLeaf): boolean {
     return leaf.kind === 'number' && isWholeTensor(start) && !this.#fractional.has(key);
   }

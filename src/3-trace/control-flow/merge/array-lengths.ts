@@ -22,13 +22,13 @@ export interface ArrayContent {
 
 export interface ArrayOfLengths {
   readonly locations: readonly Location[];
-  /** Per path. */
+  /** The content on each path. */
   readonly contents: readonly ArrayContent[];
 }
 
 /**
- * Of the arrays that the locations belong to, those whose lengths differ between the paths or in one of them.
- * Left out are arrays whose length depends on more than one choice.
+ * The arrays of the locations whose lengths differ between the paths, or within one of them, except arrays whose
+ * length depends on more than one choice.
  */
 export function arraysOfLengths(
   t: Tracer,

@@ -314,7 +314,7 @@ export class PhiMerger {
   }
 }
 
-/** Per path, the number of each of its options among those of all. */
+/** For each path, the numbers that its options have among the options of all paths. */
 type Numbers = readonly (readonly number[] | null)[];
 
 const none: ReadonlySet<Tensor> = new Set();

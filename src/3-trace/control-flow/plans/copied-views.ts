@@ -18,7 +18,7 @@ export class CopiedViews {
     this.#roots.set(builder, roots);
   }
 
-  /** Of these tensors there is a list of views; what is read of one comes through branches and loops, too. */
+  /** Notes that these tensors have a list of views; reads of one pass through branches and loops, too. */
   noteElements(builder: ProgramBuilder, tensors: readonly Tensor[]): void {
     this.note(builder, tensors);
     this.#hasElements = true;

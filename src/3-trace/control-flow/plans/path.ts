@@ -12,7 +12,7 @@ export interface PathEnd {
   readonly which: DeviceScalar | null;
   /** What is returned, where a target is the return. */
   readonly value: Variable | null;
-  /** Of the head of a loop: the decision that ends it, and whether its truth means another iteration. */
+  /** The decision that ends the loop of which this is the head, and whether true means another iteration. */
   readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
   /** For errors: the last line of the path, and its last instruction. */
   readonly at?: UserPosition | undefined;

@@ -87,7 +87,7 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
 }
 
-/** Of functions that modules call for nothing but an error that they throw then. */
+/** Traces a function that modules call only for the error that it throws. */
 function traceThrow(): never {
   throw new GraphBreak('throw', 'a module rejects its input');
 }

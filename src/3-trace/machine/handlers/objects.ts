@@ -155,7 +155,7 @@ function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): Variab
   return index.kind === 'scalar' ? indexIn(t, specialized(get(frame, object)), index) : index;
 }
 
-/** Of a value that is a key already, where the language has made it one before. */
+/** The property key of a variable that the language has already converted to one. */
 export function propertyKey(t: Tracer, variable: Variable): Key {
   const key = constantOf(t, variable);
   return typeof key === 'symbol' ? key : String(key);

@@ -109,7 +109,7 @@ export const operatorHandlers: Handlers<
   },
 };
 
-/** Of primitives; where one of two that are compared is none, equality has its own rules. */
+/** Combines primitives; equality has its own rules if one side isn't a primitive. */
 function combine(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
   const inProgram = textBinary(t, operator, a, b) ?? scalarBinary(t, operator, a, b);
   if (inProgram) return inProgram;

@@ -188,7 +188,7 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   return variable;
 }
 
-/** Of a function that another one of the same code may represent. */
+/** Reads a variable around a function whose place another function of the same code may take. */
 function readAround(t: Tracer, { closure }: TraceFrame, source: Source, name: string): Variable {
   let value: unknown;
   try {

@@ -42,7 +42,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
   }
 }
 
-/** Of what was created in the trace, or is a tensor. */
+/** The prototype of an object that was created in the trace, or of a tensor. */
 function chainOf(value: Variable): object | null {
   switch (value.kind) {
     case 'tensor':

@@ -81,7 +81,7 @@ const importedFunctions = lazily(() => [
 
 const env = text('env');
 
-/** Of an import that no function of the module calls: the number of its type, which is that of `uncalled`. */
+/** The type number of imports that no function of the module calls: that of `uncalled`. */
 const uncalledType = 0;
 
 /** No function of ours returns anything; results go to memory. */
