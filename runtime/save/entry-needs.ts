@@ -1,10 +1,10 @@
 import { partsOfData } from '../entry/make.ts';
 import { numberLeaves } from '../entry/number-expr.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { type Place, placeReader, printPlace } from './place.ts';
 import type { SavedNumber, SavedRecipe } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { describe, type GuardCheck } from './saved-guard.ts';
+import { printSavedSource, type SavedSource, sourceReader } from './saved-source.ts';
 
 /** What an entry does with the value at a place, so that the value must be of a kind. */
 type Need = 'number' | 'object' | 'object but no array' | 'array' | 'tensor';
@@ -24,7 +24,7 @@ const holds: { readonly [N in Need]: (value: unknown) => boolean } = {
  */
 export function entryNeeds(entry: SavedEntry): GuardCheck[] {
   const needs = new Map<string, GuardCheck>();
-  const need = (kind: Need, place: Place) => {
+  const need = (kind: Need, place: SavedSource) => {
     needs.set(JSON.stringify([kind, place]), checkOf(kind, place));
   };
   const number = (of: SavedNumber): void => {
@@ -46,17 +46,17 @@ export function entryNeeds(entry: SavedEntry): GuardCheck[] {
   return [...needs.values()];
 }
 
-function checkOf(kind: Need, place: Place): GuardCheck {
-  const [read, isOne] = [placeReader(place), holds[kind]];
+function checkOf(kind: Need, place: SavedSource): GuardCheck {
+  const [read, isOne] = [sourceReader(place), holds[kind]];
   return (values) => {
     const found = read(values);
     if (isOne(found)) return undefined;
-    const given = `${printPlace(place, values.state)} is ${describe(found)}`;
+    const given = `${printSavedSource(place, values.state)} is ${describe(found)}`;
     return { kind: 'other', given, expected: `${/^[aeo]/.test(kind) ? 'an' : 'a'} ${kind}` };
   };
 }
 
-function needOfTarget(effect: SavedEffect, need: (kind: Need, place: Place) => void): void {
+function needOfTarget(effect: SavedEffect, need: (kind: Need, place: SavedSource) => void): void {
   switch (effect.kind) {
     case 'disposeOutput':
     case 'draw':
@@ -70,11 +70,11 @@ function needOfTarget(effect: SavedEffect, need: (kind: Need, place: Place) => v
     case 'set':
     case 'delete': {
       const { place } = effect;
-      if (place.kind !== 'argument') return;
+      if (place.kind !== 'property') return;
       // An array's length takes some numbers only.
-      const isLength = effect.kind === 'set' && place.path.at(-1) === 'length';
+      const isLength = effect.kind === 'set' && place.key === 'length';
       const kind = isLength && !isLengthOf(effect.value) ? 'object but no array' : 'object';
-      need(kind, { ...place, path: place.path.slice(0, -1) });
+      need(kind, place.base);
     }
   }
 }

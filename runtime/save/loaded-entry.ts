@@ -18,10 +18,16 @@ import { sharedWritten } from '../tensor/shared-memory.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './field.ts';
-import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
 import { type CallResults, compileMakes, compileSavedItems, recipeReader } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';
+import {
+  type CallValues,
+  printSavedSource,
+  type SavedReader,
+  type SavedSource,
+  sourceReader,
+} from './saved-source.ts';
 
 type Change = () => void;
 
@@ -32,8 +38,8 @@ export class LoadedEntry {
   /** Bytes of a run, forward; null: they depend on what it decides, or nothing is computed. */
   readonly predicted: PredictedMemory | null;
   readonly #checks: readonly GuardCheck[];
-  readonly #inputs: readonly PlaceReader[];
-  readonly #numbers: readonly PlaceReader[];
+  readonly #inputs: readonly SavedReader[];
+  readonly #numbers: readonly SavedReader[];
   readonly #makes: (results: CallResults) => void;
   readonly #result: (results: CallResults) => unknown;
   readonly #effects: readonly ((results: CallResults) => Change)[];
@@ -58,8 +64,8 @@ export class LoadedEntry {
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
     this.#apart = planned?.forward.reordered ? writtenBy(planned.forward) : [];
     this.#checks = [...entryNeeds(saved), ...saved.guards.map(compileGuard)];
-    this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
-    this.#numbers = saved.numbers.map(placeReader);
+    this.#inputs = saved.inputs.map(({ place }) => sourceReader(place));
+    this.#numbers = saved.numbers.map(sourceReader);
     this.#makes = compileMakes(saved.makes);
     this.#result = recipeReader(saved.result);
     this.#effects = saved.effects.map(compileEffect);
@@ -93,7 +99,7 @@ export class LoadedEntry {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
     const i = sharedWritten(inputs, this.#apart);
     if (i < 0) return undefined;
-    const name = printPlace(this.saved.inputs[i]!.place, values.state);
+    const name = printSavedSource(this.saved.inputs[i]!.place, values.state);
     return {
       kind: 'other',
       given: `${name}, which is written, and another tensor of its memory`,
@@ -104,7 +110,7 @@ export class LoadedEntry {
   #misfitOf(value: unknown, i: number, { state }: CallValues): Misfit | undefined {
     const { place, requiresGrad } = this.saved.inputs[i]!;
     const meta = this.planned!.values[this.planned!.forward.inputs[i]!]!;
-    const name = () => printPlace(place, state);
+    const name = () => printSavedSource(place, state);
     const expected = `a ${formatSpec(meta)} tensor`;
     if (!(value instanceof Tensor)) {
       return { kind: 'other', given: `${name()} is ${describe(value)}`, expected };
@@ -212,10 +218,10 @@ function runProgram(
 }
 
 function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError {
-  const place = numbers.find((each) => typeof placeReader(each)(values) !== 'number')!;
-  const given = describe(placeReader(place)(values));
+  const place = numbers.find((each) => typeof sourceReader(each)(values) !== 'number')!;
+  const given = describe(sourceReader(place)(values));
   return new ArgumentError({
-    what: `${printPlace(place, values.state)} is not a number`,
+    what: `${printSavedSource(place, values.state)} is not a number`,
     given,
     expected: 'a number, as when the program was made',
     remedy: 'pass what the function takes',
@@ -240,14 +246,14 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
       };
     }
     case 'dispose': {
-      const read = placeReader(effect.place);
+      const read = sourceReader(effect.place);
       return (results) => {
         const tensor = read(results);
         return () => (tensor as Tensor).dispose();
       };
     }
     case 'fill': {
-      const read = placeReader(effect.place);
+      const read = sourceReader(effect.place);
       const append = compileSavedItems(effect.items);
       return (results) => {
         const array = read(results) as unknown[];
@@ -288,12 +294,12 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
 
 /** A property of what an argument holds. */
 function changeProperty(
-  place: Place,
+  place: SavedSource,
   change: (object: object, key: string) => void,
 ): (results: CallResults) => Change {
-  if (place.kind !== 'argument') return () => () => {};
-  const key = place.path.at(-1)!;
-  const objectOf = placeReader({ ...place, path: place.path.slice(0, -1) });
+  if (place.kind !== 'property') return () => () => {};
+  const { key } = place;
+  const objectOf = sourceReader(place.base);
   return (results) => {
     const object = objectOf(results) as object;
     return () => change(object, key);

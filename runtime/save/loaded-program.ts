@@ -12,10 +12,10 @@ import type { PredictedMemory } from '../program/plan.ts';
 import { printProgram } from '../program/print.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { LoadedEntry } from './loaded-entry.ts';
-import type { CallValues } from './place.ts';
 import type { Primitive } from './primitive.ts';
 import type { ProgramState } from './program-state.ts';
 import type { Misfit } from './saved-guard.ts';
+import type { CallValues } from './saved-source.ts';
 import type { LoadedSizes } from './sized-program.ts';
 
 /** A saved function that runs without its source and without the compiler. */

@@ -18,20 +18,26 @@ import {
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { takeItems, takeNumber } from '../run-program/list-items.ts';
 import { type Field, maxScalarArguments } from './field.ts';
-import { type CallValues, encodePlace, type Place, placeReader, readPlace } from './place.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
+import {
+  type CallValues,
+  encodeSource,
+  readSource,
+  type SavedSource,
+  sourceReader,
+} from './saved-source.ts';
 import { encodeScalar, encodeText, readScalar, readText } from './text.ts';
 
 /** A JavaScript number as a function of what a call finds. */
-export type SavedNumber = NumberExprOf<SourceNumber<Place>>;
+export type SavedNumber = NumberExprOf<SourceNumber<SavedSource>>;
 
 /** How to get a value after a run. */
 export type SavedRecipe = RecipeOf<SavedLeaf>;
 
 type SavedLeaf =
   | ConstantRecipe<Primitive>
-  | SourceRecipe<Place>
-  | NumberRecipe<SourceNumber<Place>>;
+  | SourceRecipe<SavedSource>
+  | NumberRecipe<SourceNumber<SavedSource>>;
 
 export type SavedMake = DataMake<SavedRecipe>;
 
@@ -52,13 +58,13 @@ export interface CallResults extends CallValues, RunResults {
 
 export function encodeNumber(number: SavedNumber): unknown {
   if (number.kind === 'constant') return { constant: encodePrimitive(number.value) };
-  if (number.kind === 'source') return { place: encodePlace(number.source) };
+  if (number.kind === 'source') return { place: encodeSource(number.source) };
   return { fn: number.fn, args: number.args.map(encodeNumber) };
 }
 
 export function readSavedNumber(field: Field, states: number): SavedNumber {
   if (field.has('constant')) return { kind: 'constant', value: readNumber(field.get('constant')) };
-  if (field.has('place')) return { kind: 'source', source: readPlace(field.get('place'), states) };
+  if (field.has('place')) return { kind: 'source', source: readSource(field.get('place'), states) };
   const fn = field.get('fn').string();
   if (!scalarFunctions.has(fn)) field.get('fn').fail('the name of a function of numbers');
   const args = field
@@ -69,7 +75,7 @@ export function readSavedNumber(field: Field, states: number): SavedNumber {
 }
 
 export function numberReader(number: SavedNumber): NumberReader<CallValues> {
-  return compileNumberOf(number, ({ source }) => placeReader(source) as NumberReader<CallValues>);
+  return compileNumberOf(number, ({ source }) => sourceReader(source) as NumberReader<CallValues>);
 }
 
 export function encodeRecipe(recipe: SavedRecipe): unknown {
@@ -77,7 +83,7 @@ export function encodeRecipe(recipe: SavedRecipe): unknown {
     case 'constant':
       return { constant: encodePrimitive(recipe.value) };
     case 'source':
-      return { place: encodePlace(recipe.source) };
+      return { place: encodeSource(recipe.source) };
     case 'number':
       return { number: encodeNumber(recipe.expr) };
     case 'output':
@@ -105,7 +111,7 @@ export function readRecipe(field: Field, limits: Limits): SavedRecipe {
   if (field.has('constant')) {
     return { kind: 'constant', value: readPrimitive(field.get('constant')) };
   }
-  if (field.has('place')) return { kind: 'source', source: readPlace(field.get('place'), states) };
+  if (field.has('place')) return { kind: 'source', source: readSource(field.get('place'), states) };
   if (field.has('number')) {
     return { kind: 'number', expr: readSavedNumber(field.get('number'), states) };
   }
@@ -124,7 +130,7 @@ export function recipeReader(recipe: SavedRecipe): Read<CallResults> {
 const compiler: RecipeCompiler<SavedLeaf, CallResults> = {
   leaf: (leaf) => {
     if (leaf.kind === 'constant') return () => leaf.value;
-    return leaf.kind === 'source' ? placeReader(leaf.source) : numberReader(leaf.expr);
+    return leaf.kind === 'source' ? sourceReader(leaf.source) : numberReader(leaf.expr);
   },
   output:
     (index) =>

@@ -1,6 +1,5 @@
 import type { Field } from './field.ts';
 import type { ReadGraph } from './graph-reader.ts';
-import { encodePlace, type Place, readPlace } from './place.ts';
 import {
   encodeMake,
   encodeRecipe,
@@ -11,19 +10,20 @@ import {
   type SavedRecipe,
 } from './recipe.ts';
 import { encodeGuard, readGuard, type SavedGuard } from './saved-guard.ts';
+import { encodeSource, readSource, type SavedSource } from './saved-source.ts';
 
 /** A change to something that was there before, made after the run. */
 export type SavedEffect =
-  | { readonly kind: 'set'; readonly place: Place; readonly value: SavedRecipe }
-  | { readonly kind: 'delete'; readonly place: Place }
+  | { readonly kind: 'set'; readonly place: SavedSource; readonly value: SavedRecipe }
+  | { readonly kind: 'delete'; readonly place: SavedSource }
   /** The elements of an array from its start or its end on; null: a hole. */
   | {
       readonly kind: 'fill';
-      readonly place: Place;
+      readonly place: SavedSource;
       readonly from: 'start' | 'end';
       readonly items: readonly (SavedRecipe | null)[];
     }
-  | { readonly kind: 'dispose'; readonly place: Place }
+  | { readonly kind: 'dispose'; readonly place: SavedSource }
   | { readonly kind: 'disposeOutput'; readonly output: number }
   /** So many random numbers were drawn, as the program has counted. */
   | { readonly kind: 'draw'; readonly count: SavedRecipe };
@@ -36,9 +36,9 @@ export interface SavedEntry {
   readonly gradMode: boolean;
   readonly guards: readonly SavedGuard[];
   /** The inputs of the program. */
-  readonly inputs: readonly { readonly place: Place; readonly requiresGrad: boolean }[];
+  readonly inputs: readonly { readonly place: SavedSource; readonly requiresGrad: boolean }[];
   /** JavaScript numbers that the program takes. */
-  readonly numbers: readonly Place[];
+  readonly numbers: readonly SavedSource[];
   /** Number of the program in the file; null where there is nothing to compute. */
   readonly graph: number | null;
   readonly makes: readonly SavedMake[];
@@ -59,10 +59,10 @@ export function encodeEntry(entry: SavedEntry): unknown {
     ...entry,
     guards: entry.guards.map(encodeGuard),
     inputs: entry.inputs.map(({ place, requiresGrad }) => ({
-      place: encodePlace(place),
+      place: encodeSource(place),
       requiresGrad,
     })),
-    numbers: entry.numbers.map(encodePlace),
+    numbers: entry.numbers.map(encodeSource),
     makes: entry.makes.map(encodeMake),
     effects: entry.effects.map(encodeEffect),
     result: encodeRecipe(entry.result),
@@ -72,7 +72,7 @@ export function encodeEntry(entry: SavedEntry): unknown {
 function encodeEffect(effect: SavedEffect): unknown {
   if (effect.kind === 'disposeOutput') return effect;
   if (effect.kind === 'draw') return { ...effect, count: encodeRecipe(effect.count) };
-  const place = encodePlace(effect.place);
+  const place = encodeSource(effect.place);
   if (effect.kind === 'set') return { ...effect, place, value: encodeRecipe(effect.value) };
   if (effect.kind !== 'fill') return { ...effect, place };
   return { ...effect, place, items: effect.items.map((item) => item && encodeRecipe(item)) };
@@ -86,7 +86,7 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
   const makes = field.get('makes').items();
   const outputs = planned?.forward.outputs.length ?? 0;
   const limits: Limits = { states, outputs, makes: makes.length };
-  const place = (item: Field) => readPlace(item, states);
+  const place = (item: Field) => readSource(item, states);
   const inputs = field.get('inputs').tuple(planned?.forward.inputs.length ?? 0);
   return {
     gradMode: field.get('gradMode').boolean(),
@@ -129,13 +129,14 @@ function readEffect(field: Field, limits: Limits): SavedEffect {
   }
   if (kind === 'draw') return { kind, count: readRecipe(field.get('count'), limits) };
   const at = field.get('place');
-  const place = readPlace(at, limits.states);
-  const isProperty = place.kind === 'argument' && place.path.length > 0;
+  const place = readSource(at, limits.states);
+  const isProperty = place.kind === 'property';
+  const isInArgument = isProperty || place.kind === 'argument';
   const fits = {
     set: isProperty || place.kind === 'state',
     delete: isProperty,
-    fill: place.kind === 'argument',
-    dispose: place.kind === 'argument' || place.kind === 'state',
+    fill: isInArgument,
+    dispose: isInArgument || place.kind === 'state',
   };
   if (!fits[kind]) at.fail('a place that can be changed');
   if (kind === 'delete' || kind === 'dispose') return { kind, place };

@@ -12,25 +12,25 @@ import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
-import {
-  type CallValues,
-  encodePlace,
-  type Place,
-  placeReader,
-  printPlace,
-  readPlace,
-} from './place.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import { encodeNumber, numberReader, readSavedNumber, type SavedNumber } from './recipe.ts';
+import {
+  type CallValues,
+  encodeSource,
+  printSavedSource,
+  readSource,
+  type SavedSource,
+  sourceReader,
+} from './saved-source.ts';
 import { dtypeNames } from './tensors.ts';
 
 /** One fact that a saved program relies on. Of a tensor that is not an input of the program, only sizes are read. */
 export type SavedGuard =
-  | ValueGuard<Place, Primitive>
-  | NumberGuard<SourceNumber<Place>>
-  | KeysGuard<Place>
-  | SameGuard<Place>
-  | TensorGuard<Place, number>;
+  | ValueGuard<SavedSource, Primitive>
+  | NumberGuard<SourceNumber<SavedSource>>
+  | KeysGuard<SavedSource>
+  | SameGuard<SavedSource>
+  | TensorGuard<SavedSource, number>;
 
 const guardKinds = [
   'value',
@@ -50,15 +50,15 @@ export function encodeGuard(guard: SavedGuard): unknown {
     return { kind, number: encodeNumber(expr), value: encodePrimitive(value) };
   }
   const { kind, source, ...facts } = guard;
-  const place = encodePlace(source);
+  const place = encodeSource(source);
   if (guard.kind === 'value') return { kind, place, value: encodePrimitive(guard.value) };
   if (guard.kind !== 'same') return { kind, place, ...facts };
-  return { kind, place, other: encodePlace(guard.other), same: guard.same };
+  return { kind, place, other: encodeSource(guard.other), same: guard.same };
 }
 
 export function readGuard(field: Field, states: number): SavedGuard {
   const kind = field.get('kind').oneOf(guardKinds);
-  const source = () => readPlace(field.get('place'), states);
+  const source = () => readSource(field.get('place'), states);
   switch (kind) {
     case 'value':
       return { kind, source: source(), value: readPrimitive(field.get('value')) };
@@ -80,7 +80,7 @@ export function readGuard(field: Field, states: number): SavedGuard {
       return { kind, source: source(), keys: keys.map((key) => key.string()) };
     }
     case 'same': {
-      const other = readPlace(field.get('other'), states);
+      const other = readSource(field.get('other'), states);
       return { kind, source: source(), other, same: field.get('same').boolean() };
     }
     case 'tensor': {
@@ -117,21 +117,23 @@ export function compileGuard(guard: SavedGuard): GuardCheck {
       };
     }
     case 'same': {
-      const [read, readOther] = [placeReader(guard.source), placeReader(guard.other)];
+      const [read, readOther] = [sourceReader(guard.source), sourceReader(guard.other)];
       return (values) => {
         if ((read(values) === readOther(values)) === guard.same) return undefined;
-        const [a, b] = [guard.source, guard.other].map((place) => printPlace(place, values.state));
+        const [a, b] = [guard.source, guard.other].map((place) =>
+          printSavedSource(place, values.state),
+        );
         const [is, be] = guard.same ? ['two', 'one'] : ['one', 'two'];
         return { kind: 'other', given: `${a} and ${b} are ${is}`, expected: be! };
       };
     }
     default: {
-      const read = placeReader(guard.source);
+      const read = sourceReader(guard.source);
       const test = compileTest(guard);
       return (values) => {
         const found = read(values);
         if (test(found)) return undefined;
-        const given = `${printPlace(guard.source, values.state)} is ${describe(found)}`;
+        const given = `${printSavedSource(guard.source, values.state)} is ${describe(found)}`;
         const kind = guard.kind === 'tensor' ? 'shape' : 'other';
         return { kind, given, expected: expectedBy(guard) };
       };
@@ -186,5 +188,5 @@ export function describe(value: unknown): string {
 }
 
 function printNumber(number: SavedNumber, { state }: CallValues): string {
-  return printNumberOf(number, ({ source }) => printPlace(source, state));
+  return printNumberOf(number, ({ source }) => printSavedSource(source, state));
 }

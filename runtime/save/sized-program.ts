@@ -7,22 +7,22 @@ import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Field } from './field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
-import {
-  type CallValues,
-  encodePlace,
-  type Place,
-  placeReader,
-  printPlace,
-  readPlace,
-} from './place.ts';
 import { readEntry, type SavedEntry } from './saved-entry.ts';
 import type { Misfit } from './saved-guard.ts';
+import {
+  type CallValues,
+  encodeSource,
+  printSavedSource,
+  readSource,
+  type SavedSource,
+  sourceReader,
+} from './saved-source.ts';
 import { withSizes } from './size-expr.ts';
 
 /** A program for many sets of sizes: graphs and an entry as a file has them, with holes for numbers. */
 export interface SavedSizes {
   /** Where a call has the sizes. */
-  readonly places: readonly Place[];
+  readonly places: readonly SavedSource[];
   /** Both included; null: without an end. */
   readonly bounds: readonly (readonly [min: number, max: number | null])[];
   /** Sizes of which it is known that they fit. */
@@ -31,7 +31,7 @@ export interface SavedSizes {
 }
 
 export function encodeSizes({ places, ...rest }: SavedSizes): unknown {
-  return { places: places.map(encodePlace), ...rest };
+  return { places: places.map(encodeSource), ...rest };
 }
 
 const safe = Number.MAX_SAFE_INTEGER;
@@ -41,7 +41,7 @@ export function readSizes(field: Field, states: number): SavedSizes {
   const places = field
     .get('places')
     .items()
-    .map((place) => readPlace(place, states));
+    .map((place) => readSource(place, states));
   const bounds = field
     .get('bounds')
     .tuple(places.length)
@@ -123,7 +123,7 @@ export class LoadedSizes {
     this.#states = states;
     this.#device = device;
     this.#plan = plan;
-    this.#readers = saved.places.map(placeReader);
+    this.#readers = saved.places.map(sourceReader);
     this.#last = saved.places.map(() => undefined);
     fill(saved.document, saved.madeFor, states, device, plan);
   }
@@ -173,7 +173,7 @@ export class LoadedSizes {
     const entry = this.entryFor(values);
     if (entry) return entry.misfit(values);
     const sizes = this.saved.places.map((place, i) => {
-      return `${printPlace(place, values.state)} is ${String(this.#readers[i]!(values))}`;
+      return `${printSavedSource(place, values.state)} is ${String(this.#readers[i]!(values))}`;
     });
     return { kind: 'shape', given: sizes.join(', '), expected: 'sizes that the program fits' };
   }
@@ -184,7 +184,7 @@ export class LoadedSizes {
       const [min, max] = this.saved.bounds[i]!;
       const fits = typeof size === 'number' && Number.isSafeInteger(size) && size >= min;
       if (fits && (max === null || size <= max)) continue;
-      const place = printPlace(this.saved.places[i]!, values.state);
+      const place = printSavedSource(this.saved.places[i]!, values.state);
       const expected = max === null ? `a size from ${min} on` : `a size from ${min} to ${max}`;
       return { kind: 'shape', given: `${place} is ${String(size)}`, expected };
     }

@@ -1,5 +1,5 @@
+import { randomReader, type SourceOf } from '../../runtime/entry/source.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { randomState } from '../../runtime/random/seed.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
@@ -15,7 +15,9 @@ import { ask, type Query } from './query.ts';
  * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
  * frames are those that a subgraph is entered with, outermost first.
  */
-export type Source =
+export type Source = SourceOf<TraceSource, string | symbol>;
+
+type TraceSource =
   | { readonly kind: 'argument'; readonly frame: number; readonly index: number }
   | { readonly kind: 'argumentCount'; readonly frame: number }
   | { readonly kind: 'this'; readonly frame: number }
@@ -26,13 +28,6 @@ export type Source =
   /** Whether there is such a variable. */
   | { readonly kind: 'hasFree'; readonly scope: Scope; readonly name: string }
   | { readonly kind: 'outerCell'; readonly frame: number; readonly index: number }
-  | { readonly kind: 'property'; readonly base: Source; readonly key: string | symbol }
-  | {
-      readonly kind: 'hasProperty';
-      readonly base: Source;
-      readonly key: string | symbol;
-      readonly own: boolean;
-    }
   /** The function behind a getter or setter. */
   | {
       readonly kind: 'accessor';
@@ -64,8 +59,6 @@ export type Source =
       readonly access: PrivateAccess;
       readonly name: string;
     }
-  /** Where the stream of random numbers stands. */
-  | { readonly kind: 'random'; readonly field: 'seed' | 'offset' }
   | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
@@ -168,10 +161,8 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
       const { access } = source;
       return (frames) => access.has(base(frames) as object);
     }
-    case 'random': {
-      const { field } = source;
-      return () => randomState()[field];
-    }
+    case 'random':
+      return randomReader(source);
     case 'instanceOf': {
       const base = readerOf(source.base);
       const { type } = source;

@@ -1,7 +1,7 @@
 import { Module } from '../../runtime/nn/module/module.ts';
-import type { Place } from '../../runtime/save/place.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { StateEntry } from '../../runtime/save/program-state.ts';
+import type { SavedSource } from '../../runtime/save/saved-source.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader, printSource, type Source, type SourceNames } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
@@ -40,26 +40,14 @@ export class Places {
     return root.kind === 'argument' && root.index >= this.#fn.bound;
   }
 
-  of(source: Source): Place {
+  of(source: Source): SavedSource {
     if (source.kind === 'random') return { kind: 'random', field: source.field };
     if (!this.isArgument(source)) return { kind: 'state', index: this.#stateOf(source) };
-    if (source.kind === 'argumentCount') {
-      return this.#fn.bound === 0 ? { kind: 'count' } : this.#refuse(source);
-    }
-    const isTest = source.kind === 'hasProperty';
-    const path = this.#path(isTest ? source.base : source);
-    const { index, path: keys } = path;
-    if (isTest) {
-      const { key } = source;
-      return typeof key === 'symbol'
-        ? this.#refuse(source)
-        : { kind: 'has', index, path: [...keys, key] };
-    }
-    return { kind: 'argument', ...path };
+    return this.#inArgument(source);
   }
 
   /** The place of a property that the function writes. */
-  ofProperty(object: Source, key: string | symbol): Place {
+  ofProperty(object: Source, key: string | symbol): SavedSource {
     return this.of({ kind: 'property', base: object, key });
   }
 
@@ -68,11 +56,26 @@ export class Places {
     return compileReader(source)(this.#fn.frames);
   }
 
-  #path(source: Source): { readonly index: number; readonly path: readonly string[] } {
-    if (source.kind === 'argument') return { index: source.index - this.#fn.bound, path: [] };
-    if (source.kind !== 'property' || typeof source.key === 'symbol') return this.#refuse(source);
-    const { index, path } = this.#path(source.base);
-    return { index, path: [...path, source.key] };
+  #inArgument(source: Source): SavedSource {
+    const { bound } = this.#fn;
+    switch (source.kind) {
+      case 'argument':
+        return { kind: 'argument', index: source.index - bound };
+      case 'argumentCount':
+        return bound === 0 ? { kind: 'argumentCount' } : this.#refuse(source);
+      case 'property':
+      case 'hasProperty': {
+        const { key } = source;
+        if (typeof key === 'symbol') return this.#refuse(source);
+        const base = this.#inArgument(source.base);
+        return source.kind === 'property'
+          ? { kind: 'property', base, key }
+          : // A loaded program looks at own properties alone.
+            { kind: 'hasProperty', base, key, own: true };
+      }
+      default:
+        return this.#refuse(source);
+    }
   }
 
   #refuse(source: Source): never {

@@ -1,8 +1,8 @@
 import { mapNumber, type SourceNumber } from '../../runtime/entry/number-expr.ts';
-import type { Place } from '../../runtime/save/place.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
+import type { SavedSource } from '../../runtime/save/saved-source.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { sourcesOf } from '../guards/guard-sources.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
@@ -18,7 +18,7 @@ export function savedNumber(
   places: Places,
   sizes: readonly number[],
 ): SavedNumber {
-  return mapNumber<TracedNumber, SourceNumber<Place>>(expr, (leaf) =>
+  return mapNumber<TracedNumber, SourceNumber<SavedSource>>(expr, (leaf) =>
     leaf.kind === 'source'
       ? { kind: 'source', source: places.of(leaf.source) }
       : { kind: 'constant', value: sizes[leaf.index]! },

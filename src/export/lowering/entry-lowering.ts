@@ -1,7 +1,7 @@
 import { numberLeaves } from '../../../runtime/entry/number-expr.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { Place } from '../../../runtime/save/place.ts';
 import type { SavedMake, SavedNumber, SavedRecipe } from '../../../runtime/save/recipe.ts';
+import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { type ExportState, nameOfPlace, type PortableProgram } from './portable-program.ts';
 import { ProgramLowering } from './program-lowering.ts';
 import { ScalarEmitter, scalarCall } from './scalars.ts';
@@ -84,11 +84,11 @@ class EntryLowering<V extends TargetValue, A> {
     return at < 0 ? null : at;
   }
 
-  #name(place: Place): string {
+  #name(place: SavedSource): string {
     return nameOfPlace(place, this.#portable.state);
   }
 
-  #input(place: Place, element: V['element'], shape: V['shape']): V {
+  #input(place: SavedSource, element: V['element'], shape: V['shape']): V {
     const name = this.#name(place);
     const kind = place.kind === 'state' || place.kind === 'random' ? place.kind : 'argument';
     const held = place.kind === 'state' ? this.#portable.state[place.index]!.value : null;
@@ -97,7 +97,7 @@ class EntryLowering<V extends TargetValue, A> {
     return value;
   }
 
-  #number(place: Place): V {
+  #number(place: SavedSource): V {
     const known = this.#inputs.find(({ name }) => name === this.#name(place));
     return known ? known.value : this.#input(place, 'f64', []);
   }

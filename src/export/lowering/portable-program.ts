@@ -9,9 +9,9 @@ import { scalarTableIn } from '../../../runtime/program/scalars.ts';
 import { parseFile } from '../../../runtime/save/container.ts';
 import { Field } from '../../../runtime/save/field.ts';
 import { readGraphs } from '../../../runtime/save/graph-reader.ts';
-import type { Place } from '../../../runtime/save/place.ts';
 import { readPrimitive } from '../../../runtime/save/primitive.ts';
 import { readEntry, type SavedEntry } from '../../../runtime/save/saved-entry.ts';
+import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { withSizes } from '../../../runtime/save/size-expr.ts';
 import { readSizes } from '../../../runtime/save/sized-program.ts';
 import { readSpec } from '../../../runtime/save/spec-format.ts';
@@ -123,12 +123,14 @@ function readState(field: Field, all: readonly Field[], tensors: TensorReader): 
 }
 
 /** What a place is called in the program that is exported. */
-export function nameOfPlace(place: Place, state: readonly ExportState[]): string {
+export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): string {
   switch (place.kind) {
     case 'argument':
-    case 'has':
-      return ['arg', place.index, ...place.path].join('.');
-    case 'count':
+      return `arg.${place.index}`;
+    case 'property':
+    case 'hasProperty':
+      return `${nameOfPlace(place.base, state)}.${place.key}`;
+    case 'argumentCount':
       return 'arg.count';
     case 'state':
       return state[place.index]!.name;

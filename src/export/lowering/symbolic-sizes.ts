@@ -3,7 +3,7 @@ import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import type { Field } from '../../../runtime/save/field.ts';
 import type { ReadGraph } from '../../../runtime/save/graph-reader.ts';
-import type { Place } from '../../../runtime/save/place.ts';
+import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { holeOf, type SizeExpr } from '../../../runtime/save/size-expr.ts';
 import type { SavedSizes } from '../../../runtime/save/sized-program.ts';
 
@@ -13,7 +13,7 @@ export type SizeAttr = SizeExpr | readonly SizeExpr[];
 /** The numbers of a program for every size, as functions of the sizes of a call. */
 export interface SymbolicSizes {
   /** Where a call has the sizes. */
-  readonly places: readonly Place[];
+  readonly places: readonly SavedSource[];
   /** How many random numbers a run draws. */
   readonly randomNumbers: SizeExpr;
   dimsOf(values: ValueTable, id: ValueId): readonly SizeExpr[];

@@ -5,7 +5,7 @@ import {
   type OnnxTensor,
   type OnnxValueInfo,
 } from '../../../runtime/onnx/format/proto.ts';
-import type { Place } from '../../../runtime/save/place.ts';
+import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { bytesOf } from '../../../runtime/weights/writer.ts';
 import { modelSchema } from '../../onnx/schema.ts';
@@ -225,13 +225,13 @@ class SizeNames {
     return engine.op('Shape', [input], 'i64', [1], { start: dim, end: dim + 1 });
   }
 
-  #placeOf(place: Place): { readonly name: string; readonly dim: number } {
+  #placeOf(place: SavedSource): { readonly name: string; readonly dim: number } {
     const full = nameOfPlace(place, this.#portable.state);
     const [, name, dim] = /^(.*)\.shape\.(\d+)$/.exec(full) ?? [];
     return { name: name!, dim: Number(dim) };
   }
 
-  #nameOf(place: Place): string {
+  #nameOf(place: SavedSource): string {
     const { name, dim } = this.#placeOf(place);
     const spec = place.kind === 'argument' ? this.#portable.inputSpec?.[place.index] : null;
     const own = spec instanceof TensorSpec ? spec.shape?.[dim] : null;
