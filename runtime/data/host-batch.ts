@@ -13,7 +13,7 @@ export interface HostTensor {
   readonly [mark]: true;
   readonly values: TypedArray;
   readonly shape: Shape;
-  /** That of the array by default. */
+  /** The dtype; by default that of the array. */
   readonly dtype?: DType;
 }
 

@@ -28,7 +28,7 @@ export interface Operand {
 export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 
 export interface Device {
-  /** As `device('name')` and `init('name')` find it. */
+  /** The name by which `device('name')` and `init('name')` find it. */
   readonly name: string;
   readonly kind: DeviceKind;
   readonly allocator: Allocator;

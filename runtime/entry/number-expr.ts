@@ -55,7 +55,7 @@ export function* numberLeaves<Leaf extends NumberLeaf>(expr: NumberExprOf<Leaf>)
   else if (expr.kind !== 'constant') yield expr;
 }
 
-/** As in JavaScript, without the outermost parentheses. */
+/** Prints the expression as in JavaScript, without the outermost parentheses. */
 export function printNumberOf<Leaf extends NumberLeaf>(
   expr: NumberExprOf<Leaf>,
   printLeaf: (leaf: Leaf) => string,

@@ -7,7 +7,7 @@ import { textOfDataUrl } from './data-url.ts';
 import { type OriginalPlace, readSourceMap } from './source-map.ts';
 import type { CodePlace } from './stack-lines.ts';
 
-/** By URL; null where there is no map, or none that can be read. */
+/** Source maps by URL; null if there is none, or none that can be read. */
 const maps = new Map<string, OriginalPlace | null>();
 
 /** The user's place, or the one given where there is no source map. */

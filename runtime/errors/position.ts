@@ -17,7 +17,7 @@ export interface UserPosition {
 
 /** A frame of captured code. */
 export interface CapturedFrame extends UserPosition {
-  /** As the engine names it: `f`, `Layer.forward`, `new Layer`; left out for functions without a name. */
+  /** The engine's name: `f`, `Layer.forward`, `new Layer`; absent for functions without a name. */
   readonly name?: string;
 }
 

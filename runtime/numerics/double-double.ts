@@ -55,7 +55,7 @@ export function over(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   return quickSum(quotient, rest.high / b.high);
 }
 
-/** By Horner's rule; coefficients from the constant on. */
+/** The polynomial by Horner's rule; coefficients from the constant on. */
 export function polynomial(x: number, coefficients: readonly number[]): number {
   let sum = 0;
   for (let i = coefficients.length - 1; i >= 0; i--) sum = sum * x + coefficients[i]!;

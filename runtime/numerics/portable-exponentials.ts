@@ -161,7 +161,7 @@ export function log1p(x: number): number {
 
 const isOdd = (y: number): boolean => Math.abs(y) < 2 ** 53 && Math.abs(y % 2) === 1;
 
-/** As `**`, but that 1 to any power is 1, and so is −1 to an infinite one, as in C. */
+/** Like `**`, except that 1 to any power is 1, and so is −1 to an infinite power, as in C. */
 export function pow(x: number, y: number): number {
   if (x === 1 || y === 0) return 1;
   if (Number.isNaN(x) || Number.isNaN(y)) return Number.NaN;

@@ -99,7 +99,7 @@ export type KernelStatement =
   | { readonly kind: 'return'; readonly value: KernelNumber };
 
 export interface KernelCode {
-  /** By operand: the number of its indices; null where the function never reads it. */
+  /** The number of indices of each operand; null if the function never reads it. */
   readonly ranks: readonly (number | null)[];
   /** The number of local variables; they begin as 0. */
   readonly locals: number;

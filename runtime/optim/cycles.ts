@@ -122,7 +122,7 @@ export interface CyclicLROptions extends MomentumCycle {
   readonly maxLr: number | readonly number[];
   /** 2000 by default. */
   readonly stepSizeUp?: number;
-  /** By default as many as up. */
+  /** Steps down; by default as many as up. */
   readonly stepSizeDown?: number;
   /** `triangular2` halves the height each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';

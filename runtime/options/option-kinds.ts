@@ -3,7 +3,7 @@
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 
 export interface OptionKind {
-  /** As a noun phrase: 'an integer, 1 or more'. */
+  /** A noun phrase for messages: 'an integer, 1 or more'. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
 }

@@ -16,7 +16,7 @@ export interface GivenGradient {
 export interface GradientRequest {
   /** The results are to be differentiated. */
   readonly recorded: boolean;
-  /** By the number of the output. */
+  /** Given gradients by the number of the output. */
   readonly outputs: readonly GivenGradient[];
   /** Gradients of values that an earlier backward has read, by their id. */
   readonly values: readonly GivenGradient[];

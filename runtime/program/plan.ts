@@ -109,7 +109,7 @@ export interface BackwardPart {
   readonly gradInputs: readonly (ValueId | null)[];
   /** For each such gradient with several contributions, its partial sums in order. */
   readonly sums: readonly (readonly ValueId[])[];
-  /** As in JointProgram: hooks of leaves are called in this order. */
+  /** Arrivals of gradients as in JointProgram: hooks of leaves are called in this order. */
   readonly arrivals: readonly Arrival[];
   /** For higher-order gradients; undefined without a compiler. */
   readonly again?: HigherOrderGradients;

@@ -26,7 +26,7 @@ import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
-/** By the outputs of a program. */
+/** Orders of hooks by the outputs of a program. */
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
 /** The backward programs of a subgraph, bound at the first backward of their kind. */

@@ -77,7 +77,7 @@ function firstWrite({ inputs }: Plan, ops: readonly ProgramOp[]): number {
   return low;
 }
 
-/** By the step that makes it: what has no place in the arena. */
+/** Values without a place in the arena, by the step that makes them. */
 function lateAllocations(
   { steps }: Plan,
   values: ValueTable,

@@ -9,7 +9,7 @@ import { sumOperand } from './control/sum-operands.ts';
 /** A backward for the case that some outputs got no gradient. */
 export interface PartialBackward {
   readonly plan: Plan;
-  /** As in BackwardPart; null as well for inputs that none of the given gradients reaches. */
+  /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches. */
   readonly gradInputs: readonly (ValueId | null)[];
   /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
   readonly undone: ReadonlySet<ValueId>;

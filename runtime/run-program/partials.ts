@@ -80,7 +80,7 @@ export class Partials {
     this.#values = values;
   }
 
-  /** By gradients per output. `expected` is the one that it may be. */
+  /** Returns the backward for the outputs that have a gradient. `expected`: the one that it probably is. */
   of(gradients: Gradients, expected: Partial | null = null): Partial {
     const key = this.#keyOf(gradients);
     if (expected?.key === key) return expected;
@@ -92,7 +92,7 @@ export class Partials {
     return known;
   }
 
-  /** By the numbers of the outputs that bring one. */
+  /** Returns the backward for the outputs of these numbers. */
   ofOutputs(outputs: ReadonlySet<number>): Partial {
     return this.of(this.#backward.gradOutputs.map((_, i) => outputs.has(i)));
   }

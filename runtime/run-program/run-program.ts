@@ -36,7 +36,7 @@ export class Subgraph {
   readonly partials: Partials | null;
   /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
-  /** Also null if no backward can be compiled for other strides. */
+  /** The order of gradients; null also if no backward can be compiled for other strides. */
   readonly gradientOrder: GradientOrder | null;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;

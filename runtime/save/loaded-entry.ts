@@ -180,7 +180,7 @@ function writtenBy({ inputs, steps }: PlannedSubgraph['forward']): readonly numb
   return writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
 }
 
-/** By graph: entries may share one. */
+/** Subgraphs by graph: entries may share one. */
 const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
 
 /** Kernels look at attributes when they are bound: what they can't take is found before anything runs. */

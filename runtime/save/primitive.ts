@@ -2,7 +2,7 @@ import type { Field } from './field.ts';
 
 export type Primitive = string | number | boolean | null | undefined | bigint;
 
-/** As JSON, with what JSON has no word for as objects: `{"undefined": true}`, `{"number": "NaN"}`. */
+/** The primitive as JSON; values that JSON lacks are objects: `{"undefined": true}`, `{"number": "NaN"}`. */
 export function encodePrimitive(value: Primitive): unknown {
   if (value === undefined) return { undefined: true };
   if (typeof value === 'bigint') return { bigint: String(value) };

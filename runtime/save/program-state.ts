@@ -45,7 +45,7 @@ export class ProgramState {
     return this.#entries[index]!.name;
   }
 
-  /** As they are now, in their order. */
+  /** The current entries, in order. */
   entries(): StateEntry[] {
     return this.#entries.map((entry, i) =>
       'value' in entry ? { name: entry.name, value: this.#values[i] as Tensor | Primitive } : entry,

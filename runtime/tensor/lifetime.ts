@@ -172,7 +172,7 @@ function refuseAsync<T>(result: T): T {
   });
 }
 
-/** By its form. */
+/** Whether the object is a tensor, told by its members. */
 export function isTensor(value: object): value is Tensor {
   return 'holderFor' in value;
 }

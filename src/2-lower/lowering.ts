@@ -50,11 +50,11 @@ export interface Lowering {
 
   /** The value's register: `dst` when given, else a variable's own register or a temporary. */
   expression(node: Expression, dst?: Reg): Reg;
-  /** As `expression`, in a register that nothing in the text up to `until` changes. */
+  /** Like `expression`, in a register that nothing in the text up to `until` changes. */
   operand(node: Expression, until: number): Reg;
   /** The register, or a copy of it when it is a variable's that is written in this text. */
   stable(register: Reg, within: Span, span: Span): Reg;
-  /** As `expression`; a function or class without a name takes this one, or that of the key. */
+  /** Like `expression`; a function or class without a name takes this one, or that of the key. */
   named(node: Expression, name: string | Reg | undefined, dst?: Reg): Reg;
   /** Runs the expression and drops its value. */
   effect(node: Expression): void;

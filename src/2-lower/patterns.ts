@@ -63,7 +63,7 @@ export function valueRegister(l: Lowering, node: Pattern): Reg {
   return l.variables.destination(node.left, node.right, false) ?? l.code.temp();
 }
 
-/** As `valueRegister`, for a value that is cleared before the iterator is asked for it. */
+/** Like `valueRegister`, for a value that is cleared before the iterator is called for it. */
 function elementRegister(l: Lowering, node: Pattern): Reg {
   const isWatched = node.type === 'Identifier' && l.variables.isWatched(node);
   return isWatched ? l.code.temp() : valueRegister(l, node);
@@ -207,7 +207,7 @@ function sourceName(from: AnyNode | undefined): string {
   return expressionText(from);
 }
 
-/** As in V8's message, which names the first property when it is a plain one. */
+/** The property in V8's message, which names the first one if it is plain. */
 function propertyText(node: AssignmentProperty | RestElement | undefined): string {
   if (node?.type !== 'Property' || node.computed) return '';
   return `property '${staticKey(node.key)}' of `;

@@ -193,7 +193,7 @@ export class Variables {
     return this.analysis.thisUses.get(node);
   }
 
-  /** As `load`, with the check that it is initialised. */
+  /** Like `load`, with a check that the variable is initialised. */
   loadChecked(binding: Binding, span: Span): Reg {
     const src = this.load(binding, span);
     this.code.emit({ op: 'checkInitialized', src, name: binding.name }, span);

@@ -21,7 +21,7 @@ import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 
 export interface Replayed {
-  /** By value. */
+  /** Tensors by value id. */
   readonly tensors: readonly Tensor[];
   readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;
   /** Inputs to which gradients flow from a place in the program on. */

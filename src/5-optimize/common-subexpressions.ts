@@ -38,9 +38,9 @@ class Classes {
   readonly #same: SameValues;
   /** The first value with the bits of another one. */
   readonly #first = new Map<ValueId, ValueId>();
-  /** By op and operands: those with other attributes side by side. */
+  /** Ops by kind and operands; those with other attributes side by side. */
   readonly #ops = new Map<string, { readonly like: ProgramOp; readonly equal: ValueId[] }[]>();
-  /** By memory and layout. */
+  /** Views by memory and layout. */
   readonly #views = new Map<string, ValueId[]>();
   /** Views whose place differs from run to run, and views of them. */
   readonly #placed = new Set<ValueId>();

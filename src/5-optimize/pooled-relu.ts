@@ -10,7 +10,7 @@ export function pooledRelu(program: Program): Program {
   const reads = readCounts(program);
   const values = [...program.values];
   const ops: ProgramOp[] = [...program.ops];
-  /** By what was pooled: the largest values, and where they were. */
+  /** The largest values and their places, by the value that was pooled. */
   const pooled = new Map<ValueId, readonly [largest: ValueId, places: ValueId]>();
   const unpooled = new Map<ValueId, number>();
   program.ops.forEach((op, index) => {

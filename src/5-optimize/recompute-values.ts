@@ -19,7 +19,7 @@ export function recomputeValues(
   const values = [...program.values];
   const parts = partsOfWholes(program, there);
   const inputs = new Set<ValueId>();
-  /** By their place in the program. */
+  /** Ops that must be recomputed, by their place in the program. */
   const needed = new Map<number, readonly ProgramOp[]>();
   const pending = [...wanted];
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {

@@ -25,7 +25,7 @@ export class SameValues {
   /** Values that are made under the name of an output, whose own op is dropped. */
   readonly #renamed = new Map<ValueId, ValueId>();
   readonly #dropped = new Set<ValueId>();
-  /** By memory: the last op that reads it for what it replaces. */
+  /** The last op that reads each memory in place of another value. */
   readonly #readFor = new Map<ValueId, number>();
 
   /** `mayReplace`: asked for each replacement that is not observable. */

@@ -48,7 +48,10 @@ export function* whileNotLarger<Candidate>(
   return isWorthIt ? best : given;
 }
 
-/** Not with ops one by one, or not with all pointwise ops fused: which it is to be is seen when it is planned. */
+/**
+ * Whether no more bytes are needed, either with ops one by one or with all pointwise ops fused: the planner decides
+ * later which it is.
+ */
 function isNotLarger(needed: readonly number[], known: readonly number[]): boolean {
   const half = known.length / 2;
   const within = (from: number) =>

@@ -10,7 +10,7 @@ import type { CompiledFrom } from './sources.ts';
 /** A pass of the optimizer, or a switch of the memory plan. */
 export interface Suspect {
   readonly name: string;
-  /** As an option: `passes: { slices: false }`. */
+  /** The option that switches it off: `passes: { slices: false }`. */
   readonly option: string;
 }
 

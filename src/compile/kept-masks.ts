@@ -13,7 +13,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 
 /** Masks that forward keeps instead of values, and that its traced program doesn't compute. */
 export interface KeptMasks {
-  /** By the value that they compare, and how; bool, or uint8 if they are in bits. */
+  /** Masks by the value that they compare, and how; bool, or uint8 if they are in bits. */
   readonly byTest: ReadonlyMap<string, ValueId>;
   readonly ids: ReadonlySet<ValueId>;
   /** Whether forward keeps values that its traced program doesn't compute, masks or others. */

@@ -143,7 +143,7 @@ export class Entry {
     return this.#written.map((read) => read(frames) as Tensor);
   }
 
-  /** As `#runMeasured`, once what no op reads is freed. */
+  /** Like `#runMeasured`, after freeing inputs that no op reads. */
   #runAfterDisposal(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],

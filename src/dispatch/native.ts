@@ -142,7 +142,7 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   for (const register of dyingBetween(code, call.pc, frame.pc)) release(frame.registers[register]);
 }
 
-/** As `noGrad`, `enableGrad` and `deviceGuard` around the frame want it. */
+/** Runs `body` in the modes that `noGrad`, `enableGrad` and `deviceGuard` around the frame set. */
 function inModesOf<T>(frame: Frame, body: () => T): T {
   return withGuard(guardOf(frame), () => withGradMode(frame.gradMode, body));
 }

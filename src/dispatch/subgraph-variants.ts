@@ -35,7 +35,7 @@ interface PlansAtRate {
   readonly rate: number | null;
   /** For calls that hand nothing over. */
   readonly usual: PlanInForce;
-  /** By the bits of the donated inputs. */
+  /** Plans by the bits of their donated inputs. */
   readonly donating: Map<number, PlanInForce>;
   readonly numbers: Map<PlanInForce, readonly number[]>;
   keptInputBytes: number | undefined;
@@ -83,7 +83,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly holdsLines: boolean;
   /** It has control ops, whose decisions its bytes depend on. */
   readonly decides: boolean;
-  /** By plan: numbers of the inputs of which a gradient reads what they were before some input was written. */
+  /** For each plan, the inputs whose earlier data some gradient reads although an input is written. */
   readonly #readByGradients = new WeakMap<ReadySubgraph, readonly number[]>();
   readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
   readonly device: Device;

@@ -23,7 +23,7 @@ function verified(found: CapturedCode | RefusedCode): CapturedCode | RefusedCode
   return found;
 }
 
-/** As `codeOf`, for strict functions. */
+/** Like `codeOf`, for strict functions. */
 export const verifiedCodeOf: CodeOf = Object.assign(
   ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
   {

@@ -74,7 +74,7 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0]!;
 }
 
-/** Also those inside its branches and iterations. */
+/** Decisions of an op, including those inside its branches and iterations. */
 function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
   const { op, at, regions = [] } = of;
   const inner = regions.flatMap(({ program }) =>

@@ -20,7 +20,7 @@ export function lineDiff(before: string, after: string): LineDiff {
 const withImportNames = (line: string): string =>
   line.replaceAll(/\(0,\s*[\w$]+\.([\w$]+)\)(?=\()/g, '$1');
 
-/** As a patch shows it, without the indentation that all lines share. */
+/** Prints the difference like a patch, without the indentation that all lines share. */
 export function printLineDiff({ removed, added }: LineDiff): string[] {
   const filled = [...removed, ...added].filter((line) => line.trim() !== '');
   const indents = filled.map((line) => line.length - line.trimStart().length);

@@ -19,7 +19,10 @@ export class NumberHistory {
     this.promised = promised;
   }
 
-  /** Also 0 and 1, without a trace of their own. */
+  /**
+   * Whether bounds were given for the number at the place: it is symbolic even if it is 0 or 1, without a trace of
+   * its own.
+   */
   isPromised(place: string): boolean {
     return this.#dynamic !== false && this.promised.has(place);
   }

@@ -11,7 +11,7 @@ interface Range {
 /** A sum of sizes, and of what is made of them, each times a whole number. */
 interface Sum {
   readonly constant: number;
-  /** By the keys of their expressions. */
+  /** Terms by the keys of their expressions. */
   readonly terms: ReadonlyMap<string, { readonly times: number; readonly range: Range }>;
 }
 

@@ -16,7 +16,7 @@ export interface ShapeBound {
   readonly place: Source;
 }
 
-/** By the keys of their places. */
+/** Bounds of sizes, by the keys of their sources. */
 export type ShapeBounds = ReadonlyMap<string, ShapeBound>;
 
 interface OpenSize {

@@ -220,7 +220,7 @@ function argumentName(code: Code | undefined, index: number): string {
 
 const identifier = /^[A-Za-z_$][\w$]*$/;
 
-/** As the user would write it: `this.layers[0].weight`. */
+/** Prints the source as the user would write it: `this.layers[0].weight`. */
 export function printSource(source: Source, names: SourceNames): string {
   switch (source.kind) {
     case 'argument':

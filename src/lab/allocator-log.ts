@@ -119,7 +119,7 @@ function missingMark(option: string, mark: string, lines: number): DataError {
   });
 }
 
-/** As a number, where it is exact: a piece of text would keep the whole of its surroundings alive. */
+/** The address as a number if that is exact: a substring would keep the whole text alive. */
 function address(hexadecimal: string): number | string {
   const value = Number(hexadecimal);
   return Number.isSafeInteger(value) ? value : hexadecimal;

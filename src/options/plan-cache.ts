@@ -71,7 +71,7 @@ class PlanFiles implements ChoiceStore {
   }
 }
 
-/** That of the folder `TOSTATIC_CACHE`; undefined where none is set, or there are no files. */
+/** The cache in the folder `TOSTATIC_CACHE`; undefined if none is set, or without a file system. */
 export function planCache(): ChoiceStore | undefined {
   const folder = cacheFromEnvironment();
   if (folder === undefined) return undefined;

@@ -39,7 +39,7 @@ export function excludedInOriginal(
 
 const directive = /(?:\/\/\s*tostatic:\s*exclude\s*$|\/\*\s*tostatic:\s*exclude\s*\*\/)(.*)$/;
 
-/** By its beginning: good enough for what may stand above the first statement. */
+/** Whether the line begins with code: exact enough for lines above the first statement. */
 const isCode = (line: string): boolean => !/^\s*(?:$|\/\/|\/\*|\*|#!)/.test(line);
 
 function nextWithCode(lines: readonly string[], from: number): number {

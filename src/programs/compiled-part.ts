@@ -21,7 +21,7 @@ export class RunRecord {
 /** What is compiled for one path through one part of the function. */
 export interface CompiledPart {
   readonly trace: TraceResult;
-  /** By the plan in force; null when the part has no tensor op. */
+  /** Stages of the plan in force; null if the part has no tensor op. */
   readonly stages: SubgraphStages | null;
   /** The plan in force is a first one: the final one is made when the part proves hot. */
   readonly isFirst: boolean;

@@ -160,7 +160,7 @@ interface Differentiated {
   readonly differentiable: readonly boolean[];
 }
 
-/** By the last of their regions: what was differentiated, and for which operands. */
+/** Differentiated regions by the last of them, with the operands that gradients flow to. */
 const known = new WeakMap<Region, Differentiated & { readonly needs: readonly boolean[] }>();
 
 /**

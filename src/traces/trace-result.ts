@@ -165,7 +165,7 @@ export type ElementRecipe =
   | {
       readonly kind: 'object';
       readonly entries: readonly (readonly [string, ElementRecipe])[];
-      /** As of objects made. */
+      /** The prototype, as for objects that the run makes. */
       readonly prototype: Recipe | null | undefined;
     }
   /** An array: the lists hold lists, and one more its length. */

@@ -7,7 +7,7 @@ export const imported = {
   rem: (x: number, y: number): number => x % y,
   sin: (x: number): number => math.sin(x),
   cos: (x: number): number => math.cos(x),
-  /** By squaring, modulo 2^32; a negative power of anything but ±1 is 0. */
+  /** Integer powers by squaring, modulo 2^32; a negative power of anything but ±1 is 0. */
   intPow: (x: number, y: number): number => {
     if (y < 0) return x === 1 ? 1 : x === -1 ? (y & 1 ? -1 : 1) : 0;
     let power = 1;

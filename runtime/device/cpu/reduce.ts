@@ -237,7 +237,7 @@ function reduction(
   };
 }
 
-/** By which dimensions, innermost last, a sum or product goes, and whether it has partial results in lanes. */
+/** The order in which a sum or product visits dimensions, innermost last, and whether it has partial results in lanes. */
 export function reductionOrder(x: TensorMeta, dims: readonly number[]): string {
   const { reduced } = reductionOver(x, dims);
   const { size, strides } = takeInner(reduced, 1);

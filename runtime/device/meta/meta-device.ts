@@ -33,7 +33,7 @@ class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;
-  /** As the CPU, whose memory it counts. */
+  /** The facts of the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;

@@ -4,7 +4,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 import { isState } from './parameter.ts';
 
-/** By what the walk needs: the class itself is built on this file. */
+/** Whether the value has what the walk needs: the class `Module` itself imports this file. */
 export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && 'ownEntries' in value;
 }
@@ -43,7 +43,7 @@ export function* namedModules(
   }
 }
 
-/** Also what was seen before: a saved file has shared tensors under all names. */
+/** All state, including tensors seen before: a saved file has shared tensors under all names. */
 export function* stateOf(
   module: Module,
   above: ReadonlySet<Module> = new Set(),

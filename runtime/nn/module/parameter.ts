@@ -33,7 +33,7 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
   return keep(tensor);
 }
 
-/** Also a leaf of a module that requires a gradient: it becomes a parameter when it is first found. */
+/** Whether the tensor is a parameter. A leaf of a module that requires a gradient becomes one when it is first found. */
 export function isParameter(tensor: Tensor): boolean {
   const role = roles.get(tensor);
   if (role !== undefined) return role === 'parameter';

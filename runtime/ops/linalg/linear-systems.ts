@@ -99,7 +99,7 @@ export interface SolveOptions {
   readonly left?: boolean;
 }
 
-/** Also one right side per matrix, without the last dimension. */
+/** Whether b is one right side per matrix, without the last dimension. */
 function isVector(a: Tensor, b: Tensor): boolean {
   if (b.rank === 1) return true;
   return a.rank - 1 === b.rank && sameShape(a.shape.slice(0, -1), b.shape);

@@ -170,7 +170,7 @@ function follow(
   });
 }
 
-/** By given values per channel: one product and one sum. */
+/** Normalizes by given values per channel: one product and one sum. */
 function byRunning(
   x: Tensor,
   center: Tensor,

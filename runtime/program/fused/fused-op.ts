@@ -94,7 +94,7 @@ interface Composite {
   readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;
-  /** By default any number of operands, all of which are read. */
+  /** The operands; by default any number, all of which are read. */
   readonly operands?: OpRecord['operands'];
 }
 

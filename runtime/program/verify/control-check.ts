@@ -15,7 +15,7 @@ import { expectSpec, type Fail } from './verify-failure.ts';
 interface Uses {
   /** Results of the graph, and operands of any op, but for the record that an op which undoes another reads. */
   readonly read: ReadonlySet<ValueId>;
-  /** By the last result: the step of forward. */
+  /** The step of forward, by its last result. */
   readonly madeBy: ReadonlyMap<ValueId, Step>;
 }
 

@@ -14,7 +14,7 @@ import { Simulation } from './simulation.ts';
 import { copyOfSnapshot, memoryKey, type Snapshot, valuesIn } from './snapshot.ts';
 import { putUnknown } from './unknown-values.ts';
 
-/** Whose memory the inputs of a plan are, by their numbers. */
+/** The owners of the memory of a plan's inputs, by their numbers. */
 export interface EnteringAlone {
   /** Only the scope holds it. */
   readonly alone: (input: number) => boolean;

@@ -16,7 +16,7 @@ export interface ModuleText {
   readonly code: string;
   /** The source map from `code` to what the user wrote, where they differ. */
   readonly map?: string;
-  /** Not strict unless it says so, unlike an ES module. */
+  /** The code is sloppy unless it says otherwise, unlike an ES module. */
   readonly commonJs?: boolean;
 }
 

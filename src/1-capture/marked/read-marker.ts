@@ -44,7 +44,7 @@ interface Entry {
   readonly constructs: boolean;
 }
 
-/** By printed text, as closures of one place are many; the oldest of these go when there are more. */
+/** Entries by printed text, since one place has many closures; the oldest are dropped when there are more. */
 const entries = new Map<string, Entry | undefined>();
 const entryLimit = 200;
 

@@ -14,7 +14,7 @@ export interface CapturedFunction {
   /** Never a bound function: the target behind all `bind` calls. */
   readonly fn: AnyFunction;
   readonly route: CaptureRoute;
-  /** As in the user's text; a minifier may have left another in `fn.name`. */
+  /** The name in the user's text; a minifier may have left another in `fn.name`. */
   readonly name: string;
   /**
    * For methods, getters and setters the FunctionExpression that is the value of the definition.

@@ -5,7 +5,7 @@ import { builtinModule } from './builtin-module.ts';
 
 export interface ScriptTextInput {
   readonly text: string;
-  /** As V8 reports it: a file URL, a path, or '' for evaluated text. */
+  /** The URL that V8 reports: a file URL, a path, or '' for evaluated text. */
   readonly url: string;
   readonly sourceMapURL?: string | undefined;
   /** The map itself, as JSON, where it came with the text; its sources are final. */

@@ -126,12 +126,12 @@ export interface BlockFunction {
 
 export interface Analysis {
   readonly functions: ReadonlyMap<Node, FunctionScope>;
-  /** By the node that opens the scope: function, block, class, loop or switch. */
+  /** Scopes by the node that opens them: function, block, class, loop or switch. */
   readonly scopes: ReadonlyMap<Node, LexicalScope>;
   /** The variable that holds a named function expression, or a class, inside itself. */
   readonly selfNames: ReadonlyMap<AnyNode, Binding>;
   readonly uses: ReadonlyMap<Identifier, Use>;
-  /** By `this` and `super` nodes, where they mean a derived constructor's. */
+  /** Bindings of a derived constructor's `this`, by the `this` and `super` nodes that mean it. */
   readonly thisUses: ReadonlyMap<Node, Binding>;
   /** Private names of classes made here; the others belong to the surroundings. */
   readonly privateUses: ReadonlyMap<PrivateIdentifier, Binding>;

@@ -178,7 +178,7 @@ function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   return result;
 }
 
-/** Not where only the program knows the length. */
+/** A method that visits elements one by one; not for arrays of data-dependent length. */
 function elementwise(method: string, body: Body): Builtin {
   return onArray((t, array, args) => {
     if (isGrown(array)) throw needsElements(method);
@@ -219,7 +219,7 @@ function cut(t: Tracer, length: number, args: readonly Variable[]): readonly [nu
   return [start, args.length === 0 ? 0 : Math.min(Math.max(count, 0), length - start)];
 }
 
-/** Also of instances of the user's own array types, and of typed arrays. */
+/** An iterator over an array; also over instances of the user's own array types, and typed arrays. */
 export function iterated(what: IteratorVariable['what']): Builtin {
   return (t, receiver) => {
     const array = asArray(t, receiver);

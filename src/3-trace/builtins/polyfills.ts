@@ -66,7 +66,7 @@ const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
 const onArrayLike: Equivalent['fits'] = (t, receiver) =>
   isArrayLike(receiver) && asArray(t, receiver) === undefined;
 
-/** Also where the program compares the elements. */
+/** Whether the arguments fit, also if the program compares the elements. */
 const onCompared: Equivalent['fits'] = (t, receiver, args) =>
   onArrayLike(t, receiver, args) || comparesScalars(t, receiver, args);
 

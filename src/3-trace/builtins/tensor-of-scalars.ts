@@ -65,7 +65,7 @@ function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null
   return isEven && first ? [elements.length, ...first] : null;
 }
 
-/** As `tensor` and `full` choose it. An integer dtype takes numbers that are whole; others are for the host to reject. */
+/** The options that `tensor` and `full` choose. An integer dtype takes whole numbers; eager execution rejects others. */
 function optionsOf(
   t: Tracer,
   leaves: readonly Variable[],

@@ -82,7 +82,7 @@ export function raiseWhatHostThrows(
 const apply = (fn: FunctionVariable['value'], self: unknown, args: readonly unknown[]): unknown =>
   Reflect.apply(fn as AnyFunction, self, args);
 
-/** As `raiseWhatHostThrows`, of `new fn(…)`. */
+/** Like `raiseWhatHostThrows`, for `new fn(…)`. */
 export function raiseWhatConstructorThrows(
   t: Tracer,
   callee: FunctionVariable,

@@ -44,7 +44,7 @@ function onMade(body: Body): Builtin {
   };
 }
 
-/** Also of pre-existing ones, each of whose elements is guarded: `body` must not change the array. */
+/** Also takes pre-existing arrays, each element of which is guarded: `body` must not change the array. */
 function onAny(body: Body): Builtin {
   const onNew = onMade(body);
   return (t, receiver, args) => {
@@ -111,7 +111,7 @@ const isView: Builtin = (t, _receiver, [given = undefinedVariable]) => {
 const getterOf = (name: string): HostFunction =>
   Object.getOwnPropertyDescriptor(prototype, name)!.get as HostFunction;
 
-/** Also of pre-existing ones, where it is guarded. */
+/** Getters, also of pre-existing arrays, where they are guarded. */
 const measures =
   (name: 'length' | 'byteLength' | 'byteOffset'): Builtin =>
   (t, receiver) => {

@@ -103,7 +103,7 @@ function mayBeCaught(t: Tracer, error: unknown): boolean {
   return isThrown || t.control.policy !== 'always';
 }
 
-/** By the code, or by an op that refuses what it would get there. */
+/** Whether the error is thrown by the code, or by an op that rejects its operands. */
 function isThrow(error: unknown): boolean {
   if (error instanceof RejectedEagerly) return true;
   if (!(error instanceof GraphBreak)) return false;

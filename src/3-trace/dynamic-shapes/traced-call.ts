@@ -45,7 +45,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
 
 /** What a call returns for some shapes. */
 export interface TriedCall {
-  /** As the function has returned: tensors, and arrays of tensors. */
+  /** The function's result: tensors, and arrays of tensors. */
   readonly answer: unknown;
   /** The tensors in it, each once; behind them how many random numbers were drawn, where it draws some. */
   readonly results: readonly Tensor[];

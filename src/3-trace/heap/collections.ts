@@ -54,7 +54,7 @@ function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   return t.effects.collection(value)?.content ?? collection;
 }
 
-/** As `taken`, to be changed: in a branch or iteration all paths are to have it from before that begins. */
+/** Like `taken`, for a change: in a branch or iteration all paths must have the collection from before it begins. */
 function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
   const content = taken(t, collection);
   if (content.kind === 'newCollection' || !t.isInRegion) return content;

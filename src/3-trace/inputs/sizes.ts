@@ -79,7 +79,7 @@ export function sizeIn(tensor: Tensor, dim: number | null): number {
   return dim === null ? tensor.numel() : tensor.shape[dim]!;
 }
 
-/** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */
+/** The number as an operand of the tensor API: plain if the sizes determine it, else symbolic. */
 export function numberFor(numbers: ProgramNumbers, sizes: Sizes, expr: NumberExpr): number {
   if (sizes.decide(expr)) sizes.decided.set(numberKey(expr), expr);
   return numbers.operand(sizes, expr) as number;
@@ -124,7 +124,10 @@ export class ProgramNumbers {
       | SymbolicNumber;
   }
 
-  /** As an attribute of an op: symbolic, unless the sizes decide it. Undefined with a comparison in it. */
+  /**
+   * The number as an attribute of an op: symbolic unless the sizes determine it; undefined if it contains a
+   * comparison.
+   */
   attribute(expr: NumberExpr): number | SymbolicNumber | undefined {
     switch (expr.kind) {
       case 'source':

@@ -303,7 +303,7 @@ export class Reconstruction {
     return { kind: 'arguments', elements: items, named, shared };
   }
 
-  /** By no iterator: the user may have replaced what takes pairs apart. */
+  /** Uses no iterator: the user may have replaced the protocol that destructuring uses. */
   #entriesOf({ entries }: NewObjectVariable): [string, Recipe][] {
     const recipes: [string, Recipe][] = [];
     entries.forEach((value, key) => {

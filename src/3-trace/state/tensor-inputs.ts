@@ -26,7 +26,7 @@ export class TensorInputs {
   readonly #inputOf = new Map<Tensor, TensorVariable>();
   /** All variables that lead to one tensor of the user's. */
   readonly #variablesOf = new Map<Tensor, TensorVariable[]>();
-  /** By the place of the array. */
+  /** Tensors in pre-existing arrays, by the place of the array. */
   readonly #lists = new Map<string, OuterTensors>();
   readonly #t: Tracer;
   readonly #builder: ProgramBuilder;

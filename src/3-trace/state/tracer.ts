@@ -351,7 +351,7 @@ export class Tracer {
     });
   }
 
-  /** As `noGrad`, `enableGrad` and `deviceGuard` around the code that is followed want it. */
+  /** Runs `body` in the modes that `noGrad`, `enableGrad` and `deviceGuard` around the traced code set. */
   #inModes<T>(body: () => T): T {
     const { guard, gradMode } = this.top;
     return withGuard(guard, () => withGradMode(gradMode, body));

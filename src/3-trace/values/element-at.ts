@@ -63,7 +63,7 @@ export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): Un
   return choice;
 }
 
-/** By what is asked: the paths that follow from one question meet the same answer. */
+/** Unions by index and option: paths that depend on the same question get the same answer. */
 const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 

@@ -32,7 +32,7 @@ function differInType(t: Tracer, a: Variable, b: Variable): boolean {
   return other.kind === 'constant' && typeof constantOf(t, other) !== 'string';
 }
 
-/** As Map keys and `includes` compare: NaN is itself. */
+/** Compares like Map keys and `includes`: NaN equals itself. */
 export function sameValueZero(t: Tracer, x: Variable, y: Variable): boolean {
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {

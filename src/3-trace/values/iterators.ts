@@ -173,7 +173,7 @@ export function advance(
   return element;
 }
 
-/** As `advance`, for a place in a pattern that takes no value: it is left unread. */
+/** Like `advance`, for a place in a pattern that takes no value: `value` isn't read. */
 export function skip(t: Tracer, iteration: IteratorRecordVariable): void {
   advance(t, iteration, () => undefinedVariable);
 }
@@ -265,7 +265,7 @@ function collectionStep(
   return what === 'keys' ? entry.key : entry.value;
 }
 
-/** Not by the iterator of Maps: the user may have replaced what it does. */
+/** Uses no Map iterator: the user may have replaced its methods. */
 function firstOf(entries: ReadonlyMap<unknown, unknown>, fits: (key: unknown) => boolean): unknown {
   let first: unknown = nothing;
   entries.forEach((_, key) => {

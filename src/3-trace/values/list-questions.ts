@@ -47,7 +47,7 @@ export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boo
   return asked !== undefined && resolved(asked) === there;
 }
 
-/** By what is asked of which length: the paths that follow from one question meet the same answer. */
+/** Questions by length: paths that depend on the same question get the same answer. */
 const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const paths = [there, last, none];

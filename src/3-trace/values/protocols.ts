@@ -57,7 +57,7 @@ const places = {
 
 export type Protocol = keyof typeof places;
 
-/** As it was when this file was loaded. */
+/** The built-in protocols as they were when this file was loaded. */
 const pristine = new Map<Protocol, readonly InheritedProperty[]>(
   Object.entries(places).map(([name, each]) => [
     name as Protocol,

@@ -66,7 +66,7 @@ export function withPrimitives<T>(
   return t.attempt(() => body(given.map((value) => toPrimitive(t, value, hint))));
 }
 
-/** As `withPrimitives`, of one value. */
+/** Like `withPrimitives`, for one value. */
 export function withPrimitive<T>(
   t: Tracer,
   value: Variable,

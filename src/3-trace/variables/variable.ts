@@ -206,7 +206,7 @@ export interface NewObjectVariable {
   readonly thrownIn?: readonly CapturedFrame[];
   /** Set if an error was made with a cause, which is not among its keys. */
   hasCause?: true;
-  /** As of an array. */
+  /** As for an array: set if it is, or was, an element of an array whose list holds its parts. */
   listed?: boolean;
 }
 
@@ -241,7 +241,7 @@ export interface RegExpVariable {
 /** A typed array made inside of known numbers. */
 export interface NewTypedArrayVariable {
   readonly kind: 'newTypedArray';
-  /** As it is now; each run gets a copy. */
+  /** The elements as they are now; each run gets a copy. */
   readonly data: TypedArray;
   /** The program, or the branch or loop of it, that was traced when it was made. */
   readonly madeIn: ProgramBuilder;
@@ -264,11 +264,11 @@ export interface NewHostVariable {
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
   readonly type: 'Map' | 'Set';
-  /** By what tells keys apart. */
+  /** Entries by the identity of their keys. */
   readonly entries: Map<unknown, CollectionEntry>;
   /** Keys put in, in their order: iterations in progress come to them, whether or not they were there before. */
   readonly putIn: unknown[];
-  /** As of an object. */
+  /** The order of the keys, as for an object. */
   order?: Variable | undefined;
   /** The pre-existing Map or Set whose content after the run it is. */
   readonly outer?: ObjectVariable;

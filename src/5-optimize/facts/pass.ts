@@ -46,7 +46,7 @@ export interface PassContext {
 export interface Pass {
   readonly name: string;
   readonly stages: readonly Stage[];
-  /** By default a pass runs wherever its stage comes up. */
+  /** Whether the pass runs; by default it runs at each of its stages. */
   readonly enabled?: (context: PassContext) => boolean;
   /** What estimates costs often is done in steps. */
   readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;

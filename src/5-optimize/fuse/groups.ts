@@ -37,7 +37,7 @@ interface OpenGroup<Kind> {
   /** Values that its ops name, and those that they make. */
   readonly values: Set<ValueId>;
   readonly defined: Set<ValueId>;
-  /** By memory: the value by which its ops name it; null: by several. */
+  /** The value by which a group's ops name each memory; null if there are several. */
   readonly touched: Map<ValueId, ValueId | null>;
   /** Memories that its ops make or write. */
   readonly made: Set<ValueId>;

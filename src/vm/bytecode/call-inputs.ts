@@ -25,7 +25,10 @@ export function needsArguments(code: Code, pc: Pc): boolean {
   return needs;
 }
 
-/** By jumps and by throws, also of the call before `pc` that the activation may be waiting for. */
+/**
+ * The instructions reachable by jumps and throws, including throws of the call before `pc` that the activation may be
+ * waiting for.
+ */
 function reachable(code: Code, from: Pc): Opcode[] {
   const seen = new Set<Pc>([from]);
   const handler = (pc: Pc) => {

@@ -18,7 +18,7 @@ export interface Scope {
   set(name: string, value: unknown, strict?: boolean): void;
   /** A reader that resolves the name once; for guards. */
   reader(name: string): () => unknown;
-  /** As `set`, resolved once; where code writes the name often. */
+  /** Like `set`, resolved once, for code that writes the name often. */
   writer?(name: string, strict: boolean): (value: unknown) => void;
   /** True when the name can't change any more: const, import, function or class that is never assigned. */
   isConstant(name: string): boolean;

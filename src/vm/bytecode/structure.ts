@@ -17,7 +17,7 @@ export interface Structure {
    * the return, undefined if no return can be reached.
    */
   readonly merges: readonly (Pc | null | undefined)[];
-  /** By header, inner loops after outer ones. */
+  /** Loops by header, inner loops after outer ones. */
   readonly loops: ReadonlyMap<Pc, Loop>;
 }
 

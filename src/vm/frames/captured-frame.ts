@@ -22,7 +22,7 @@ export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedF
 export const raisingPosition = (code: Code, pc: Pc): SourcePosition =>
   code.source.position(raisingOffset(code, pc));
 
-/** As `raisingPosition`, in the running text. */
+/** Like `raisingPosition`, as an offset in the running text. */
 function raisingOffset(code: Code, pc: Pc): number {
   const known = offsets.get(code) ?? new Map<Pc, number>();
   offsets.set(code, known);
@@ -91,7 +91,7 @@ function nameOf({ name, kind, isAsync }: Code, thisValue: unknown): string {
   return type === undefined ? name : `${type}.${name}`;
 }
 
-/** As an error's stack names the receiver of a method. Nothing of the user's runs. */
+/** The name that an error's stack has for the receiver of a method. Runs no user code. */
 function typeName(value: unknown): string | undefined {
   if (typeof value === 'function') return 'Function';
   if (typeof value !== 'object' || value === null || value === globalThis) return undefined;

@@ -29,7 +29,7 @@ const placeholder = Symbol('what the engine returns');
 export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   driver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
-/** As `generatorCallable`; the engine waits where the frame stops at an `await` as well. */
+/** Like `generatorCallable`; the engine also waits where the frame stops at an `await`. */
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 

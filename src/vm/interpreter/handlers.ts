@@ -266,7 +266,7 @@ export function perform(frame: Frame, instruction: Performed, machineFor: Machin
   frame.pc = nextPc(frame, instruction, machineFor);
 }
 
-/** As `perform`, but the pc to continue at is the result. */
+/** Like `perform`, but returns the pc to continue at. */
 export function nextPc(frame: Frame, instruction: Performed, machineFor: MachineFor): Pc {
   const handler = handlers[instruction.op] as Handler<Opcode>;
   return handler(frame, instruction, machineFor) ?? frame.pc + 1;

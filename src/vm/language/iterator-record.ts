@@ -17,7 +17,7 @@ export abstract class IteratorRecord {
   /** False at the end. An iterator that throws is done, so it isn't closed afterwards. */
   abstract advance(): boolean;
 
-  /** As `advance`, for a place in a pattern that takes no value. */
+  /** Like `advance`, for a place in a pattern that takes no value. */
   skip(): void {
     this.advance();
   }

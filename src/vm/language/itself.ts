@@ -1,4 +1,4 @@
-/** Whatever can be called. */
+/** Anything callable. */
 // biome-ignore lint/complexity/noBannedTypes: that is what it says
 export type AnyFunction = Function;
 

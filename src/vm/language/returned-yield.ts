@@ -85,7 +85,7 @@ export function yieldAll(iterable: unknown): ReturnedYield {
   return standing;
 }
 
-/** As the engine finds it: what can't be called fails there. */
+/** Forwards a method as the engine finds it: if it isn't callable, the engine throws. */
 function forwarded(inner: object, method: unknown): unknown {
   if (typeof method !== 'function') return method;
   return (...given: unknown[]) => apply(method as Method, inner, given);

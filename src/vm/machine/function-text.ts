@@ -70,7 +70,7 @@ export function functionText(code: Code): string {
   return programText(code, maker);
 }
 
-/** As many as `length` says; further ones don't count there, so they have a default. */
+/** As many parameters as `length` says; further ones have a default, so that `length` doesn't count them. */
 function parameters(code: Code): Pattern[] {
   let count = code.parameterCount;
   for (const each of code.instructions) {

@@ -81,7 +81,7 @@ export class Realm {
     this.#steps = module.exports.scriptSteps!;
   }
 
-  /** By the engine itself. */
+  /** Evaluates the text in the engine itself. */
   evaluate(text: string, filename = 'realm.js'): unknown {
     return new Script(text, { filename }).runInContext(this.#context);
   }

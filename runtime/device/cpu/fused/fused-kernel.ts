@@ -55,9 +55,9 @@ class FusedWriter {
   readonly #elements: Elements;
   readonly #width: Width;
   readonly #segments: readonly Segment[];
-  /** By part: where its result lies between loops. */
+  /** Where the result of each part lies between loops. */
   readonly #strips = new Map<number, number>();
-  /** By loop: what it stores, as pairs of cursor and part. */
+  /** The stores of each loop, as pairs of cursor and part. */
   readonly #stores: readonly (readonly (readonly [cursor: number, part: number])[])[];
 
   constructor(f: FunctionBuilder, { body: given, dtypes: kinds, walks, isShort }: FusedSignature) {

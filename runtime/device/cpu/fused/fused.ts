@@ -89,7 +89,7 @@ export function flatFused(
   return { kernel, kinds, written, size: sizeOf(body.shape) };
 }
 
-/** By structure: programs repeat the same chains. */
+/** Kernels by structure: programs repeat the same chains. */
 const kernels = new Map<string, PointwiseKernel>();
 
 function kernelFor(signature: FusedSignature): PointwiseKernel {

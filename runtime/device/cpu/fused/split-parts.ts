@@ -34,7 +34,7 @@ export function isHeavy(node: Expr): boolean {
  */
 export function splitParts(body: FusedBody, dtypes: readonly DType[]): KernelBody {
   const parts: KernelPart[] = [];
-  /** By part of the op: the last part that was made of it. */
+  /** The last part that was made of each part of the op. */
   const made: number[] = [];
   const now = (operand: FusedOperand): FusedOperand =>
     'part' in operand ? { part: made[operand.part]! } : operand;

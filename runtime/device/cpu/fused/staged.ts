@@ -54,7 +54,7 @@ interface Advancing {
   readonly own: string;
   /** Its name among those of the staged op. */
   readonly name: string;
-  /** By how much it grows in a row of the staged op. */
+  /** By how much the address grows per row of the staged op. */
   readonly step: number;
 }
 

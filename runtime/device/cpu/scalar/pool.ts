@@ -23,7 +23,7 @@ export function sliding(size: number, count: number, attrs: Attrs, dim: number):
   };
 }
 
-/** As equal as whole numbers can be. */
+/** Splits a size into parts that are as equal as integers can be. */
 export function equalParts(size: number, count: number): Windows {
   const parts = Array.from({ length: count }, (_, i) => i);
   return {

@@ -14,7 +14,7 @@ export const words = {
   parked: 32,
   /** While not below its number, a thread takes no part. */
   threads: 48,
-  /** Not 0 while the thread that began the job sleeps until `done` changes. */
+  /** Nonzero while the thread that began the job sleeps until `done` changes. */
   waiting: 64,
   /** Number of a thread in which a part threw; 0 for none. */
   failed: 80,
@@ -28,7 +28,7 @@ export const words = {
 
 export const partBits = 12;
 export const partMask = 2 ** partBits - 1;
-/** As the next part: there is no job. */
+/** In place of the next part's number: there is no job. */
 export const closed = partMask;
 
 export const mostParts = 1024;

@@ -115,7 +115,7 @@ export class Team {
     if (failed !== 0) throw lost(`thread ${failed} failed in a kernel`);
   }
 
-  /** Whatever a part throws is thrown when the others are done with theirs. */
+  /** Runs parts until none is left; an error of a part is thrown once the other threads are done. */
   #takeParts(
     kernel: Kernel,
     first: number,

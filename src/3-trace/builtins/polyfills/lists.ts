@@ -127,7 +127,7 @@ export function includes(this: unknown[], item: unknown, start?: number): boolea
   return false;
 }
 
-/** By insertion: the order that a comparator gives is one, however often it is asked. */
+/** Sorts by insertion: the result doesn't depend on how often the comparator is called. */
 export function sort(this: unknown[], compare: (a: unknown, b: unknown) => number): unknown[] {
   const { length } = this;
   for (let next = 1; next < length; next++) {

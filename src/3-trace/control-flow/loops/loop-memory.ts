@@ -29,7 +29,7 @@ interface KnownOperand {
 export class KnownLoop {
   /** Flags say where an iteration ends. */
   form: Form = 'headed';
-  /** By the key of the location, in which objects have the number that they are reached with. */
+  /** Operands by the key of their location, in which objects have the number that they are reached with. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
   /** Arrays that are lists before it, by the number that they are reached with. */
   readonly grown = new Map<

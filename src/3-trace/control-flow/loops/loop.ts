@@ -47,8 +47,8 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
 }
 
 /**
- * As a loop of the program; where that can't be, because JavaScript counts its iterations for instance, it is
- * followed iteration by iteration, and decisions that leave it are branches.
+ * Traces the loop as a loop of the program; if that isn't possible, for instance because JavaScript counts its
+ * iterations, it is unrolled, and decisions that leave it are branches.
  */
 export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   t.control.expectFewPaths(frame);

@@ -136,7 +136,7 @@ export function madeVariable(t: Tracer, value: unknown): Variable {
   return made;
 }
 
-/** As `orRaise`; an error with properties of its own is left to the native function. */
+/** Like `orRaise`; an error with properties of its own is left to the native function. */
 export function byHost<T>(t: Tracer, body: () => T): T {
   try {
     return body();

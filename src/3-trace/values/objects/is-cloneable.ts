@@ -39,7 +39,10 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
   }
 }
 
-/** As it is now, where each value that is read has a guard, and with what the trace has put into it. */
+/**
+ * Whether the object can be cloned as it is now: each value that is read gets a guard, and what the trace has put
+ * into it counts.
+ */
 function isPlainOuter(t: Tracer, value: unknown, seen: Set<unknown>): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false;
   if (typeof value !== 'object' || value === null || seen.has(value)) return true;

@@ -40,7 +40,7 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
   }
 }
 
-/** As the object is now; what the trace has put into it stands behind the same guards as every read. */
+/** Whether the object is a tree now; what the trace has put into it is guarded like every read. */
 function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (around.has(value) || isBoxed(value)) return false;

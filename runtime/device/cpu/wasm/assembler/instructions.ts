@@ -159,7 +159,7 @@ export const memoryOpcodes = {
   'v128.load64_zero': simd(93),
 } as const;
 
-/** As above, with a vector operand and a lane as the last immediate. */
+/** Opcodes like those above, with a vector operand and a lane as the last immediate. */
 export const memoryLaneOpcodes = {
   'v128.load32_lane': simd(86),
   'v128.load64_lane': simd(87),
