@@ -132,12 +132,6 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
       'copy ',
     ]);
   });
-
-  it('refuses a tensor whose elements float32 cannot number', () => {
-    const { allocated } = gpu().allocator.counter;
-    expect(() => deviceGuard(gpu(), () => zeros([2 ** 24 + 1]))).toThrow(OutOfMemoryError);
-    expect(gpu().allocator.counter.allocated).toBe(allocated);
-  });
 });
 
 describe('gpu/buffer-pool', () => {
@@ -145,6 +139,7 @@ describe('gpu/buffer-pool', () => {
     const destroyed: number[] = [];
     const pool = new BufferPool('gpu', {
       maxBufferBytes: 2 ** 30,
+      limitedBy: 'the test',
       createBuffer: () => ({}) as BufferHandle,
       destroyBuffer: ({ ptr }) => destroyed.push(ptr),
       reuseBuffer: () => {},

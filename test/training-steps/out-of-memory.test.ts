@@ -216,6 +216,7 @@ describe('a device without regions', () => {
     let made = 0;
     return new BufferPool('test', {
       maxBufferBytes: 2 ** 20,
+      limitedBy: 'the test',
       createBuffer: () => {
         if (made++ >= buffers) throw new Error('no more buffers');
         return {} as ReturnType<BufferSource['createBuffer']>;

@@ -37,6 +37,8 @@ interface BufferState {
 /** Where the pool gets buffers and gives them back. */
 export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
+  /** What the limit is from, for errors. */
+  readonly limitedBy: string;
   createBuffer(bytes: number): H;
   /** Called when work that was issued earlier may still use the buffer. */
   destroyBuffer(buffer: PoolBuffer<H>): void;
@@ -151,12 +153,12 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
   }
 
   #create(bytes: number): PoolBuffer<H> {
-    const limit = this.#source.maxBufferBytes;
+    const { maxBufferBytes: limit, limitedBy } = this.#source;
     if (bytes > limit) {
       throw new OutOfMemoryError({
         what: 'gpu: one tensor is larger than the GPU allows for a buffer',
         given: `${bytes} bytes`,
-        expected: `at most ${limit} bytes (the adapter's maxStorageBufferBindingSize)`,
+        expected: `at most ${limit} bytes (${limitedBy})`,
         remedy: 'split the tensor, use a smaller batch, or move it to the CPU device',
       });
     }

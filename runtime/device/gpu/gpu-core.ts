@@ -5,12 +5,12 @@ import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from './command-batch.ts';
 import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from './device-core.ts';
-import { buildError, closedError, lostError, runError } from './gpu-errors.ts';
+import { buildError, closedError, lostError, runError, tooLargeForGpuJs } from './gpu-errors.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
 import type { KernelText } from './kernel-text.ts';
-import { maxElements } from './limits.ts';
+import { gpuJsLimit, maxElements } from './limits.ts';
 import { WgslKernel } from './wgsl/wgsl-kernel.ts';
 import type { WgslText } from './wgsl/wgsl-text.ts';
 
@@ -56,13 +56,18 @@ export class GpuCore implements DeviceCore {
   #closed = false;
   #lost: GPUDeviceLostInfo | null = null;
 
-  constructor(backend: GpuJsBackend, kernelCapacity: number) {
+  /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
+  constructor(backend: GpuJsBackend, kernelCapacity: number, isGpuJsAlone = false) {
     this.#backend = backend;
+    const { bufferLimit } = backend;
+    const ofGpuJs = gpuJsLimit(elementBytes);
+    const limit =
+      isGpuJsAlone && ofGpuJs.maxBufferBytes < bufferLimit.maxBufferBytes ? ofGpuJs : bufferLimit;
     this.#batch = new CommandBatch(backend.device, (cause) => {
       this.#reported ??= cause instanceof Error ? cause.message : String(cause);
     });
     this.pool = new BufferPool(this.name, {
-      maxBufferBytes: Math.min(backend.maxBufferBytes, maxElements * elementBytes),
+      ...limit,
       createBuffer: (bytes) => backend.createBuffer(bytes),
       destroyBuffer: ({ buffer }) =>
         this.#queue.issueNow(() => {
@@ -147,6 +152,9 @@ export class GpuCore implements DeviceCore {
   }
 
   runStage({ op, key, text, target, inputs, scalars }: StageRun): void {
+    for (const { bytes } of [...inputs, target.buffer]) {
+      if (bytes > maxElements * elementBytes) throw tooLargeForGpuJs(op, bytes);
+    }
     const kernel = this.#compile(op, key, text);
     const { buffer } = target;
     const bound = inputs.map((input) => (input === buffer ? this.nothing : input));

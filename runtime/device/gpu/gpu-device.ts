@@ -21,6 +21,7 @@ import type { DeviceCore, KernelStats } from './device-core.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { HostOp } from './host-op.ts';
 import type { KernelPlan } from './kernel-plan.ts';
+import { fitsGpuJs } from './limits.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
@@ -171,7 +172,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean {
-    return hasGpuJsKernel(op) || (this.#ours?.has(op, inputs, outputs, attrs) ?? false);
+    const isGpuJs = hasGpuJsKernel(op) && [...inputs, ...outputs].every(fitsGpuJs);
+    return isGpuJs || (this.#ours?.has(op, inputs, outputs, attrs) ?? false);
   }
 
   #prepared(

@@ -14,6 +14,16 @@ export function buildError(op: string, cause: unknown, at?: UserPosition): Devic
   });
 }
 
+/** A view of a tensor that kernels of gpu.js can't number the elements of. */
+export function tooLargeForGpuJs(op: string, bytes: number): DeviceError {
+  return new DeviceError({
+    what: `${op}: its GPU kernel numbers elements in float32`,
+    given: `a tensor in a buffer of ${bytes / 4} elements`,
+    expected: 'at most 2^24 elements',
+    remedy: 'copy the view first: x.clone(); or stay on the CPU: await x.toAsync(\'cpu\')',
+  });
+}
+
 /** WebGPU or WebGL failed: no memory, a lost device. */
 export function runError(op: string, cause: unknown): DeviceError {
   return new DeviceError({

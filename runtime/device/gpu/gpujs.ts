@@ -7,6 +7,7 @@ import { invariant } from '../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from './adapter.ts';
 import type { BufferHandle } from './buffer-pool.ts';
 import type { CommandBatch, Dispatched, Groups } from './command-batch.ts';
+import type { BufferLimit } from './limits.ts';
 import type { KernelText, StoreLayout } from './kernel-text.ts';
 import { messageOf, provideWebGpu } from './node-webgpu.ts';
 
@@ -120,9 +121,15 @@ export class GpuJsBackend {
     return this.#context.isLost;
   }
 
-  get maxBufferBytes(): number {
+  /** Bytes of the largest buffer that a kernel can bind. */
+  get bufferLimit(): BufferLimit {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits;
-    return Math.min(maxBufferSize, maxStorageBufferBindingSize);
+    return maxBufferSize < maxStorageBufferBindingSize
+      ? { maxBufferBytes: maxBufferSize, limitedBy: "the adapter's maxBufferSize" }
+      : {
+          maxBufferBytes: maxStorageBufferBindingSize,
+          limitedBy: "the adapter's maxStorageBufferBindingSize",
+        };
   }
 
   createBuffer(bytes: number): BufferHandle {

@@ -6,11 +6,12 @@ import { WgslKernels } from './wgsl/own-kernels.ts';
 
 export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice> {
   const backend = await GpuJsBackend.open(options);
-  const core = new GpuCore(backend, options.kernelCapacity);
+  const isGpuJsAlone = options.kernels === 'gpu.js';
+  const core = new GpuCore(backend, options.kernelCapacity, isGpuJsAlone);
   return new GpuDevice(core, {
     api: 'webgpu',
     adapter: backend.adapter,
     missingKernels: options.missingKernels,
-    ownKernels: options.kernels === 'gpu.js' ? null : new WgslKernels(core),
+    ownKernels: isGpuJsAlone ? null : new WgslKernels(core),
   });
 }

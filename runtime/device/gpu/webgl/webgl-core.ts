@@ -15,7 +15,7 @@ import {
 } from '../gpu-errors.ts';
 import { KernelCache } from '../kernel-cache.ts';
 import { type KernelText, keyOf } from '../kernel-text.ts';
-import { maxArrays, maxElements } from '../limits.ts';
+import { gpuJsLimit, maxArrays, maxElements } from '../limits.ts';
 import { type GlContext, releaseContext } from './context.ts';
 import type { GpuJsTranslator } from './gpujs-glsl.ts';
 import { GlProgram } from './program.ts';
@@ -55,7 +55,12 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     this.#textures = new Textures(gl);
     const rows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
     this.pool = new BufferPool<TextureHandle>(name, {
-      maxBufferBytes: Math.min(maxElements, rowElements * rows) * elementBytes,
+      ...(maxElements <= rowElements * rows
+        ? gpuJsLimit(elementBytes)
+        : {
+            maxBufferBytes: rowElements * rows * elementBytes,
+            limitedBy: `rows of ${rowElements} elements, as many as MAX_TEXTURE_SIZE`,
+          }),
       createBuffer: (bytes) => {
         if (this.#closed) throw closedError('allocation');
         if (this.isLost) throw lostError('allocation', lost);
