@@ -60,7 +60,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
   readonly counter: MemoryCounter;
   readonly #source: BufferSource<H>;
   readonly #used = new Map<number, PoolBuffer<H>>();
-  /** By size, and within a size the oldest first; sizes in the order of their last use. */
+  /** By size, within a size by descending address; sizes in the order of their last use. */
   readonly #idle = new Map<number, PoolBuffer<H>[]>();
   #idleBytes = 0;
   /** Buffers get consecutive ranges of addresses; 0 is the empty tensor's. */
@@ -103,7 +103,9 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
   /** For the next allocation of its size. */
   #keep(buffer: PoolBuffer<H>): void {
     const same = this.#idle.get(buffer.bytes) ?? [];
-    same.push(buffer);
+    // A step whose buffers are idle before and after it gets the same ones each time, in whatever order they were freed.
+    const next = same.findIndex(({ ptr }) => ptr < buffer.ptr);
+    same.splice(next < 0 ? same.length : next, 0, buffer);
     // Last in the map: sizes that are no longer freed are evicted first.
     this.#idle.delete(buffer.bytes);
     this.#idle.set(buffer.bytes, same);
