@@ -131,7 +131,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   ): Launch {
     const { kernel } = op;
     if (kernel.kind === 'named' && isRandomKernel(kernel.name)) {
-      return this.#random(op.name, kernel.name, outputs[0]!, attrs);
+      const isOurs = this.#ours?.has(op, inputs, outputs, attrs);
+      if (!isOurs) return this.#random(op.name, kernel.name, outputs[0]!, attrs);
     }
     if (kernel.kind === 'named' && kernel.name === 'literal') {
       return this.#literal(outputs[0]!, attrs);
@@ -308,7 +309,8 @@ const awaitable: Readonly<Record<string, string>> = {
 function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
   if (isFused(kernel)) return [];
-  return kernel.kind === 'named' && kernel.name === 'fill' ? [] : null;
+  if (kernel.kind !== 'named') return null;
+  return kernel.name === 'fill' || isRandomKernel(kernel.name) ? [] : null;
 }
 
 function hasGpuJsKernel({ kernel }: OpRecord): boolean {

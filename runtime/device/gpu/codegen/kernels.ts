@@ -24,7 +24,10 @@ import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 /** Written by JavaScript and uploaded. */
 type HostKernel = RandomKernel | 'literal';
 
-/** Drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole 32-bit words. */
+/**
+ * Without kernels of our own drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole
+ * 32-bit words.
+ */
 export type RandomKernel = 'uniform' | 'normal';
 
 export function isRandomKernel(name: KernelName): name is RandomKernel {

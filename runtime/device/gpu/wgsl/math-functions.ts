@@ -192,17 +192,19 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let first = x - turns * 1.5703125f;
   let second = first - turns * ${numberText(4.837512969970703e-4)};
   let r = second - turns * ${numberText(7.549533620476723e-8)};
+  return select(u.nan, f_quarter_sine(r, turns + shift), abs(x) < u.inf);
+}`,
+    // The sine of r and so many quarters of a turn; r up to π/4.
+    f_quarter_sine: `(r : f32, quarters : f32) -> f32 {
   let z = r * r;
   let odd = ((${numberText(-0.00019515295891)} * z + ${numberText(0.0083321608736)}) * z - ${numberText(0.16666654611)});
   let sine = odd * z * r + r;
   let even = ((${numberText(0.00002443315711809948)} * z - ${numberText(0.001388731625493765)}) * z + ${numberText(0.04166664568298827)});
   let cosine = (even * z - 0.5f) * z + 1.0f;
-  let shifted = turns + shift;
-  let quarter = shifted - 4.0f * floor(shifted * 0.25f);
+  let quarter = quarters - 4.0f * floor(quarters * 0.25f);
   let swapped = select(sine, cosine, quarter == 1.0f);
   let value = select(swapped, cosine, quarter == 3.0f);
-  let signed = select(value, -value, quarter > 1.5f);
-  return select(u.nan, signed, abs(x) < u.inf);
+  return select(value, -value, quarter > 1.5f);
 }`,
   }).map(([name, source]) => [name, `fn ${name}${source}`]),
 );

@@ -6,7 +6,7 @@ import type { Place } from '../device-core.ts';
 import type { GpuCore } from '../gpu-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from './wgsl-plan.ts';
-import type { StorageType, UniformValue } from './wgsl-writer.ts';
+import { isWhole, type StorageType, type UniformValue } from './wgsl-writer.ts';
 
 /** A plan on a device: finds which operands are one buffer, and issues the stages. */
 export class PreparedWgsl implements Prepared {
@@ -144,7 +144,7 @@ export class PreparedWgsl implements Prepared {
         const { dispatched } = kernel;
         const at = batch.nextUniforms(dispatched);
         for (let i = 0; i < values.length; i++) {
-          (isCount(uniforms[i]!) ? batch.u32 : batch.f32)[at + i] = values[i]!;
+          (isWhole(uniforms[i]!.kind) ? batch.u32 : batch.f32)[at + i] = values[i]!;
         }
         batch.dispatch(dispatched, bound, groups);
       },
@@ -185,10 +185,6 @@ function isOne(
   );
 }
 
-function isCount({ kind }: UniformValue): boolean {
-  return kind === 'count' || kind === 'offset';
-}
-
 function uniformValue(uniform: UniformValue, places: readonly Place[], attrs: Attrs): number {
   switch (uniform.kind) {
     case 'count':
@@ -198,5 +194,7 @@ function uniformValue(uniform: UniformValue, places: readonly Place[], attrs: At
       return places[uniform.operand]!.offset;
     case 'attr':
       return Number(attrs[uniform.name]);
+    case 'integer':
+      return uniform.of(attrs);
   }
 }

@@ -27,6 +27,7 @@ import { cumprodGradPlan, extremePlacePlan, scanPlan } from './order/line-kernel
 import { sortPlan } from './order/sort-kernel.ts';
 import { fusedBody, singleBody } from './pointwise-bodies.ts';
 import { pointwiseStage } from './pointwise-kernel.ts';
+import { randomPlan } from './random/random-kernel.ts';
 import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
 import { type RowOpName, rowPlan } from './row-kernels.ts';
 import { headedOf } from './staged-body.ts';
@@ -116,6 +117,8 @@ const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, Wgsl
   ['cumprodGrad', { why: sizes, plan: cumprodGradPlan }],
   ['resample', { why: `${sizes}; means of windows`, plan: resamplePlan }],
   ['resampleGrad', { why: `${sizes}; means of windows`, plan: resampleGradPlan }],
+  ['uniform', { why: '32-bit integers', plan: randomPlan('uniform') }],
+  ['normal', { why: '32-bit integers', plan: randomPlan('normal') }],
   ['sort', { why: `two results, ${shared}`, plan: sortPlan }],
 ]);
 

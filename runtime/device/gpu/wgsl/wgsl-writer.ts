@@ -1,5 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
 import { mathFunctions } from './math-functions.ts';
+import { randomFunctions } from './random/random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
 
 /** Where a uniform's value comes from at a launch. */
@@ -8,7 +10,9 @@ export type UniformValue =
   | { readonly kind: 'number'; readonly value: number }
   /** The first element of the kernel's operand with this number. */
   | { readonly kind: 'offset'; readonly operand: number }
-  | { readonly kind: 'attr'; readonly name: string };
+  | { readonly kind: 'attr'; readonly name: string }
+  /** 32 bits, from attributes. */
+  | { readonly kind: 'integer'; readonly of: (attrs: Attrs) => number };
 
 interface Uniform {
   readonly name: string;
@@ -117,8 +121,13 @@ export class WgslWriter {
   }
 }
 
+/** Whether the uniform's word is a u32. */
+export function isWhole(kind: UniformValue['kind']): boolean {
+  return kind === 'count' || kind === 'offset' || kind === 'integer';
+}
+
 function typeOf({ kind }: UniformValue): string {
-  return kind === 'count' || kind === 'offset' ? 'u32' : 'f32';
+  return isWhole(kind) ? 'u32' : 'f32';
 }
 
 /** The functions of ours that the text calls, and those that they call, callees first. */
@@ -127,7 +136,7 @@ function functionsIn(text: string): string[] {
   const visit = (code: string): void => {
     for (const [, name] of code.matchAll(/\b(f_\w+)\(/g)) {
       if (found.has(name!)) continue;
-      const source = mathFunctions.get(name!);
+      const source = mathFunctions.get(name!) ?? randomFunctions.get(name!);
       invariant(source !== undefined, `WGSL calls ${name}, which is not there`);
       // Marked before its callees, so that a function that named itself would end the search.
       found.set(name!, '');

@@ -11,10 +11,10 @@ import {
   tensor,
   tidy,
   zeros,
-} from '../../runtime/index.ts';
-import '../../runtime/tensor/methods.ts';
-import { gpuKernel } from '../../src/index.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+} from '../../../runtime/index.ts';
+import '../../../runtime/tensor/methods.ts';
+import { gpuKernel } from '../../../src/index.ts';
+import { gpuForTests, skipGpu } from '../open-gpu.ts';
 
 /** 16,843,009 elements: more than 2^24, and more workgroups than one dimension of a dispatch has. */
 const [rows, columns] = [65537, 257];
