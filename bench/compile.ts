@@ -99,6 +99,7 @@ spans.sink = {
     if (name && !isInner) phases.set(name, (phases.get(name) ?? 0) + performance.now() - start);
   },
   open: () => () => {},
+  timed: () => ({ end() {} }),
 };
 const make = () => {
   seed(1);

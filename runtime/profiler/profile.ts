@@ -1,7 +1,8 @@
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, oneOf } from '../options/option-kinds.ts';
 import { chromeTrace, type TraceEvent } from './chrome-trace.ts';
-import type { Span } from './recorder.ts';
+import { type DeviceTimeRow, deviceTimeRows } from './device-times.ts';
+import type { KernelTime, Span } from './recorder.ts';
 import { printReport } from './report.ts';
 import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './rows.ts';
 
@@ -30,9 +31,16 @@ export class Profile {
   /** Devices that were worked on, in the order of their first use. */
   readonly devices: readonly string[];
 
-  constructor(spans: readonly Span[], duration: number) {
+  readonly #timed: readonly Promise<KernelTime>[];
+
+  constructor(
+    spans: readonly Span[],
+    duration: number,
+    timed: readonly Promise<KernelTime>[] = [],
+  ) {
     this.spans = spans;
     this.duration = duration;
+    this.#timed = timed;
     this.devices = [...new Set(spans.map(({ device }) => device))].filter(
       (name) => name !== 'host',
     );
@@ -68,6 +76,14 @@ export class Profile {
   /** One row per name, with copies and kernels nested under what caused them. */
   rows(sort: SortKey = 'total'): readonly ProfileRow[] {
     return rowsOf(this.spans, this.duration, sort);
+  }
+
+  /**
+   * What kernels took by the clock of their device, a row per op, the longest first: of a GPU over WebGPU whose adapter
+   * has `timestamp-query`; empty elsewhere. Waits until the device has computed what was issued in the recording.
+   */
+  async deviceTimes(): Promise<readonly DeviceTimeRow[]> {
+    return deviceTimeRows(await Promise.all(this.#timed));
   }
 
   /** Totals and table as text. */

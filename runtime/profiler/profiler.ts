@@ -7,8 +7,9 @@ import { SpanRecorder } from './recorder.ts';
 import { spans } from './spans.ts';
 
 export type { TraceEvent } from './chrome-trace.ts';
+export type { DeviceTimeRow } from './device-times.ts';
 export { type CopySummary, Profile, type ReportOptions } from './profile.ts';
-export type { Span } from './recorder.ts';
+export type { KernelTime, Span } from './recorder.ts';
 export type { ProfileRow, SortKey } from './rows.ts';
 export type { SpanKind } from './spans.ts';
 
@@ -41,8 +42,8 @@ export function stop(): Profile {
     });
   }
   spans.sink = null;
-  const { spans: recorded, duration } = recorder.stop();
-  return new Profile(recorded, duration);
+  const { spans: recorded, duration, timed } = recorder.stop();
+  return new Profile(recorded, duration, timed);
 }
 
 /** The result of a body, and where its time went. */

@@ -1,6 +1,6 @@
 import type { UserPosition } from '../errors/position.ts';
 import { events } from '../memory/events.ts';
-import type { SpanKind, SpanSink, SpanStart } from './spans.ts';
+import type { KernelTiming, SpanKind, SpanSink, SpanStart } from './spans.ts';
 
 /** A stretch of time, in milliseconds since the recording began. */
 export interface Span {
@@ -20,6 +20,20 @@ export interface Span {
   readonly allocated: number;
 }
 
+/** A kernel by the clock of its device. */
+export interface KernelTime {
+  readonly op: string;
+  readonly device: string;
+  /** Milliseconds; null where it didn't run, or where the device could not tell. */
+  readonly time: number | null;
+}
+
+export interface Recording {
+  readonly spans: readonly Span[];
+  readonly duration: number;
+  readonly timed: readonly Promise<KernelTime>[];
+}
+
 type Open = { -readonly [K in keyof Span]: Span[K] };
 
 /** Collects spans, and what was allocated in them. */
@@ -29,6 +43,7 @@ export class SpanRecorder implements SpanSink {
   /** Indices of the open spans, the innermost last. */
   readonly #stack: number[] = [];
   readonly #unsubscribe: () => void;
+  readonly #timed: Promise<KernelTime>[] = [];
 
   constructor() {
     this.#unsubscribe = events.subscribe((event) => {
@@ -53,12 +68,22 @@ export class SpanRecorder implements SpanSink {
     };
   }
 
-  /** Everything so far. Open spans end now. */
-  stop(): { readonly spans: readonly Span[]; readonly duration: number } {
+  timed(op: string, device: string): KernelTiming {
+    let end!: KernelTiming['end'];
+    this.#timed.push(
+      new Promise((resolve) => {
+        end = (time) => resolve({ op, device, time });
+      }),
+    );
+    return { end };
+  }
+
+  /** Everything so far. Open spans end now; kernels may be timed later. */
+  stop(): Recording {
     this.#unsubscribe();
     const duration = this.#now();
     for (const span of this.#spans) span.end = Math.min(span.end, duration);
-    return { spans: this.#spans, duration };
+    return { spans: this.#spans, duration, timed: this.#timed };
   }
 
   #add({ kind, name, device, at, bytes = 0 }: SpanStart, isAsync: boolean): number {

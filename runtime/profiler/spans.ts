@@ -16,6 +16,12 @@ export interface SpanStart {
   readonly bytes?: number;
 }
 
+/** One kernel that a device times by its own clock. */
+export interface KernelTiming {
+  /** Called once: with milliseconds, or null where it didn't run or has no time. */
+  end(time: number | null): void;
+}
+
 /** Gets every span while profiling is on. */
 export interface SpanSink {
   /** Spans that begin before its `end` lie inside it. */
@@ -23,6 +29,8 @@ export interface SpanSink {
   end(): void;
   /** One that ends when others do not wait for it; nothing lies inside it. Returns what ends it. */
   open(start: SpanStart): () => void;
+  /** A kernel that the device will tell the time of, maybe after the recording. */
+  timed(op: string, device: string): KernelTiming;
 }
 
 /** Where time goes is told to at most one sink; nothing is built while there is none. */

@@ -182,6 +182,7 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/gpu/wgsl/indexing',
     'runtime/device/gpu/wgsl/movement',
     'runtime/device/gpu/wgsl/order',
+    'runtime/device/gpu/wgsl/random',
   ],
 ];
 

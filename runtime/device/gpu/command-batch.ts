@@ -1,4 +1,6 @@
 import { invariant } from '../../errors/invariant.ts';
+import type { KernelTiming } from '../../profiler/spans.ts';
+import { KernelClock } from './kernel-clock.ts';
 
 /** Numbers of workgroups along x, y and z. */
 export type Groups = readonly [x: number, y: number, z: number];
@@ -54,6 +56,10 @@ export class CommandBatch {
   readonly #onError: (cause: unknown) => void;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
+  /** Made for the first profile. */
+  #clock: KernelClock | null = null;
+  /** Who wants to know the time of the next dispatch; null: nobody. */
+  timing: KernelTiming | null = null;
   /** Slots in use. */
   #used = 0;
   #scheduled = false;
@@ -89,12 +95,23 @@ export class CommandBatch {
   /** One kernel on buffers in the order of their bindings, after everything encoded before. */
   dispatch(kernel: Dispatched, buffers: readonly GPUBuffer[], groups: Groups): void {
     const group = this.#bindGroup(kernel, buffers);
-    this.#pass ??= this.#open().beginComputePass();
+    const { timing } = this;
+    if (timing) this.#endPass();
+    this.#pass ??= this.#open().beginComputePass(timing ? this.#timedPass(timing) : undefined);
     this.#pass.setPipeline(kernel.pipeline);
     this.#pass.setBindGroup(0, group);
     this.#pass.dispatchWorkgroups(groups[0], groups[1], groups[2]);
+    if (timing) {
+      this.#endPass();
+      this.timing = null;
+    }
     this.#used += slotsOf(kernel.uniformBytes);
     this.#dispatches++;
+  }
+
+  #timedPass(timing: KernelTiming): GPUComputePassDescriptor {
+    this.#clock ??= new KernelClock(this.#device, slots);
+    return this.#clock.next(timing);
   }
 
   copy(from: GPUBuffer, fromByte: number, to: GPUBuffer, toByte: number, bytes: number): void {
@@ -113,12 +130,18 @@ export class CommandBatch {
     this.#used = 0;
     const { queue } = this.#device;
     if (bytes > 0) queue.writeBuffer(this.#uniforms, 0, this.#mirror, 0, bytes);
-    queue.submit([encoder.finish()]);
+    const readTimes = this.#clock?.finish(encoder);
+    try {
+      queue.submit([encoder.finish()]);
+    } finally {
+      readTimes?.();
+    }
     this.#submits++;
   }
 
   destroy(): void {
     this.#uniforms.destroy();
+    this.#clock?.destroy();
   }
 
   #open(): GPUCommandEncoder {

@@ -1,6 +1,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
 import { copying, copyingAsync } from '../../profiler/copying.ts';
+import { spans } from '../../profiler/spans.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from './command-batch.ts';
@@ -44,6 +45,8 @@ export class GpuCore implements DeviceCore {
   readonly nothing: PoolBuffer;
   readonly #backend: GpuJsBackend;
   readonly #queue = new IssueQueue();
+  /** The GPU can tell what a kernel takes. */
+  readonly #hasClock: boolean;
   readonly #batch: CommandBatch;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
@@ -59,6 +62,7 @@ export class GpuCore implements DeviceCore {
   /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
   constructor(backend: GpuJsBackend, kernelCapacity: number, isGpuJsAlone = false) {
     this.#backend = backend;
+    this.#hasClock = backend.device.features.has('timestamp-query');
     const { bufferLimit } = backend;
     const ofGpuJs = gpuJsLimit(elementBytes);
     const limit =
@@ -184,9 +188,17 @@ export class GpuCore implements DeviceCore {
 
   launch(run: KernelRun): void {
     const { kernel } = run;
+    // It may run after the recording.
+    const timing = this.#hasClock ? (spans.sink?.timed(run.op, this.name) ?? null) : null;
     const task: Task = {
       waitsFor: () => unbuilt(kernel),
-      run: () => this.#run(run),
+      run: () => {
+        this.#batch.timing = timing;
+        this.#run(run);
+        // It was dispatched, or will never be.
+        if (this.#batch.timing) this.#batch.timing.end(null);
+        this.#batch.timing = null;
+      },
     };
     this.#queue.issue(task);
   }

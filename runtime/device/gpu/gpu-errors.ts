@@ -20,7 +20,7 @@ export function tooLargeForGpuJs(op: string, bytes: number): DeviceError {
     what: `${op}: its GPU kernel numbers elements in float32`,
     given: `a tensor in a buffer of ${bytes / 4} elements`,
     expected: 'at most 2^24 elements',
-    remedy: 'copy the view first: x.clone(); or stay on the CPU: await x.toAsync(\'cpu\')',
+    remedy: "copy the view first: x.clone(); or stay on the CPU: await x.toAsync('cpu')",
   });
 }
 

@@ -7,8 +7,8 @@ import { invariant } from '../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from './adapter.ts';
 import type { BufferHandle } from './buffer-pool.ts';
 import type { CommandBatch, Dispatched, Groups } from './command-batch.ts';
-import type { BufferLimit } from './limits.ts';
 import type { KernelText, StoreLayout } from './kernel-text.ts';
+import type { BufferLimit } from './limits.ts';
 import { messageOf, provideWebGpu } from './node-webgpu.ts';
 
 export interface KernelOperands {
@@ -108,7 +108,7 @@ export class GpuJsBackend {
       refuseSoftware(adapter.info, allowSoftware);
       const loaded = (await import('gpu.js')) as unknown as { default?: GpuJs } & GpuJs;
       const gpujs = loaded.default ?? loaded;
-      askForLimits(adapter);
+      askForMore(adapter);
       const context = await handingOver(adapter, () => gpujs.WebGPUContext.acquire());
       return new GpuJsBackend(gpujs, context, takeBack);
     } catch (error) {
@@ -196,13 +196,19 @@ export class GpuJsBackend {
 
 /** What gpu.js doesn't ask for, and kernels of ours use. */
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
+const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query'];
 
-/** Makes the adapter's device one with the adapter's own limits, beside those that gpu.js asks for. */
-function askForLimits(adapter: GPUAdapter): void {
+/** Makes the adapter's device one with the adapter's own limits and features, beside what gpu.js asks for. */
+function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
   const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));
+  const features = wantedFeatures.filter((name) => adapter.features.has(name));
   const value = (given: GPUDeviceDescriptor = {}) =>
-    request({ ...given, requiredLimits: { ...given.requiredLimits, ...own } });
+    request({
+      ...given,
+      requiredLimits: { ...given.requiredLimits, ...own },
+      requiredFeatures: [...(given.requiredFeatures ?? []), ...features],
+    });
   Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });
 }
 
