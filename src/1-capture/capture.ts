@@ -1,3 +1,4 @@
+import { publishedScheme } from '../../runtime/errors/own-code.ts';
 import { boundTarget, captureLive } from './live/capture-live.ts';
 import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
 import { currentSession, withCaptureSession } from './live/capture-session.ts';
@@ -53,6 +54,24 @@ export function captureFunction(
   captures.set(fn, captured);
   return captured;
 }
+
+/**
+ * A function of this package that uses nothing but its arguments and the language's globals: from its printed text. The
+ * other routes would parse all of the file that it was bundled into, which takes longer than many a first call.
+ */
+export function captureOwnAlone(fn: AnyFunction): CapturedFunction | CaptureRefusal {
+  const captured = capturePrinted(fn, undefined);
+  // Loaders of TypeScript may put names of their own into it.
+  if (isRefusal(captured)) return captureFunction(fn);
+  const { text, position } = captured.source;
+  const placeOf = (offset: number) => ({ ...position(offset), file: ownFile });
+  return {
+    ...captured,
+    source: { file: ownFile, text, position: placeOf, line: () => undefined },
+  };
+}
+
+const ownFile = `${publishedScheme}src/`;
 
 function captureWith(
   fn: AnyFunction,

@@ -4,7 +4,9 @@ import type { MethodDefinition } from 'acorn';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import {
   type AnyFunction,
+  type CaptureRefusal,
   captureFunction,
+  captureOwnAlone,
   isRefusal,
   printRefusal,
 } from '../1-capture/capture.ts';
@@ -52,6 +54,15 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
   return found;
 }
 
+function ownAlone(fn: AnyFunction): CapturedCode | RefusedCode {
+  let found = captured.get(fn);
+  if (!found) {
+    found = codeFrom(captureOwnAlone(fn));
+    captured.set(fn, found);
+  }
+  return found;
+}
+
 function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
   const made = closureOf(fn);
   if (made)
@@ -77,6 +88,7 @@ provideClosures((fn) => {
   return isWhole ? found.closure : undefined;
 });
 
+codeOf.ownAlone = ownAlone;
 codeOf.construction = constructionOf;
 codeOf.homeObject = homeObjectOf;
 codeOf.privateMember = privateMemberOf;
@@ -182,7 +194,10 @@ function refuseDriven(code: Code): RefusedCode | undefined {
 }
 
 function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
-  const capture = captureFunction(fn, options);
+  return codeFrom(captureFunction(fn, options));
+}
+
+function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | RefusedCode {
   if (isRefusal(capture)) {
     return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
   }

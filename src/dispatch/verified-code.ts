@@ -27,6 +27,7 @@ function verified(found: CapturedCode | RefusedCode): CapturedCode | RefusedCode
 export const verifiedCodeOf: CodeOf = Object.assign(
   ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
   {
+    ownAlone: ((fn) => verified(codeOf.ownAlone(fn))) satisfies CodeOf['ownAlone'],
     construction: ((type) => verified(codeOf.construction(type))) satisfies CodeOf['construction'],
     privateMember: codeOf.privateMember,
     homeObject: codeOf.homeObject,

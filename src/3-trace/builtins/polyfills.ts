@@ -268,7 +268,7 @@ export function polyfillOf(
   const body = bodyFor(t, fn, receiver, args);
   if (!body) return undefined;
   if (!(lookedUp.get(body) ?? callbackOnly).every((each) => isPristine(t, each))) return undefined;
-  const found = t.codeOf(body);
+  const found = t.codeOf.ownAlone(body);
   if (isRefused(found)) return undefined;
   notePolyfill(found.closure.code);
   const { closure } = found;

@@ -58,7 +58,7 @@ export function sortByRanks(t: Tracer, frame: TraceFrame): void {
 }
 
 function codeOfInsertion(t: Tracer): Code | undefined {
-  const found = t.codeOf(insertionSort);
+  const found = t.codeOf.ownAlone(insertionSort);
   return isRefused(found) ? undefined : found.closure.code;
 }
 

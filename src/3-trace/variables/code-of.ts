@@ -18,6 +18,9 @@ export interface RefusedCode {
 export interface CodeOf {
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
   (fn: Function): CapturedCode | RefusedCode;
+  /** A function of this package that uses nothing but its arguments and the language's globals. */
+  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  ownAlone(fn: Function): CapturedCode | RefusedCode;
   /** The constructor of a class, with the function that gives an instance its fields. */
   // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
   construction(type: Function): CapturedCode | RefusedCode;
