@@ -2,12 +2,12 @@
 /** The `tostatic` command. */
 
 import { Command } from 'commander';
+import { packageVersion } from '../options/package-version.ts';
 import { checkFile, checkMode } from './check/check-file.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { printCompletion } from './completion.ts';
 import { explainFile } from './explain-file.ts';
 import { exportFile } from './export-file.ts';
-import { packageVersion } from './files/package-version.ts';
 import { initProject } from './init/init-project.ts';
 import { memoryLog } from './memory-log.ts';
 import { profileFile } from './profile-file.ts';
@@ -18,7 +18,7 @@ import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic')
   .description('Creates projects, and shows what toStatic makes of your functions.')
-  .version(packageVersion(), '-V, --version', 'print the version')
+  .version(packageVersion, '-V, --version', 'print the version')
   .showHelpAfterError('tostatic --help lists commands; tostatic COMMAND --help has examples')
   .addHelpText('after', examples('init my-model', 'explain model.js', 'compare workload.js'));
 

@@ -4,6 +4,7 @@ import { badFile } from '../../runtime/save/field.ts';
 import { builtinModule } from '../1-capture/script/builtin-module.ts';
 import { type ChoiceStore, Choices } from '../programs/choices.ts';
 import { cacheFromEnvironment } from './environment.ts';
+import { packageVersion } from './package-version.ts';
 
 /** Changes with what is searched, and how choices are written. */
 const format = 1;
@@ -11,8 +12,9 @@ const format = 1;
 type Files = typeof import('node:fs');
 
 /**
- * A folder in which processes leave each other what planning has chosen: a file for each program, with the checksum of
- * all files of this package. What can't be read is left out and written again; the first such file is reported.
+ * A folder in which processes leave each other what planning has chosen: a file for each program and version of this
+ * package, with the checksum that all its files have. What can't be read is left out and written again; the first such
+ * file is reported.
  */
 class PlanFiles implements ChoiceStore {
   readonly #folder: string;
@@ -79,8 +81,10 @@ export function planCache(): ChoiceStore | undefined {
   if (known) return known;
   const [files, crypto] = [builtinModule('node:fs'), builtinModule('node:crypto')];
   if (!files || !crypto) return undefined;
-  const digest = (text: string) =>
-    crypto.createHash('sha256').update(`${format}\n${text}`).digest('hex').slice(0, 32);
+  const digest = (text: string) => {
+    const key = `${format} ${packageVersion}\n${text}`;
+    return crypto.createHash('sha256').update(key).digest('hex').slice(0, 32);
+  };
   const store = new PlanFiles(folder, files, digest);
   stores.set(folder, store);
   return store;

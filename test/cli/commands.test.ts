@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DataError } from '../../runtime/errors/errors.ts';
 import { compareFile } from '../../src/cli/compare/compare-file.ts';
 import { loadFunction } from '../../src/cli/files/load-function.ts';
-import { packageVersion } from '../../src/cli/files/package-version.ts';
 import { writeOutput } from '../../src/cli/files/write-output.ts';
 import { errorText } from '../../src/cli/report-error.ts';
+import { packageVersion } from '../../src/options/package-version.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -122,7 +122,7 @@ it('compare rejects a module without a step before it starts processes', async (
 
 it('the version, help with examples, and completion', { timeout: 60_000 }, () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  expect(packageVersion()).toBe(version);
+  expect(packageVersion).toBe(version);
   expect(tostatic('explain', '--help').stdout).toContain('$ tostatic explain model.js');
   const { stdout } = tostatic('completion', 'bash');
   for (const word of ['explain', 'init', '--guards', '--version']) expect(stdout).toContain(word);

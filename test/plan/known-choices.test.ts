@@ -12,10 +12,21 @@ import { type Tensor, tidy } from '../../src/index.ts';
 import { type Job, jobs } from './known-choices/jobs.ts';
 import { planText } from './known-choices/plan-text.ts';
 
+const released = vi.hoisted(() => ({ version: '' }));
+vi.mock('../../src/options/package-version.ts', () => ({
+  get packageVersion() {
+    return released.version;
+  },
+}));
+
+const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
+const { version } = JSON.parse(manifest) as { version: string };
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tostatic-cache-'));
   vi.stubEnv('TOSTATIC_CACHE', folder);
+  released.version = version;
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -101,6 +112,15 @@ describe('plan/known choices', () => {
       knownPlans: 1,
       isFirst: false,
     });
+  });
+
+  it('another version of the package searches for itself', async () => {
+    const searched = await outcomeOf(jobs.layers!);
+    released.version = `${version}-other`;
+    expect(await outcomeOf(jobs.layers!)).toEqual(searched);
+    expect(files()).toHaveLength(2);
+    released.version = version;
+    expect((await outcomeOf(jobs.layers!)).known).toBeGreaterThan(0);
   });
 
   it('files that are damaged, or of other searches, are replaced with one warning', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { packageVersion } from '../files/package-version.ts';
+import { packageVersion } from '../../options/package-version.ts';
 import { templates } from './templates.ts';
 
 interface InitOptions {
@@ -34,7 +34,7 @@ export function initProject(folder: string, options: InitOptions): void {
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '');
-  const files = template(name || 'model', `^${packageVersion()}`);
+  const files = template(name || 'model', `^${packageVersion}`);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
