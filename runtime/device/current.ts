@@ -6,7 +6,7 @@ const devices = new Map<string, Device>();
 let current: Device | null = null;
 /** The device of the innermost `deviceGuard`; null outside of one. */
 let guarding: Device | null = null;
-/** What was current before the outermost `deviceGuard`. */
+/** The device that was current before the outermost `deviceGuard`. */
 let unguarded: Device | null = null;
 
 /** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */

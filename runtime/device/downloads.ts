@@ -24,7 +24,10 @@ export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<
   downloads.set(holder, { data, version, offset });
 }
 
-/** What was read ahead of this operand, once; null where nothing was, or where it was written since. */
+/**
+ * Returns, once, the elements of this operand that were read ahead; null if there are none, or the operand was
+ * written since.
+ */
 export function downloaded({ holder, offset }: Operand): TypedArray | null {
   const found = holder && downloads.get(holder);
   if (!found) return null;

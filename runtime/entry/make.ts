@@ -25,7 +25,7 @@ export interface MadeList<Element> {
   readonly element: Element;
 }
 
-/** What a list holds for an element, or for a part of it. */
+/** The leaf of an element that one list holds. */
 export interface ListLeaf {
   readonly kind: 'leaf';
   readonly of: 'tensor' | 'number' | 'boolean';
@@ -38,7 +38,7 @@ export type DataMake<Recipe> =
   | MadeCollection<Recipe>
   | MadeList<ListLeaf>;
 
-/** What the object is composed of. */
+/** The recipes of the object's parts. */
 export function partsOfData<Recipe>(make: DataMake<Recipe>): readonly Recipe[] {
   switch (make.kind) {
     case 'array':

@@ -46,7 +46,7 @@ export type NumberRecipe<Leaf extends { readonly kind: 'source' | 'size' }> = {
   readonly expr: NumberExprOf<Leaf>;
 };
 
-/** What a run of the program has left. */
+/** The results of a run of the program. */
 export interface RunResults {
   readonly outputs: readonly Tensor[];
   /** The objects that the run makes. */

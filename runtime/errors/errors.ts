@@ -1,8 +1,8 @@
 import { formatPosition, type UserPosition, userPosition } from './position.ts';
 
-/** What every error of this package says. */
+/** The facts that every error of this package states. */
 export interface ErrorFacts {
-  /** What went wrong, in one sentence without a full stop. */
+  /** The mistake, in one sentence without a full stop. */
   readonly what: string;
   readonly given: string;
   readonly expected: string;

@@ -36,7 +36,7 @@ function openMap(file: string): OriginalPlace | null {
   }
 }
 
-/** What the last `//# sourceMappingURL=` names; text of other modules may hold such comments, too. */
+/** The URL in the last `//# sourceMappingURL=`; text of other modules may contain such comments, too. */
 function mapComment(code: string): string | undefined {
   return [...code.matchAll(/^\s*\/\/[#@] sourceMappingURL=(\S+)\s*$/gm)].at(-1)?.[1];
 }

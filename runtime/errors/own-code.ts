@@ -6,7 +6,7 @@
 
 import { type CodePlace, placeInStackLine } from './stack-lines.ts';
 
-/** What traces and executes captured code, or the tensors. */
+/** Parts of the package: the runner of captured code, and the tensor library. */
 export type OwnPart = 'runner' | 'runtime';
 
 /** Published modules that captures look into name their files so, wherever they were bundled to. */

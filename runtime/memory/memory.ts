@@ -27,8 +27,8 @@ export interface Fragmentation extends FreeMemory {
 }
 
 /**
- * What is reserved on a device and not in use, in bytes, and how scattered it is. Walks over all blocks.
- * The measure is that of Wilson and others, "Dynamic Storage Allocation" (1995).
+ * Bytes that are reserved on a device and not in use, and how scattered they are. Walks over all blocks. The measure
+ * is that of Wilson and others, "Dynamic Storage Allocation" (1995).
  */
 export function fragmentation(device?: Device | string): Fragmentation {
   const { free, largest } = resolve(device).allocator.freeMemory();

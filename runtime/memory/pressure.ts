@@ -34,13 +34,13 @@ export async function relieve(counter: MemoryCounter): Promise<void> {
   dueAt.set(counter, counter.allocated + growth);
 }
 
-/** What was there when the present macrotask first took memory from a device. */
-interface Turn {
+/** The state when the current macrotask first allocated memory on a device. */
+interface MacrotaskStart {
   readonly allocated: number;
   readonly blocks: number;
 }
 
-const turns = new WeakMap<MemoryCounter, Turn>();
+const turns = new WeakMap<MemoryCounter, MacrotaskStart>();
 let isTold = false;
 
 /** Growth within one macrotask that looks like a loop of steps rather than a large model. */

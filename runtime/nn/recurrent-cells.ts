@@ -45,7 +45,7 @@ export abstract class RecurrentCell extends Module {
     this.biasHh = bias();
   }
 
-  /** What the input gives to the gates; of many steps at once: [steps, batch, input]. */
+  /** The input's contribution to the gates, also for many steps at once: [steps, batch, input]. */
   project(input: Tensor): Tensor {
     return linear(input, this.weightIh, this.biasIh);
   }

@@ -23,7 +23,7 @@ export interface Stage {
 }
 
 /**
- * What a staged op computes, as data: a few of its `rows` at a time go through all stages, so that values between
+ * The computation of a staged op as data: a few of its `rows` at a time go through all stages, so that values between
  * stages exist for these rows only.
  */
 export interface StagedBody {

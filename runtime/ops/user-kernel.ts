@@ -2,7 +2,7 @@ import type { Launch } from '../device/device.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import type { KernelCode } from './kernel-code.ts';
 
-/** What a kernel's function reads of `this`. */
+/** The members of `this` in a kernel's function. */
 export interface KernelThis<Constants extends object = Readonly<Record<string, number>>> {
   /** The element to compute: `x` counts along the last dimension, `y` and `z` along those before it. */
   readonly thread: { readonly x: number; readonly y: number; readonly z: number };

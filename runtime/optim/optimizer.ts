@@ -9,7 +9,7 @@ import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
 
-/** What state of a parameter is made like. */
+/** The dtype and shape of a parameter's state. */
 export type StateSpec = Pick<Tensor, 'dtype' | 'shape'>;
 
 /** Settings that every optimizer has; schedules assign them between steps. */

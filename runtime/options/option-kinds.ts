@@ -71,7 +71,7 @@ export const oneOf = (...values: readonly (string | number | boolean)[]): Option
   accepts: (value) => (values as readonly unknown[]).includes(value),
 });
 
-/** What `holds` says, described by `expected`. */
+/** An option kind whose values satisfy `holds`, described by `expected`. */
 export const that = (expected: string, holds: (value: unknown) => boolean): OptionKind => ({
   expected,
   accepts: holds,

@@ -7,7 +7,7 @@ import { printReport } from './report.ts';
 import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './rows.ts';
 
 export interface ReportOptions {
-  /** What the rows are sorted by, the largest first; `total` by default. */
+  /** The column by which the rows are sorted, largest first; `total` by default. */
   readonly sort?: SortKey;
   /** How many rows are printed; 30 by default. */
   readonly limit?: number;

@@ -1,7 +1,7 @@
 import type { Span } from './recorder.ts';
 import type { SpanKind } from './spans.ts';
 
-/** What a table can be sorted by; the largest comes first, names by the alphabet. */
+/** The columns by which a table can be sorted: largest first, names alphabetically. */
 export const sortKeys = [
   'total',
   'self',

@@ -1,8 +1,8 @@
 import type { UserPosition } from '../errors/position.ts';
 
 /**
- * What a stretch of time was spent on: an op with all that belongs to it, its kernel alone, a run of a
- * program, a node of backward, bytes that travel, compiling, or what the user named.
+ * The activity during a span: an op with all that belongs to it, its kernel alone, a run of a program, a backward
+ * node, a copy, compiling, or a name of the user's.
  */
 export type SpanKind = 'op' | 'kernel' | 'program' | 'backward' | 'copy' | 'compile' | 'user';
 

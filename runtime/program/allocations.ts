@@ -21,7 +21,7 @@ interface Owned extends Allocation {
   shared: boolean;
 }
 
-/** What the steps allocate, in order. Views lie in the memory of their base, reusing outputs in that of the operand. */
+/** The allocations of the steps, in order. Views share the memory of their base, reusing outputs that of the operand. */
 export function allocationsOf(steps: readonly Step[], values: ValueTable): readonly Allocation[] {
   const all: Owned[] = [];
   const memoryOf = new Map<ValueId, Owned>();

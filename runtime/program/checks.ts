@@ -1,4 +1,4 @@
-/** What a program may have done when one of its checks fails, or a kernel refuses its values. */
+/** Effects that a program may have had when one of its checks fails, or a kernel rejects its values. */
 
 import type { OpRecord } from '../ops/core/define-op.ts';
 import type { Plan, Step } from './plan.ts';

@@ -11,7 +11,10 @@ import type { Region } from './program.ts';
 /** `tensor`: of a known shape; `number`: one that decides shapes, float64 without dimensions. */
 export type OperandForm = 'tensor' | 'dynamic' | 'list' | 'number';
 
-/** What a run brings for an operand: the shape, the number of elements, the number; null of a known shape. */
+/**
+ * The data of an operand that only a run knows: the shape, the number of elements, or the number; null for a known
+ * shape.
+ */
 export type GivenOperand = Shape | number | null;
 
 export interface DynamicCall {
@@ -22,7 +25,7 @@ export interface DynamicCall {
   readonly dynamic: readonly boolean[];
   /** Its one result is a list of all that its programs answer, as many tensors as the shapes say. */
   readonly list: boolean;
-  /** What a run may bring: one that the call takes. */
+  /** A sample of the data that a run may have, which the call accepts. */
   readonly sample: readonly GivenOperand[];
   /**
    * The program for what a run brings. Its inputs: one for each tensor, and one for each element of a list; a

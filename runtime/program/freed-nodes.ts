@@ -1,6 +1,6 @@
 import type { GradNode } from '../autograd/node.ts';
 
-/** What a region asks of the program around it. */
+/** The questions of a region to the surrounding program. */
 export interface OutsideNodes {
   isSpent(node: GradNode): boolean;
   mayBeSpent(node: GradNode): boolean;
@@ -41,7 +41,7 @@ export class FreedNodes {
     this.#sets = { certainly, perhaps: new Set([...perhaps, ...nodes]) };
   }
 
-  /** What a backward in this program, or inside its regions, has freed. */
+  /** The nodes that a backward in this program, or inside its regions, has freed. */
   get all(): Iterable<GradNode> {
     return [...this.#sets.certainly, ...this.#sets.perhaps];
   }

@@ -12,7 +12,7 @@ export interface GivenGradient {
   readonly strides?: readonly number[];
 }
 
-/** What is asked of a backward whose results have a history, or that gradients of such results come to. */
+/** The request for a backward whose results have a history, or that receives gradients of such results. */
 export interface GradientRequest {
   /** The results are to be differentiated. */
   readonly recorded: boolean;
@@ -20,7 +20,7 @@ export interface GradientRequest {
   readonly outputs: readonly GivenGradient[];
   /** Gradients of values that an earlier backward has read, by their id. */
   readonly values: readonly GivenGradient[];
-  /** What other nodes have brought to a target before, by the number of the target. */
+  /** Earlier gradient contributions of other nodes, by the number of their target. */
   readonly earlier: readonly GivenGradient[];
   /** Gradients of outputs that other outputs depend on are observed. */
   readonly watched: boolean;
@@ -66,7 +66,7 @@ export interface GradientProgram {
 
 /** A backward that a run refuses. */
 export interface RefusedBackward {
-  /** Values of forward that bring a gradient. */
+  /** Values of forward with a gradient. */
   readonly roots: readonly ValueId[];
   /** Those of earlier backwards that didn't retain the graph. */
   readonly undone: readonly ValueId[];
@@ -74,7 +74,7 @@ export interface RefusedBackward {
   readonly changed: readonly ValueId[];
 }
 
-/** What is asked of the traced program once it has run. */
+/** Compiles backward programs with a history, on request after the traced program has run. */
 export interface HigherOrderGradients {
   /**
    * Backward with a history as a program. Throws AutogradError where an op has no second gradient, or forward has

@@ -33,12 +33,12 @@ function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp
   };
 }
 
-/** What represents a list of such elements. */
+/** The spec of the tensor that represents a list of such elements. */
 export function listSpec({ dtype, shape }: TensorSpec): TensorSpec {
   return { dtype, shape: [0, ...shape] };
 }
 
-/** What the elements of such a list are. */
+/** The spec of the elements of such a list. */
 export function elementSpec({ dtype, shape }: TensorSpec): TensorSpec {
   return { dtype, shape: shape.slice(1) };
 }

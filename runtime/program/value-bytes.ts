@@ -3,7 +3,7 @@ import { isFused } from '../ops/core/define-op.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
-/** What the allocator counts for a value with memory of its own. */
+/** The bytes that the allocator counts for a value with memory of its own. */
 export function bytesOf(values: ValueTable, id: ValueId): number {
   const { shape, dtype, device } = values[id]!;
   return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));

@@ -2,7 +2,7 @@ import { writtenByFused } from '../ops/expr/fused-body.ts';
 import { ValueGroups } from './memory-groups.ts';
 import type { Program, ProgramOp } from './program.ts';
 
-/** What says which operands a program inside an op writes. */
+/** The parts of an op that tell which operands a program inside it writes. */
 type OpWithRegions = Pick<ProgramOp, 'op' | 'regions'>;
 
 const none: readonly number[] = [];

@@ -60,7 +60,7 @@ export class OpenResults {
       .filter((other) => isApart(other.undone, this.#undone));
   }
 
-  /** Outputs that may bring a gradient. */
+  /** Outputs that may have a gradient. */
   get #given(): number[] {
     const { gradOutputs } = this.#backward;
     return [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);

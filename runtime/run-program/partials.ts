@@ -5,11 +5,11 @@ import { type PartialBackward, partialBackward } from './partial-backward.ts';
 /** One item per output, null or undefined where the output has no gradient. */
 type Gradients = readonly unknown[];
 
-/** A backward of a subgraph, by the outputs that bring a gradient. */
+/** A backward of a subgraph, by the outputs with a gradient. */
 export class Partial {
   /** Identifies the combination of missing gradients. */
   readonly key: number | string;
-  /** Numbers of the outputs that bring a gradient. */
+  /** Numbers of the outputs with a gradient. */
   readonly outputs: readonly number[];
   /** No gradient is missing. */
   readonly isWhole: boolean;

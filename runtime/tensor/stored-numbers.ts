@@ -4,7 +4,7 @@ import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
 import { decodeHalf, encodeHalf, isHalf } from './half.ts';
 
-/** What an integer dtype holds. */
+/** The range of each integer dtype. */
 const bounds = { uint8: [0, 255], int32: [-(2 ** 31), 2 ** 31 - 1] } as const;
 
 /**

@@ -35,7 +35,7 @@ const builders = [
   'torch._utils._rebuild_tensor_v2',
 ];
 
-/** What pickles of state dictionaries are made of: tensors over storages, which it collects by their keys. */
+/** The objects in pickles of state dictionaries: tensors over storages, which it collects by their keys. */
 export class TorchWorld implements PickleWorld {
   readonly storages = new Map<string, TorchStorage>();
 

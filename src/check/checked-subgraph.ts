@@ -24,7 +24,7 @@ const mostPaths = 256;
  * A subgraph whose first runs are repeated by the reference: its traced program, op by op in program order,
  * with no pass and no memory switch on. Outputs, writes, gradients, `requiresGrad`, layouts and shared memory
  * must agree. Of a program with control flow the first runs of each path are checked, of a backward those of
- * each set of outputs that bring a gradient.
+ * each set of outputs with a gradient.
  */
 class CheckedSubgraph extends Subgraph {
   readonly #source: CompiledFrom;
@@ -35,7 +35,7 @@ class CheckedSubgraph extends Subgraph {
   readonly #isAsync: boolean;
   /** Checked runs, by path. */
   readonly #paths = new Map<string, number>();
-  /** Checked backwards, by what brings a gradient. */
+  /** Checked backwards, by the outputs with a gradient. */
   readonly #backwards = new Map<string, number>();
   /** A backward of a kind that was not checked has run: the next run is. */
   #owesBackward = false;

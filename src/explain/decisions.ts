@@ -6,14 +6,14 @@ import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-brea
 import type { LoopDecision } from '../traces/trace-result.ts';
 
 interface Became {
-  /** What stands in the user's code. */
+  /** The construct in the user's code. */
   readonly site: string;
   readonly became: string;
   /** Where nothing more particular is known of the place. */
   readonly why: string;
 }
 
-/** What a decision on a value of the program can become: what `explain()` says, and `docs/full-graph.md`. */
+/** The results of a decision on a graph value, as `explain()` and `docs/full-graph.md` name them. */
 export const becomes = {
   cond: { site: 'branch', became: 'a cond', why: 'both branches produce mergeable values' },
   while: { site: 'loop', became: 'a while', why: 'its number of iterations is data-dependent' },
@@ -36,7 +36,7 @@ export const becomes = {
   },
 } as const satisfies Record<string, Became>;
 
-/** What became of each decision on a value of the program, and why: a line for each place. */
+/** Explains the result of each decision on a graph value: one line per place. */
 export function explainDecisions(
   parts: readonly CompiledPart[],
   breaks: readonly BreakRecord[],

@@ -1,4 +1,4 @@
-/** What `explain()` prints beyond parts, breaks and memory. */
+/** Options for what `explain()` prints beyond parts, breaks and memory. */
 export interface ExplainOptions {
   /** Lists inputs, every guard, and the values saved for backward. False by default. */
   readonly guards?: boolean;

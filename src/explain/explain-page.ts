@@ -13,7 +13,7 @@ import type { Code } from '../vm/bytecode/code.ts';
 import { costWarnings } from './costs.ts';
 import { escapeHtml } from './html.ts';
 
-/** What became of one line. */
+/** The ops and events of one source line. */
 interface LineFacts {
   /** Names of forward ops, with how often each occurs. */
   readonly forward: Map<string, number>;

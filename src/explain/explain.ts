@@ -22,7 +22,7 @@ import { rewriteOf } from './rewrite.ts';
 /** Subgraphs that are shown; more of them are counted. */
 const mostParts = 12;
 
-/** What became of a captured function, for a person: costs, subgraphs with memory, breaks, fallbacks. */
+/** Describes a captured function to its user: costs, subgraphs with memory, breaks, fallbacks. */
 export function explain(
   name: string,
   stats: CapturedStats,
@@ -131,7 +131,7 @@ function savedValues(ids: readonly ValueId[], listed: boolean): string {
   return listed ? ids.map((id) => `%${id}`).join(' ') : plural(ids.length, 'value');
 }
 
-/** What the program really did: where it ran, and the peak that the allocator counted. */
+/** Describes the program's runs: where it ran, and the peak that the allocator counted. */
 function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): string[] {
   if (record.runs === 0) return [];
   const { name } = planned.values[0]!.device;

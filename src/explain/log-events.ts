@@ -1,4 +1,4 @@
-/** What a captured function tells the log, at its levels. */
+/** The log messages of a captured function, by level. */
 
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { printProgram } from '../../runtime/program/print.ts';

@@ -1,7 +1,7 @@
 import { plural } from '../../runtime/errors/plural.ts';
 import type { Recompute } from '../programs/stages.ts';
 
-/** What became of a memory budget; no line where there is none. */
+/** Describes the effect of a memory budget; no line if there is none. */
 export function explainBudget(recompute: Recompute | null): string[] {
   if (!recompute) return [];
   const { budget, bytesBefore, bytes, ops, share } = recompute;
@@ -24,7 +24,7 @@ export function explainBudget(recompute: Recompute | null): string[] {
   ];
 }
 
-/** What to tell the user where a budget can't be held. */
+/** The warning for a budget that no plan fits; null if the plan fits. */
 export function missedBudget(recompute: Recompute | null, name: string): string | null {
   if (!recompute || recompute.isShared || !isMissed(recompute)) return null;
   const { budget, bytes } = recompute;

@@ -5,7 +5,7 @@ import type { Code } from '../vm/bytecode/code.ts';
 import { printCode } from '../vm/bytecode/print.ts';
 import { printPlan } from './print-plan.ts';
 
-/** What can be printed of a captured function, in the order in which it is made. */
+/** The stages of a captured function that can be printed, in the order of processing. */
 export const stageNames = [
   'source',
   'bytecode',

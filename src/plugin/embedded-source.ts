@@ -3,8 +3,8 @@ import type { EmbeddedSource, ModuleText } from '../1-capture/marked/probe.ts';
 import type { SourceMapData } from './source-map.ts';
 
 /**
- * What an instrumented module carries along: its text before the probes, and the map from there to
- * the user's file when it was compiled before. Compressed together, as the two texts say much the same.
+ * The source that an instrumented module carries: its text before the probes, and the map from there to the user's
+ * file if it was compiled before. Compressed together, since the two texts are similar.
  */
 export function embeddedSource(
   code: string,

@@ -34,7 +34,7 @@ export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => vo
   };
 }
 
-/** What decides how TypeScript and JSX are read; the rest of the build's options come later. */
+/** The options that decide how TypeScript and JSX are parsed; the build's other options come later. */
 function compileOptions(given: PluginBuild['initialOptions']): TransformOptions {
   const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw } = given;
   const all = { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw };

@@ -13,7 +13,7 @@ export type { PathPattern, PluginOptions } from './options.ts';
 export type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 export { type Transformed, transform } from './transform.ts';
 
-/** What bundlers put into the context of a transform, beyond what unplugin promises. */
+/** Members that bundlers put into the context of a transform, beyond those that unplugin declares. */
 interface BundlerContext {
   /** Rollup, Rolldown, Vite: the map of all steps so far. */
   getCombinedSourcemap?: () => EncodedSourceMap;
@@ -64,7 +64,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
   },
 );
 
-/** What bundlers call a map: with no `file` rather than null. */
+/** A source map as bundlers declare it: without `file` rather than with null. */
 type BundlerMap = Omit<EncodedSourceMap, 'file' | 'version'> & { version: 3; file?: string };
 
 const result = (code: string, map: EncodedSourceMap | undefined) => ({

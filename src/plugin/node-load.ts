@@ -6,7 +6,7 @@ import { isIncluded } from './options.ts';
 import { probeFile } from './probe-file.ts';
 import { transform } from './transform.ts';
 
-/** What Node's `load` hooks pass along. */
+/** The module that Node's `load` hooks return. */
 export interface LoadedModule {
   readonly format?: string | null | undefined;
   readonly source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;

@@ -21,7 +21,7 @@ export interface PluginOptions {
    * not their text: a third smaller, but explanations can't quote lines where there are no files.
    */
   readonly sourceText?: boolean;
-  /** What instrumented modules import the probe from. */
+  /** The module that instrumented modules import the probe from. */
   readonly probe?: string;
 }
 

@@ -8,7 +8,7 @@ import { expectPluginOptions, isIncluded, type PluginOptions } from './options.t
 import { type CompiledModule, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
-/** What webpack and Turbopack give a loader as `this`. */
+/** `this` of a loader in webpack and Turbopack. */
 export interface LoaderContext {
   readonly resourcePath: string;
   getOptions(): PluginOptions;

@@ -2,7 +2,7 @@ import type { DataError } from '../../runtime/errors/errors.ts';
 import { Field } from '../../runtime/save/field.ts';
 
 /**
- * What the searches of one compilation have chosen, in the order in which they ran. Searches look for the best of
+ * The choices of the searches of one compilation, in the order in which they ran. Searches look for the best of
  * several legal programs; with their choices known, a compilation makes the same program again without looking.
  * Choices are plain data, and name candidates that the compiler itself has found: wrong ones could make a
  * worse plan, but never a wrong result.
@@ -34,7 +34,7 @@ export class Choices {
   }
 
   /**
-   * What the search has chosen before; undefined where it has to look. Throws DataError for the choice of
+   * Returns the earlier choice of the search, or undefined if it has to run. Throws DataError for the choice of
    * another search, or one that `read` rejects.
    */
   of<T>(search: string, read: (choice: Field) => T): T | undefined {
@@ -81,7 +81,7 @@ export interface ChoiceStore {
   /** Undefined: there are none. Throws DataError for what can't be read. */
   find(program: string): Choices | undefined;
   keep(program: string, choices: Choices): void;
-  /** What was found is damaged, or those of other searches: `keep` will replace it. */
+  /** Called for choices that are damaged, or of other searches: `keep` will replace them. */
   refuse(program: string, why: DataError): void;
 }
 

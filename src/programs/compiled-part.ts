@@ -3,7 +3,7 @@ import { Decisions } from '../../runtime/run-program/control/decisions.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { SubgraphStages } from './stages.ts';
 
-/** What was seen of one part while it ran. */
+/** Measurements of one part while it ran. */
 export class RunRecord {
   runs = 0;
   /** Most bytes of the last run above those in use when it began; undefined before the first run. */
@@ -14,11 +14,11 @@ export class RunRecord {
   planned: PlannedSubgraph | undefined;
   /** Numbers of these inputs. */
   donated: readonly number[] = [];
-  /** What its control ops decided, in the last run. */
+  /** The decisions of its control ops in the last run. */
   readonly decisions = new Decisions();
 }
 
-/** What is compiled for one path through one part of the function. */
+/** The compiled subgraph of one path through one part of the function. */
 export interface CompiledPart {
   readonly trace: TraceResult;
   /** Stages of the plan in force; null if the part has no tensor op. */

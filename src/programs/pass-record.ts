@@ -3,7 +3,7 @@ import type { Program } from '../../runtime/program/program.ts';
 /** One run of one pass. */
 export interface PassRecord {
   readonly pass: string;
-  /** What kind of program it ran on: `traced`, `joint`, `step`, `region` or `again`. */
+  /** The stage of the program that it ran on: `traced`, `joint`, `step`, `region` or `again`. */
   readonly stage: string;
   /** The program is another one after it. */
   readonly applied: boolean;

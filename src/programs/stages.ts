@@ -2,7 +2,7 @@ import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { PassCounts } from './pass-record.ts';
 
-/** What each phase made of one subgraph, for printing. */
+/** The results of each phase for one subgraph, for printing. */
 export interface SubgraphStages {
   readonly traced: Program;
   readonly joint: Program | null;
@@ -19,7 +19,7 @@ export interface SubgraphStages {
   readonly passes: PassCounts;
 }
 
-/** What a memory budget made of a program. */
+/** The effect of a memory budget on a program. */
 export interface Recompute {
   readonly budget: number;
   /** Bytes of forward and backward at their peak: of the smallest plan that computes nothing twice, and as planned. */

@@ -84,7 +84,7 @@ export class SizeTerms {
 
 interface Term {
   readonly expr: SizeExpr;
-  /** What it is at each point. */
+  /** Its value at each point. */
   readonly at: readonly number[];
 }
 

@@ -4,8 +4,8 @@ import type { Step } from '../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 
 /**
- * What is compiled when a run brings its shapes needs the compiler, which a file has not; and a file's program runs
- * on one device. It holds no code.
+ * Rejects steps that a file cannot hold: those compiled when a run has their shapes, which need the compiler; those
+ * on several devices; and those with code.
  */
 export function expectKnownShapes(name: string, steps: readonly Step[]): void {
   for (const { op, regions = [] } of steps) {

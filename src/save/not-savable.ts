@@ -1,6 +1,6 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 
-/** What a captured function relies on or does, and a file can't hold. */
+/** The error for a function that relies on, or does, something that a file can't hold. */
 export function notSavable(name: string, given: string): CaptureError {
   return new CaptureError({
     what: `save: ${name || 'the function'} can't be saved as it was captured`,

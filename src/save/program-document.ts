@@ -10,7 +10,7 @@ interface Leaf {
 
 type Json = Record<string, unknown>;
 
-/** What is planned for the sizes at hand: it isn't compared. */
+/** Fields that are planned for the current sizes: they aren't compared. */
 const planned = new Set([
   ...['frees', 'reuses', 'places', 'freesAtEnd', 'predicted', 'arenaBytes', 'reordered'],
 ]);

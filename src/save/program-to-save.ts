@@ -24,8 +24,8 @@ import { EntryWriter } from './save-entry.ts';
 import { savedGuards } from './save-guards.ts';
 
 /**
- * What a file holds of a captured function: each program that was compiled for it so far and whose
- * conditions outside of the arguments hold now, with the state that they read.
+ * Collects what a file holds of a captured function: each program compiled so far whose conditions outside of the
+ * arguments hold now, with the state that they read.
  */
 export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;

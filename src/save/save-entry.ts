@@ -16,7 +16,7 @@ import { savedNumber } from './save-guards.ts';
 
 const orderDiffers = 'the order of keys in its result is data-dependent';
 
-/** What a file can hold of one trace. Throws CaptureError for anything that is no data. */
+/** Converts one trace to what a file can hold. Throws CaptureError for anything that isn't data. */
 export class EntryWriter {
   readonly #name: string;
   readonly #trace: TraceResult;

@@ -111,7 +111,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
   }
 }
 
-/** What is not an argument stays as different as it is. */
+/** The pairs of sources that must differ and of which an argument has one: other values stay as distinct as they are. */
 function differentPairs(
   { sources, others }: Guard & { kind: 'distinct' },
   places: Places,

@@ -1,4 +1,4 @@
-/** What TensorBoard's event files hold: `event.proto`, `summary.proto` and `graph.proto` of TensorFlow. */
+/** The messages in TensorBoard's event files: `event.proto`, `summary.proto` and `graph.proto` of TensorFlow. */
 
 import { many, one, type Schema } from '../protobuf/message.ts';
 

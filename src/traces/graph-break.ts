@@ -4,7 +4,7 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
-  /** What can be written there instead; by default, code that stays in the program. */
+  /** The alternative at that place; by default, code that stays in the program. */
   readonly expected?: string;
   readonly hint: string;
   /** The hint in full-graph mode, where it differs. */
@@ -184,13 +184,13 @@ export function isDecision(reason: BreakReason): boolean {
   return 'decision' in breakReasons[reason];
 }
 
-/** What can be written there, for the user. */
+/** The alternative at that place, for the user. */
 export function expectedInstead(reason: BreakReason): string {
   const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
   return expected;
 }
 
-/** What the user can do in full-graph mode. */
+/** The hint for full-graph mode. */
 export function hintForOneProgram(reason: BreakReason): string {
   const { hint, forOneProgram = hint }: Explained = breakReasons[reason];
   return forOneProgram;
@@ -206,7 +206,7 @@ export type BreakReason = keyof typeof breakReasons;
 /** One break, as it is recorded and explained. */
 export interface BreakRecord {
   readonly reason: BreakReason;
-  /** What in particular: the function, the property, the message. */
+  /** The subject of the break: the function, the property, the message. */
   readonly detail: string;
   readonly at: UserPosition | undefined;
   /** The line of the user's file there, where it can be had. */

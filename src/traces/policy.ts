@@ -1,4 +1,4 @@
-/** What users say about capturing: where a graph must break, what is not looked into, whether at all. */
+/** User settings for capture: where a graph must break, which functions are not traced, whether anything is. */
 
 type AnyFunction = (...args: never[]) => unknown;
 

@@ -1,4 +1,4 @@
-/** What makes and effects are composed of. */
+/** The parts of makes and effects. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Source } from '../guards/source.ts';
@@ -22,7 +22,7 @@ export function contentsOf(make: Make): readonly Recipe[] {
   return partsOf(make).flatMap(possibleOf);
 }
 
-/** What the object made is composed of. */
+/** The recipes of the parts of an object that a run creates. */
 export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
@@ -90,19 +90,19 @@ function inElement(element: ElementRecipe): readonly Recipe[] {
   }
 }
 
-/** What a frame that continues holds. */
+/** The recipes of the values in a frame that continues. */
 export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   const values = registers.map(([, recipe]) => recipe);
   if (call.kind === 'entry') return values;
   return [...values, ...call.cells, call.thisValue, ...call.args];
 }
 
-/** What the effect may put somewhere. */
+/** The recipes that the effect may store somewhere. */
 export function storedBy(effect: Effect): readonly Recipe[] {
   return placedBy(effect).flatMap(possibleOf);
 }
 
-/** What the effect puts somewhere. */
+/** The recipes that the effect stores. */
 export function placedBy(effect: Effect): readonly Recipe[] {
   switch (effect.kind) {
     case 'setProperty':
@@ -130,7 +130,7 @@ export function placedBy(effect: Effect): readonly Recipe[] {
   }
 }
 
-/** What the effect changes. */
+/** The source of the object that the effect changes. */
 export function changedBy(effect: Effect): Source | null {
   switch (effect.kind) {
     case 'setProperty':

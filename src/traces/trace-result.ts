@@ -26,7 +26,7 @@ import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 import type { SameOutput } from './same-outputs.ts';
 
-/** What a recipe of a trace reads besides the results of a run. */
+/** The leaves of a trace's recipes, besides the results of a run. */
 export type RecipeLeaf =
   | ConstantRecipe<Primitive | symbol>
   | { readonly kind: 'held'; readonly value: object }
@@ -47,7 +47,7 @@ export interface KeyOrder {
   readonly labels: readonly string[];
 }
 
-/** What an object that each run creates has beyond data properties with string keys. */
+/** Traits of an object that each run creates, beyond data properties with string keys. */
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
@@ -92,7 +92,7 @@ export type Make =
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** The variable that is an element of such an object. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
-  /** What a `for … of` over an array holds. */
+  /** The iterator of a `for … of` over an array. */
   | {
       readonly kind: 'arrayIterator';
       readonly array: Recipe;
@@ -202,7 +202,7 @@ export type Outcome =
   | {
       readonly kind: 'break';
       readonly record: BreakRecord;
-      /** What eager execution would throw there. */
+      /** The error that eager execution would throw there. */
       readonly cause?: unknown;
       readonly frames: readonly FrameRecipe[];
       /** The call runs eagerly from the start of this trace: eager execution refuses something in it. */
@@ -279,7 +279,7 @@ export type Effect =
 export interface Resized {
   /** Sizes of inputs, and numbers that decide shapes: a program holds for one set of values. */
   readonly keys: readonly Source[];
-  /** What must hold for any of them. */
+  /** The guards that all of them share. */
   readonly guards: readonly Guard[];
   /**
    * The result for the sizes that the frames hold; its guards are only those that `guards` leaves to be
@@ -295,13 +295,13 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** What became of a loop that could be unrolled or kept. */
+/** The decision to unroll or keep a loop. */
 export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;
 }
 
-/** What the tracer found out about the code from one entry point on. */
+/** The tracer's result for the code from one entry point on. */
 export interface TraceResult {
   readonly guards: readonly Guard[];
   /** Where each input of the program comes from. */

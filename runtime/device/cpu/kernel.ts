@@ -21,7 +21,7 @@ export function indexOf(operand: Operand, dtype: DType): number {
   return operand.holder!.ptr / dtypes[dtype].bytes + operand.offset;
 }
 
-/** What op records with layout `contiguous` promise. */
+/** Asserts what op records with layout `contiguous` promise. */
 export function expectContiguous(...metas: readonly TensorMeta[]): void {
   for (const meta of metas) invariant(isContiguousMeta(meta), 'kernel given a strided operand');
 }

@@ -2,7 +2,7 @@ import { numerics } from '../../numerics/math.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { fusesMultiplyAdd } from './wasm/assembler/multiply-add.ts';
 
-/** What CPU kernels compute with here, for reports: `default: WebAssembly SIMD, fused multiply-add`. */
+/** Describes the arithmetic of CPU kernels here, for reports: `default: WebAssembly SIMD, fused multiply-add`. */
 export function describeNumerics(): string {
   const simd = hasSimd ? 'WebAssembly SIMD' : 'plain JavaScript';
   const fused = hasSimd && fusesMultiplyAdd() ? ', fused multiply-add' : '';

@@ -18,7 +18,7 @@ import { heap } from './heap.ts';
 import { indexOf } from './kernel.ts';
 import { comparisons } from './scalar/pointwise.ts';
 
-/** What the closures of one launch share. */
+/** The state that the closures of one launch share. */
 interface Frame {
   /** x, y and z. */
   readonly thread: [number, number, number];

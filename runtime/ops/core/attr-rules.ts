@@ -1,7 +1,7 @@
 import { dtypes } from '../../tensor/dtype.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
-/** What an attribute of an op may be. */
+/** The values that an attribute of an op may have. */
 export type AttrRule =
   | 'number'
   /** A number, or a flag that counts as 1 or 0. */
@@ -59,7 +59,7 @@ const isInt = (value: unknown, min: number): boolean =>
 const areInts = (value: unknown, min: number): value is readonly number[] =>
   Array.isArray(value) && value.every((own) => isInt(own, min));
 
-/** What the rule asks for instead; null: the value keeps it. */
+/** The rule's expectation if the value breaks it; null if it holds. */
 function expectedOf(rule: AttrRule, value: unknown, rank: number): string | null {
   if (typeof rule === 'object') {
     if ('optional' in rule) {

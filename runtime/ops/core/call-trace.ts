@@ -64,7 +64,7 @@ export function withoutCallTrace<T>(body: () => T): T {
  */
 export class CallTrace {
   readonly #first: Step[] = [];
-  /** What may come next; undefined: nothing is recorded any more in this run. */
+  /** Steps that may come next; undefined once nothing more is recorded in this run. */
   #next: Step[] | undefined;
   #diverged = false;
   #runs = 0;

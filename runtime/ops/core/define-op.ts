@@ -21,8 +21,8 @@ export type AttrValue = number | boolean | string | readonly number[] | Symbolic
 export type Attrs = Readonly<Record<string, AttrValue>>;
 
 /**
- * What a kernel reads of an operand. `shape` is the no-need-buffer fact: the operand may be a tensor
- * whose holder was moved out, and nothing is kept alive for it.
+ * The part of an operand that a kernel reads. `shape` is the no-need-buffer fact: the operand may be a tensor whose
+ * holder was moved out, and nothing is kept alive for it.
  */
 export type OperandUse = 'data' | 'shape';
 
@@ -74,7 +74,7 @@ export type ControlForm =
   | 'dimension'
   | 'missing';
 
-/** What backward keeps of a forward value: its data, or only dtype, shape and device. */
+/** The part of a forward value that backward keeps: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';
 
 /** The gradient for one operand; evaluated, and its values saved, only when that operand needs one. */
@@ -145,7 +145,7 @@ export interface OpRecord {
   readonly work?: Work;
   /** Attributes that decide neither shape nor dtype: a program may compute them in each run. */
   readonly numbers?: readonly string[];
-  /** What its attributes may be: those that a shape, a kernel or a view depends on. */
+  /** Rules for the attributes that a shape, a kernel or a view depends on. */
   readonly attrs?: AttrRules;
   /**
    * True where the kernel stays inside of its operands, else what it expects: what `infer` needn't look at, since the

@@ -1,4 +1,4 @@
-/** What a write in place does to operands that show its target's memory. */
+/** The effect of a write in place on operands that share its target's memory. */
 
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { broadcastStrides, sizeOf } from '../../tensor/shape.ts';

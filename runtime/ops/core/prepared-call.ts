@@ -22,7 +22,7 @@ interface KnownCall extends PreparedCall {
   readonly attrs: Attrs;
 }
 
-/** What a bound kernel knows of an operand. */
+/** The facts about an operand that a bound kernel relies on. */
 export interface Operand {
   readonly dtype: DType;
   readonly shape: Shape;

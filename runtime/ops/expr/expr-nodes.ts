@@ -70,7 +70,7 @@ function findNodes(expr: Expr): readonly Expr[] {
   return [...found];
 }
 
-/** What a node is apart from its operands; numbers exactly, with NaN, infinities and −0. */
+/** The text of a node without its operands; numbers exactly, with NaN, infinities and −0. */
 function labelOf(expr: Expr): string {
   switch (expr.kind) {
     case 'input':

@@ -44,7 +44,7 @@ const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) =
   quotient: joined,
 };
 
-/** What two operands of one node compute in: the later one of int32, float32, float64. */
+/** The arithmetic of a node with two operands: the later one of int32, float32, float64. */
 function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   if (x === 'literal') return y;
   if (y === 'literal') return x;
@@ -53,7 +53,7 @@ function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   return 'f32';
 }
 
-/** What a comparison's operands are compared in. */
+/** The arithmetic in which a comparison's operands are compared. */
 export function comparedIn(x: Arithmetic, y: Arithmetic): 'f32' | 'f64' | 'i32' {
   const common = joined(x, y);
   return common === 'literal' || common === 'fraction' ? 'f32' : common;
@@ -71,7 +71,7 @@ export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
   return arithmetics(expr, dtypes).get(expr)!;
 }
 
-/** What elements of a dtype are computed in. */
+/** The arithmetic for the elements of each dtype. */
 export const arithmeticOfDType: { readonly [D in DType]: Arithmetic } = {
   bool: 'i32',
   uint8: 'i32',

@@ -2,20 +2,20 @@ import type { DType } from '../../tensor/dtype.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import type { Expr } from './expr.ts';
 
-/** What a part of a fused op reads: an operand of the fused op, or the result of an earlier part. */
+/** An operand of a part of a fused op: an operand of the fused op, or the result of an earlier part. */
 export type FusedOperand = { readonly operand: number } | { readonly part: number };
 
 /** One of the pointwise ops that a fused op does, element by element. */
 export interface FusedPart {
   readonly expr: Expr;
   readonly operands: readonly FusedOperand[];
-  /** What the result is rounded to before another part reads it, as if it had been stored. */
+  /** The dtype to which the result is rounded before another part reads it, as if it had been stored. */
   readonly dtype: DType;
 }
 
 /**
- * What a fused op computes, as data: pointwise ops over elements of one shape, operands before what reads them.
- * The number `value` of part 2 is the fused op's attribute `2.value`.
+ * The computation of a fused op as data: pointwise ops over elements of one shape, operands before the parts that
+ * read them. The number `value` of part 2 is the fused op's attribute `2.value`.
  */
 export interface FusedBody {
   readonly shape: Shape;

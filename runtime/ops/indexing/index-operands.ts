@@ -1,4 +1,4 @@
-/** What all ops that take index tensors ask of them. */
+/** Requirements of all ops on their index tensors. */
 
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';

@@ -1,4 +1,4 @@
-/** What ops of linear algebra expect of their operands. */
+/** Requirements of linear algebra on operands. */
 
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../tensor/dtype.ts';

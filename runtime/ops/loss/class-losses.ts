@@ -33,7 +33,7 @@ export interface CrossEntropyOptions extends NllOptions {
   readonly labelSmoothing?: number;
 }
 
-/** What the kernel leaves out of the mean. */
+/** The label that the kernel leaves out of the mean. */
 const ignoredByKernel = -100;
 
 /** Scores as [samples, classes] and labels as [samples], from [n, classes, …] and [n, …]. */

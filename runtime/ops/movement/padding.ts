@@ -15,7 +15,7 @@ import { flip } from './rearrange.ts';
 
 export type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular';
 
-/** What stands before the first and after the last entry of a dimension of size `size`. */
+/** The entries before the first and after the last one of a dimension of size `size`. */
 type Border = (x: Tensor, dim: number, count: number, size: number) => Tensor;
 
 interface Borders {

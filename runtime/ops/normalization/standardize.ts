@@ -236,7 +236,7 @@ const affineOp = defineOp({
   },
 });
 
-/** What belongs to one weight, summed. */
+/** Sums the elements that belong to one weight. */
 function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
   const lead = view.length - weightShape.length;
   const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);

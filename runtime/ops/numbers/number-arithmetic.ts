@@ -42,7 +42,7 @@ export function difference(x: number, y: number): number {
   return minus(x, y);
 }
 
-/** What is left of an integer, from 0 to y − 1 for a positive y, also where x is negative. */
+/** The remainder of an integer division: from 0 to y − 1 for a positive y, also if x is negative. */
 export const remainder = (x: number, y: number): number => ((x % y) + y) % y;
 
 /** x to the power of y */

@@ -75,7 +75,7 @@ export class ScalarTable {
     return value;
   }
 
-  /** What the program depends on by now, to forget what comes to it from here on. */
+  /** The current dependencies of the program, to which it can be rolled back. */
   dependencies(): ScalarDependencies {
     return { needed: [...this.needed], decisions: [...this.decisions] };
   }

@@ -81,7 +81,7 @@ export function round(a: Tensor, decimals = 0): Tensor {
   return tidy(() => div(roundToInteger(mul(a, scale)), scale));
 }
 
-/** What is after the point, with the sign of the number. */
+/** The fractional part, with the sign of the number. */
 export const frac = (a: Tensor): Tensor => {
   expectTensors('frac', a);
   return tidy(() => sub(a, trunc(a)));

@@ -11,7 +11,7 @@ import { E, type Expr } from '../expr/expr.ts';
 const x = E.input(0);
 const isTrue = (a: Expr): Expr => E.ne(a, E.const(0));
 
-/** What is not 0 counts as true; NaN, too. */
+/** A logical op: everything but 0 counts as true, NaN included. */
 function logical(name: string, expr: (a: Expr, b: Expr) => Expr) {
   const op = defineOp({
     name,

@@ -197,7 +197,7 @@ const signbitOp = defineOp({
 export const signbit = (a: Tensor): Tensor =>
   dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
 
-/** What `sub` returns with its operands exchanged: other − alpha · a. */
+/** `sub` with its operands exchanged: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, alpha = 1): Tensor {
   if (alpha !== 1 && anyHalf(a, other)) {
     return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));

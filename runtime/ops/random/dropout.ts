@@ -38,7 +38,7 @@ function chosen(x: Tensor, shape: Shape, p: number): Tensor {
   );
 }
 
-/** What is left is larger by 1/(1 − p): the mean stays. */
+/** Sets elements to zero; the others are scaled by 1/(1 − p), which keeps the mean. */
 function zeroed(x: Tensor, shape: Shape, p: number): Tensor {
   if (equals(p, 1)) return mul(x, 0);
   return tidy(() => maskedFill(mul(x, quotient(1, minus(1, p))), chosen(x, shape, p), 0));

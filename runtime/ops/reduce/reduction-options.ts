@@ -1,4 +1,4 @@
-/** What becomes of a loss per element. */
+/** The reduction of a loss per element. */
 
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Tensor } from '../../tensor/tensor.ts';

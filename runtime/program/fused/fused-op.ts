@@ -23,7 +23,7 @@ export function leavesOf(op: ProgramOp): readonly ProgramOp[] {
   return op.parts ? op.parts.flatMap(leavesOf) : [op];
 }
 
-/** What the op computes per element; null for an op that can't be a part of a fused one. */
+/** The expression of the op per element; null for an op that can't be part of a fused one. */
 export function exprOf({ kernel, inPlace }: OpRecord): Expr | null {
   if (kernel.kind === 'pointwise') return kernel.expr;
   return inPlace && kernel.kind === 'named' && kernel.name === 'copyInto' ? source : null;

@@ -214,7 +214,7 @@ class BodyBuilder {
     return slice !== null && isContiguousMeta(meta) && slice.step * count === size;
   }
 
-  /** What the parts make and write is read and written by rows alone. */
+  /** Whether the values that the parts make and write are accessed by rows alone. */
   isApart(): boolean {
     const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
     const changing = new Set<ValueId>([...made, ...this.#written()]);

@@ -11,7 +11,7 @@ import type { PlannedSubgraph, Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { expectSpec, type Fail } from './verify-failure.ts';
 
-/** What a graph does with its values; computed once for all of its operators of control. */
+/** Uses of a graph's values; computed once for all of its control ops. */
 interface Uses {
   /** Results of the graph, and operands of any op, but for the record that an op which undoes another reads. */
   readonly read: ReadonlySet<ValueId>;

@@ -134,7 +134,7 @@ export class SimulatedPlan {
     });
   }
 
-  /** What the operator itself says of its results is what the file says of them. */
+  /** Verifies that the specs of results in the file are those that the op infers. */
   #verifyInferred({ op: { op, inputs, outputs, attrs } }: Step): void {
     const metas = inputs.map((id) => this.#meta(id));
     verifyAttrs(

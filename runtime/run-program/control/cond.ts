@@ -46,7 +46,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/** Undoes the region that ran; what it brings no gradient for is missing, or what has come before. */
+/** The backward of the region that ran; gradients that it does not compute are missing, or are the contributions so far. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;

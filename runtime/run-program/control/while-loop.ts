@@ -97,7 +97,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
 
 /**
  * Walks the tape back: the gradients of the carried values go from iteration to iteration, the others are summed. Where
- * no iteration brings one it is missing.
+ * no iteration computes one it is missing.
  */
 export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;

@@ -85,7 +85,7 @@ function withJoined(program: Program, numbers: CallGroup): Program | null {
   return settled && { ...program, ops: settled };
 }
 
-/** What others read, or bring a gradient to. */
+/** Values that other ops read, or compute a gradient for. */
 function resultsOf(
   { ops, outputs }: Program,
   { ops: members, madeBy }: WiredGroup,

@@ -144,7 +144,8 @@ function sumsInBlocks({ values }: Program): boolean {
 
 function sliced(program: Program, plan: SlicePlan): Program | null {
   const region = findRegion(program, plan);
-  if (!region || program.ops.length + region.ways.size * (plan.parts - 1) > mostOps) return null;
+  if (!region || program.ops.length + region.slicings.size * (plan.parts - 1) > mostOps)
+    return null;
   return writeSlices(program, region, plan.parts);
 }
 

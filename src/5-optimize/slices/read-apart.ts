@@ -52,7 +52,7 @@ export function productsReadApart(program: Program): ReadApart[] {
 /** Parts of the chain's ops, and nothing of the whole that they replace. Null where that can't be. */
 export function slicedApart(program: Program, plan: SlicePlan): Program | null {
   const region = findRegion(program, plan);
-  if (!region || region.ways.size !== plan.only?.size) return null;
+  if (!region || region.slicings.size !== plan.only?.size) return null;
   const sliced = writeSlices(program, region, plan.parts);
   return sliced && withoutWholes(sliced);
 }

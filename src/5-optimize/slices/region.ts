@@ -2,7 +2,7 @@ import { operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
-import { type Cut, sliceWay, type Way } from './rules.ts';
+import { type Cut, type Slicing, slicingOf } from './rules.ts';
 
 /** What is to be cut, into how many parts. */
 export interface SlicePlan {
@@ -23,7 +23,7 @@ export type Stage = 'before' | 'sliced' | 'after';
 export interface SliceRegion {
   readonly stages: readonly Stage[];
   /** How each sliced op is computed, by its index. */
-  readonly ways: ReadonlyMap<number, Way>;
+  readonly slicings: ReadonlyMap<number, Slicing>;
   /** The dimension along which each value that exists in parts is cut. */
   readonly cutOf: ReadonlyMap<ValueId, number>;
   /** Memory from outside that the slices write, part by part. */
@@ -44,7 +44,7 @@ class RegionFinder {
   readonly #plan: SlicePlan;
   readonly #inputs: ReadonlySet<ValueId>;
   readonly #stages: Stage[] = [];
-  readonly #ways = new Map<number, Way>();
+  readonly #slicings = new Map<number, Slicing>();
   readonly #stageOf = new Map<ValueId, Stage>();
   readonly #cutOf = new Map<ValueId, number>();
   readonly #seeds: Map<ValueId, number>;
@@ -74,16 +74,21 @@ class RegionFinder {
       if (stage === null) return null;
       this.#stages.push(stage);
       for (const id of op.outputs) {
-        const way = this.#ways.get(index);
-        this.#stageOf.set(id, way && way.kind !== 'map' ? 'after' : stage);
+        const slicing = this.#slicings.get(index);
+        this.#stageOf.set(id, slicing && slicing.kind !== 'map' ? 'after' : stage);
       }
     }
     const { outputs } = this.#program;
     // Handed out, a value is memory of its own or another value's, as it was.
     const isView = (id: ValueId) => this.#cutOf.has(id) && this.#facts.rootOf(id) !== id;
-    if (this.#ways.size < 2 || outputs.some(isView)) return null;
-    const [stages, ways, cutOf, written] = [this.#stages, this.#ways, this.#cutOf, this.#written];
-    return { stages, ways, cutOf, written };
+    if (this.#slicings.size < 2 || outputs.some(isView)) return null;
+    const [stages, slicings, cutOf, written] = [
+      this.#stages,
+      this.#slicings,
+      this.#cutOf,
+      this.#written,
+    ];
+    return { stages, slicings, cutOf, written };
   }
 
   #place(op: ProgramOp, index: number): Stage | null {
@@ -98,8 +103,8 @@ class RegionFinder {
     const isView = op.op.kernel.kind === 'view';
     const mayBeSliced = this.#plan.only?.has(index) ?? !(isWhole && isView);
     if (mayBeSliced) {
-      const way = this.#wayOf(op);
-      if (way) return this.#slice(op, index, way);
+      const slicing = this.#slicingOf(op);
+      if (slicing) return this.#slice(op, index, slicing);
     }
     return isWhole ? this.#before(op, roots) : this.#after(op, roots);
   }
@@ -116,35 +121,35 @@ class RegionFinder {
     return inputs.map((id, i) => (operandUse(op, i) === 'data' ? this.#wishOf(id) : null));
   }
 
-  #wayOf(op: ProgramOp): Way | null {
+  #slicingOf(op: ProgramOp): Slicing | null {
     const { values } = this.#program;
     if (op.op.mayRefuse) return null;
     const leads = op.inputs.some((id, i) => {
       return operandUse(op.op, i) === 'data' && (this.#isCut(id) || this.#leading.has(id));
     });
-    const way = leads ? this.#ruleOf(op) : null;
-    if (!way) return null;
+    const slicing = leads ? this.#ruleOf(op) : null;
+    if (!slicing) return null;
     const { parts } = this.#plan;
-    const fits = way.operands.every((cut, i) => {
+    const fits = slicing.operands.every((cut, i) => {
       const id = op.inputs[i]!;
       if (cut !== null && values[id]!.shape[cut]! % parts !== 0) return false;
       if (operandUse(op.op, i) === 'shape') return true;
       return this.#isCut(id) ? this.#wishOf(id) === cut : true;
     });
-    return fits && (!op.op.inPlace || this.#mayWrite(op, way)) ? way : null;
+    return fits && (!op.op.inPlace || this.#mayWrite(op, slicing)) ? slicing : null;
   }
 
-  #ruleOf(op: ProgramOp): Way | null {
+  #ruleOf(op: ProgramOp): Slicing | null {
     const cuts = this.#usesOf(op);
     if (cuts.every((cut) => cut === null)) return null;
     const { values } = this.#program;
     const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
     const { parts } = this.#plan;
-    return sliceWay({ op, inputs: metas(op.inputs), outputs: metas(op.outputs), cuts, parts });
+    return slicingOf({ op, inputs: metas(op.inputs), outputs: metas(op.outputs), cuts, parts });
   }
 
   /** Slices write pre-existing memory only if none of them reads another part of it. */
-  #mayWrite({ inputs }: ProgramOp, { operands }: Way): boolean {
+  #mayWrite({ inputs }: ProgramOp, { operands }: Slicing): boolean {
     const target = inputs[0]!;
     const cut = operands[0]!;
     if (cut === null) return false;
@@ -153,21 +158,21 @@ class RegionFinder {
     return [...(this.#readInSlices.get(target) ?? [])].every((read) => read === cut);
   }
 
-  #slice(op: ProgramOp, index: number, way: Way): Stage | null {
-    this.#ways.set(index, way);
+  #slice(op: ProgramOp, index: number, slicing: Slicing): Stage | null {
+    this.#slicings.set(index, slicing);
     op.inputs.forEach((id, i) => {
       if (operandUse(op.op, i) !== 'data' || this.#cutOf.has(id)) return;
       const root = this.#facts.rootOf(id);
       const reads = this.#readInSlices.get(root) ?? new Set<Cut>();
-      this.#readInSlices.set(root, reads.add(root === id ? way.operands[i]! : null));
+      this.#readInSlices.set(root, reads.add(root === id ? slicing.operands[i]! : null));
     });
     if (op.op.inPlace && !this.#cutOf.has(op.inputs[0]!)) {
       if (this.#refusesAfter) return null;
-      this.#written.set(op.inputs[0]!, way.operands[0]!);
+      this.#written.set(op.inputs[0]!, slicing.operands[0]!);
     }
-    if (way.kind !== 'map') return 'sliced';
+    if (slicing.kind !== 'map') return 'sliced';
     op.outputs.forEach((id, i) => {
-      this.#cutOf.set(id, way.outputs[i]!);
+      this.#cutOf.set(id, slicing.outputs[i]!);
     });
     return 'sliced';
   }
@@ -212,9 +217,9 @@ class RegionFinder {
     const data = op.inputs.filter((_, i) => operandUse(op.op, i) === 'data');
     const isFloat = (id: ValueId) => dtypes[values[id]!.dtype].floating;
     if (op.op.kernel.kind === 'view') {
-      const way = this.#ruleOf(op);
-      if (way?.kind !== 'map') return;
-      this.#seeds.set(result, way.outputs[0]!);
+      const slicing = this.#ruleOf(op);
+      if (slicing?.kind !== 'map') return;
+      this.#seeds.set(result, slicing.outputs[0]!);
       if (data.some((id) => this.#leading.has(id))) this.#leading.add(result);
       return;
     }

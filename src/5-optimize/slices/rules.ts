@@ -18,7 +18,7 @@ export interface Use {
 }
 
 /** How the parts of an op's operands give the parts of its results, or its results as a whole. */
-export type Way =
+export type Slicing =
   /** The op itself on each part. */
   | {
       readonly kind: 'map';
@@ -42,21 +42,21 @@ export type Way =
       readonly columns: number;
     };
 
-type Rule = (use: Use) => Way | null;
+type Rule = (use: Use) => Slicing | null;
 
 /**
  * How an op is computed in slices to the same last bit, or null where it isn't. Only what every kernel
  * guarantees is used: an element of a result depends on the elements that the op's meaning names, and
  * sums go in the order and in the blocks that they have for the whole.
  */
-export function sliceWay(use: Use): Way | null {
+export function slicingOf(use: Use): Slicing | null {
   const { op } = use.op;
   if (op.kernel.kind === 'pointwise') return pointwise(use);
   return Object.hasOwn(rules, op.name) ? rules[op.name]!(use) : null;
 }
 
 /** Operands broadcast: dimensions are counted from the last. */
-function pointwise({ op, inputs, outputs, cuts }: Use): Way | null {
+function pointwise({ op, inputs, outputs, cuts }: Use): Slicing | null {
   const { shape } = op.op.inPlace ? inputs[0]! : outputs[0]!;
   const from = (rank: number) => shape.length - rank;
   const asked = cuts.flatMap((cut, i) => {
@@ -192,7 +192,10 @@ const standardizedWeightGrad: Rule = (use) => {
 };
 
 /** Where the sum is over the cut dimension, blocks of rows are summed as in the sum of the whole. */
-function summedOver(dims: readonly number[], { inputs, outputs, cuts, parts }: Use): Way | null {
+function summedOver(
+  dims: readonly number[],
+  { inputs, outputs, cuts, parts }: Use,
+): Slicing | null {
   const [x] = inputs;
   const [cut] = cuts;
   if (!isContiguousMeta(x!) || cut !== 0 || outputs[0]!.dtype !== 'float32') return null;

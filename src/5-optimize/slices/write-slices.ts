@@ -11,7 +11,7 @@ import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts'
 import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
 import type { SliceRegion, Stage } from './region.ts';
-import { cutShape, type Way } from './rules.ts';
+import { cutShape, type Slicing } from './rules.ts';
 
 /**
  * The program with its region written out slice by slice. What several slices make of one whole is put
@@ -56,18 +56,18 @@ class SliceWriter {
 
   write(): Program {
     const { ops, outputs } = this.#program;
-    const { ways } = this.#region;
+    const { slicings } = this.#region;
     this.#copyAll('before');
     for (let part = 0; part < this.#parts; part++) {
       this.#narrowed = new Map();
-      for (const [index, way] of ways) {
+      for (const [index, slicing] of slicings) {
         this.#source = ops[index]!;
-        this.#writePart(way, part);
+        this.#writePart(slicing, part);
       }
     }
-    for (const [index, way] of ways) {
+    for (const [index, slicing] of slicings) {
       this.#source = ops[index]!;
-      if (way.kind === 'sumRows') this.#joinRows(way.rows, way.columns);
+      if (slicing.kind === 'sumRows') this.#joinRows(slicing.rows, slicing.columns);
     }
     this.#copyAll('after');
     this.#source = ops.at(-1)!;
@@ -135,43 +135,43 @@ class SliceWriter {
     return repeated;
   }
 
-  #writePart(way: Way, part: number): void {
+  #writePart(slicing: Slicing, part: number): void {
     const { op, inputs, outputs, attrs } = this.#source;
     const operands = inputs.map((id, i) => {
-      const cut = way.operands[i]!;
+      const cut = slicing.operands[i]!;
       return operandUse(op, i) === 'data' ? this.#partOf(id, cut, part) : this.#partShape(id, cut);
     });
-    switch (way.kind) {
+    switch (slicing.kind) {
       case 'map': {
         // Another op has its shape as an attribute instead of an operand.
-        const own = way.op ? operands.slice(0, way.op.operands.length) : operands;
-        const made = this.#emit(way.op ?? op, own, way.attrs ?? attrs);
+        const own = slicing.op ? operands.slice(0, slicing.op.operands.length) : operands;
+        const made = this.#emit(slicing.op ?? op, own, slicing.attrs ?? attrs);
         outputs.forEach((id, i) => {
-          this.#checkPart(id, made[i]!, way.outputs[i]!);
+          this.#checkPart(id, made[i]!, slicing.outputs[i]!);
           this.#addPart(id, made[i]!);
         });
         return;
       }
       case 'accumulate': {
         if (part === 0) {
-          this.#ops.push({ ...this.#source, inputs: operands, attrs: this.#firstAttrs(way) });
+          this.#ops.push({ ...this.#source, inputs: operands, attrs: this.#firstAttrs(slicing) });
           return;
         }
-        const own = operands.slice(0, way.into.operands.length - 1);
-        this.#emit(way.into, [outputs[0]!, ...own], way.attrs(part));
+        const own = operands.slice(0, slicing.into.operands.length - 1);
+        this.#emit(slicing.into, [outputs[0]!, ...own], slicing.attrs(part));
         return;
       }
       case 'sumRows': {
-        const rows = way.rows / this.#parts;
-        this.#addPart(outputs[0]!, this.#blockSums(operands[0]!, rows, way.columns));
+        const rows = slicing.rows / this.#parts;
+        this.#addPart(outputs[0]!, this.#blockSums(operands[0]!, rows, slicing.columns));
       }
     }
   }
 
   /** The attributes of the first part; those of a norm include its size. */
-  #firstAttrs(way: Way & { kind: 'accumulate' }): Attrs {
+  #firstAttrs(slicing: Slicing & { kind: 'accumulate' }): Attrs {
     const { op, attrs } = this.#source;
-    return op.name === 'standardizeWeightGrad' ? way.attrs(0) : attrs;
+    return op.name === 'standardizeWeightGrad' ? slicing.attrs(0) : attrs;
   }
 
   #addPart(id: ValueId, part: ValueId): void {

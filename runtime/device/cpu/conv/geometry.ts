@@ -52,7 +52,7 @@ export interface SliceSize {
 
 const none = (): readonly number[] => [];
 
-/** What kernels know of a convolution, with a slice of so many lines of positions. */
+/** The geometry of a convolution as kernels read it, with a slice of so many lines of positions. */
 export class ConvGeometry {
   /** Patches' rows that meet anything. */
   readonly entries: number;

@@ -21,7 +21,7 @@ import {
 import { type Segment, segmentsOf, stripVectors } from './segments.ts';
 import { type KernelBody, type KernelPart, splitParts } from './split-parts.ts';
 
-/** What a fused kernel is specialised to: dtypes and walks are those of the operands, then the results. */
+/** The signature that a fused kernel is specialised to: dtypes and walks are those of the operands, then the results. */
 export interface FusedSignature {
   readonly body: FusedBody;
   readonly dtypes: readonly DType[];
@@ -115,7 +115,7 @@ class FusedWriter {
     return found;
   }
 
-  /** What a loop reads of earlier ones. */
+  /** The results of earlier loops that a loop reads. */
   #earlierOf({ first, end }: Segment, stores: readonly (readonly [number, number])[]): Set<number> {
     const read = this.#body.parts.slice(first, end).flatMap(readOperands);
     const parts = [

@@ -211,7 +211,7 @@ class ClosureBuilder {
   }
 }
 
-/** What an expression is for the elements at the cursors, as an array of `output` stores it. */
+/** The value of an expression for the elements at the cursors, as an array of `output` stores it. */
 export function elementOf(
   given: Expr,
   cursors: readonly ScalarCursor[],

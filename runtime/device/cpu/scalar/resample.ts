@@ -4,7 +4,7 @@ import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { alongDim } from '../reduction.ts';
 
-/** What each entry of the result is made of: entries `indices[k]` times `weights[k]`, from starts[i] on. */
+/** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, from starts[i] on. */
 interface Taps {
   readonly starts: Int32Array;
   readonly indices: Int32Array;

@@ -18,7 +18,7 @@ export const words = {
   waiting: 64,
   /** Number of a thread in which a part threw; 0 for none. */
   failed: 80,
-  /** What the job calls, and how often. */
+  /** The kernel that the job calls, and how often. */
   kernel: 96,
   parts: 97,
   arity: 98,

@@ -45,7 +45,7 @@ export class ThreadPool {
     if (this.#team) this.start();
   }
 
-  /** What `run` hands to the kernel: the numbers of part p from p · arity on. */
+  /** The arguments that `run` passes to the kernel: those of part p from p · arity on. */
   get numbers(): Float64Array {
     return this.#team?.numbers ?? noNumbers;
   }

@@ -36,7 +36,7 @@ const canSleep = typeof globalThis.window === 'undefined';
  * program's own thread does what no other one takes.
  */
 export class Team {
-  /** What `run` hands to the kernel: the numbers of part p from p · arity on. */
+  /** The arguments that `run` passes to the kernel: those of part p from p · arity on. */
   readonly numbers: Float64Array;
   readonly #control = new SharedArrayBuffer(controlBytes);
   readonly #words = new Int32Array(this.#control);

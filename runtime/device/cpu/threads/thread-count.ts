@@ -23,7 +23,7 @@ export function checkedThreads(given: unknown, what: string): number {
   });
 }
 
-/** What TOSTATIC_THREADS says, or else one per core; 1 where threads can't share memory. */
+/** The number in TOSTATIC_THREADS, or else one thread per core; 1 if threads can't share memory. */
 export function defaultThreads(): number {
   const wanted = globalThis.process?.env?.TOSTATIC_THREADS;
   const count = wanted

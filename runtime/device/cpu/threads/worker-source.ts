@@ -1,7 +1,7 @@
 import { argumentsAt, closed, codeAt, partMask, words } from './control.ts';
 import { workerFunctionsText } from './worker-functions.ts';
 
-/** What a thread is started with. */
+/** The data that a thread is started with. */
 export interface ThreadStart {
   readonly control: SharedArrayBuffer;
   readonly memory: WebAssembly.Memory;

@@ -26,10 +26,7 @@ export const tileRows = lazily((): number => {
 });
 export const tileColumns = 8;
 
-/**
- * What becomes of c: the sum is stored, or added to it, or begins with it. Only the last rounds as one
- * longer sum would.
- */
+/** How the sum reaches c: it is stored, or added to it, or begins with it. Only the last rounds like one longer sum. */
 export const onto = { store: 0, add: 1, goOn: 2 } as const;
 
 /**

@@ -9,7 +9,7 @@ import { ExprEmitter, type NumberForm } from './assembler/expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile } from './assembler/module-builder.ts';
 
-/** What a pointwise kernel is specialised to. Operand 0 is the output. */
+/** The signature that a pointwise kernel is specialised to. Operand 0 is the output. */
 export interface PointwiseSignature {
   readonly expr: Expr;
   readonly dtypes: readonly DType[];

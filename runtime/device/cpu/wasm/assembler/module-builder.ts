@@ -175,7 +175,7 @@ const uncalled = lazily(() => {
   return Object.fromEntries(importedFunctions().map(({ name }) => [name, uncalled!]));
 });
 
-/** What a module finds that calls these functions. */
+/** The imports of a module that calls these functions. */
 function importsOf(called: ReadonlySet<string>): WebAssembly.ModuleImports {
   const found = { ...uncalled(), memory: heap.memory, base: 0 };
   if (called.size === 0) return found;
