@@ -193,16 +193,17 @@ class SizeNames {
   /** Names of arguments that the specification has. */
   readonly arguments: ReadonlyMap<string, string>;
   readonly #portable: PortableProgram;
+  /** By places of arguments. */
+  readonly #specs: ReadonlyMap<string, TensorSpec>;
   readonly #sizes: readonly string[];
 
   constructor(portable: PortableProgram) {
     this.#portable = portable;
-    const specs = portable.inputSpec ?? [];
-    this.arguments = new Map(
-      specs.flatMap((spec, i) =>
-        spec instanceof TensorSpec && spec.name ? [[`arg.${i}`, spec.name]] : [],
-      ),
+    const specs = (portable.inputSpec ?? []).flatMap((spec, i) =>
+      spec instanceof TensorSpec ? [[`arg.${i}`, spec] as const] : [],
     );
+    this.#specs = new Map(specs);
+    this.arguments = new Map(specs.flatMap(([place, { name }]) => (name ? [[place, name]] : [])));
     this.#sizes = (portable.sizes?.places ?? []).map((place) => this.#nameOf(place));
   }
 
@@ -233,8 +234,7 @@ class SizeNames {
 
   #nameOf(place: SavedSource): string {
     const { name, dim } = this.#placeOf(place);
-    const spec = place.kind === 'argument' ? this.#portable.inputSpec?.[place.index] : null;
-    const own = spec instanceof TensorSpec ? spec.shape?.[dim] : null;
+    const own = this.#specs.get(name)?.shape?.[dim];
     const given = typeof own === 'object' ? own?.name : own;
     return typeof given === 'string' ? given : `${this.arguments.get(name) ?? name}.${dim}`;
   }
