@@ -57,9 +57,16 @@ export class ValueMemory {
   /** Whether a write to one may change the other. */
   mayShare(one: ValueId, other: ValueId): boolean {
     const [root, to] = [this.rootOf(one), this.rootOf(other)];
-    if (root === to || this.#linked.get(root)?.has(to)) return true;
-    if (!this.#outside || !this.#isInput(root) || !this.#isInput(to)) return false;
-    return this.#outside.mayShare(root, to);
+    if (root === to) return true;
+    const others = this.#linkedTo(to);
+    return this.#linkedTo(root).some((a) =>
+      others.some((b) => a === b || this.#mayBeOneOutside(a, b)),
+    );
+  }
+
+  #mayBeOneOutside(a: ValueId, b: ValueId): boolean {
+    if (!this.#outside || !this.#isInput(a) || !this.#isInput(b)) return false;
+    return this.#outside.mayShare(a, b);
   }
 
   /** How many values show this memory. */

@@ -189,6 +189,16 @@ describe('ops/overlapping operands', () => {
         for (let i = 0; i < 3 && x.sum().itemSync() > 0; i++) x.add_(y);
         return x.mul(2);
       },
+      chosen: (x: Tensor) => {
+        const y = operand(x);
+        let target = x.mul(2);
+        if (x.sum().itemSync() > 0) {
+          if (x.sum().itemSync() < 2) target = x.t();
+          else target = x.narrow(0, 0, x.shape[0]!);
+          target.add_(y);
+        }
+        return target.mul(2);
+      },
       carried: (x: Tensor) => {
         let y = operand(x);
         for (let i = 0; x.sum().itemSync() < 1e4; i++) {

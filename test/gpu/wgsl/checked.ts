@@ -71,6 +71,8 @@ export async function expectSameEverywhere<T extends Tensor[]>(
     expect(counter.peakAllocated - before).toBe(peakBytes);
     expect(await Promise.all(found.map((t) => t.data()))).toEqual(own.data);
     for (const t of found) t.dispose();
+    // What check mode still runs would be counted later.
+    await captured.checked();
   });
   for (const t of [...cpu.given, ...own.given]) t.dispose();
 }
