@@ -20,12 +20,12 @@ const ofTensors = (name: string, fn: (a: Tensor, b: Tensor) => Tensor) =>
   );
 
 const scaled = (name: string, fn: (a: Tensor, b: Tensor | number, alpha: number) => Tensor) =>
-  adapter(`${name}(x, other, alpha)`, 'input other alpha', (given) =>
+  adapter(`${name}(x, other, { alpha })`, 'input other alpha', (given) =>
     fn(given.tensor('input'), given.operand('other'), given.number('alpha', 1)),
   );
 
 const combined = (name: string, fn: (a: Tensor, b: Tensor, c: Tensor, value: number) => Tensor) =>
-  adapter(`${name}(x, a, b, value)`, 'input tensor1 tensor2 value', (given) =>
+  adapter(`${name}(x, a, b, { value })`, 'input tensor1 tensor2 value', (given) =>
     fn(
       given.tensor('input'),
       given.tensor('tensor1'),
@@ -118,7 +118,7 @@ export const pointwiseAdapters: Adapters = {
   rsub: scaled('rsub', ours.rsub),
   addcdiv: combined('addcdiv', ours.addcdiv),
   addcmul: combined('addcmul', ours.addcmul),
-  clamp: adapter('clamp(x, min, max)', 'input min max', (given) => {
+  clamp: adapter('clamp(x, { min, max })', 'input min max', (given) => {
     const bound = (name: string) => (given.has(name) ? given.operand(name) : null);
     return ours.clamp(given.tensor('input'), bound('min'), bound('max'));
   }),

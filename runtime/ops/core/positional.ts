@@ -1,6 +1,7 @@
 /** Checks of arguments that are given by position: numbers, flags and sizes. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import { isInteger } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -43,6 +44,23 @@ export function expectFlag(op: string, name: string, value: unknown): void {
 export function numbersIn(op: string, name: string, value: unknown): readonly number[] {
   if (Array.isArray(value) && value.every(isNumber)) return value;
   throw misplaced(op, name, value, 'a number or an array of numbers');
+}
+
+/** A number that is given by position or, as PyTorch's keyword, in an object: `add(x, y, { alpha: 2 })`. */
+export type Keyword<Name extends string> = number | { readonly [N in Name]?: number | undefined };
+
+/** The number; throws ArgumentError for an object that has another name, or no number there. */
+export function numberFrom<Name extends string>(
+  op: string,
+  name: Name,
+  given: Keyword<Name>,
+  byDefault: number,
+): number {
+  if (isNumber(given)) return given;
+  expectNames(op, given, [name]);
+  const value = given[name] ?? byDefault;
+  expectNumber(op, name, value);
+  return value;
 }
 
 /** Sizes, or dimensions, in one array or one by one. */

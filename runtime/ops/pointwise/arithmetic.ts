@@ -4,6 +4,7 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
 import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../core/positional.ts';
 import {
   bindNumber,
   bindPromoted,
@@ -146,9 +147,10 @@ const signOp = defineOp({
 const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(b, alpha));
 
 /** a + alpha · b */
-export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
+export function add(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
   expectTensors('add', a);
   expectOperand('add', b);
+  const alpha = numberFrom('add', 'alpha', given, 1);
   if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
   if (alpha === 1) return bindPromoted(addOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => add(x, y, alpha));
@@ -156,9 +158,10 @@ export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
 }
 
 /** a − alpha · b */
-export function sub(a: Tensor, b: Operand, alpha = 1): Tensor {
+export function sub(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
   expectTensors('sub', a);
   expectOperand('sub', b);
+  const alpha = numberFrom('sub', 'alpha', given, 1);
   if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
   if (alpha === 1) return bindPromoted(subOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => sub(x, y, alpha));

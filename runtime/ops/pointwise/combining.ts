@@ -1,6 +1,7 @@
 /** Bounds and mixtures of tensors. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
@@ -10,6 +11,7 @@ import { expand, sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
 import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../core/positional.ts';
 import {
   floating,
   inferBinary,
@@ -54,9 +56,33 @@ const clampGradOp: OpRecord = defineOp({
 
 type Bound = Operand | null;
 
-/** Between `min` and `max`, either of which may be left out (null); both numbers, or both tensors. */
-export function clamp(a: Tensor, min: Bound = null, max: Bound = null): Tensor {
+/** The lower bound, or both bounds by name. */
+export type ClampBounds<B> =
+  | B
+  | null
+  | { readonly min?: B | null | undefined; readonly max?: B | null | undefined };
+
+/** The two bounds; throws ArgumentError for an object with other names. */
+export function clampBounds<B extends Operand>(
+  op: string,
+  least: ClampBounds<B>,
+  most: B | null,
+): readonly [min: B | null, max: B | null] {
+  if (least === null || isNumber(least) || least instanceof Tensor) {
+    return [least as B | null, most];
+  }
+  const named = least as { readonly min?: B | null; readonly max?: B | null };
+  expectNames(op, named, ['min', 'max']);
+  return [named.min ?? null, named.max ?? null];
+}
+
+/**
+ * Each element between `min` and `max`, either of which may be left out (null); both numbers, or both tensors, by
+ * position or as `{ min, max }`.
+ */
+export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound = null): Tensor {
   expectTensors('clamp', a);
+  const [min, max] = clampBounds('clamp', least, most);
   if (min === null && max === null) {
     throw new ArgumentError({
       what: 'clamp: no bound',
@@ -106,15 +132,17 @@ export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
 }
 
 /** a + value · b · c */
-export function addcmul(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
   expectTensors('addcmul', a, b, c);
+  const value = numberFrom('addcmul', 'value', given, 1);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
   return tidy(() => add(a, scaled(mul(b, c), value)));
 }
 
 /** a + value · b / c */
-export function addcdiv(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
   expectTensors('addcdiv', a, b, c);
+  const value = numberFrom('addcdiv', 'value', given, 1);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
   return tidy(() => add(a, scaled(div(b, c), value)));
 }

@@ -17,6 +17,7 @@ import {
   saving,
   userName,
 } from '../core/define-op.ts';
+import { type Keyword, numberFrom } from '../core/positional.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -200,7 +201,8 @@ function lossy(name: string, target: string, other: string): DTypeError {
 }
 
 /** x += alpha · y */
-export function add_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
+export function add_(target: Tensor, other: Tensor | number, given: Keyword<'alpha'> = 1): Tensor {
+  const alpha = numberFrom('add_', 'alpha', given, 1);
   if (isNumber(other)) return numberIntoTarget(addScalarInto, target, product(other, alpha));
   if (alpha !== 1) expectHolds(addScaledInto, target, alpha);
   return intoTarget(addScaledInto, target, other, { value: alpha });
@@ -224,11 +226,23 @@ export function copy_(target: Tensor, source: Tensor): Tensor {
 }
 
 /** x += value · y · z */
-export function addcmul_(target: Tensor, y: Tensor, z: Tensor, value = 1): Tensor {
+export function addcmul_(
+  target: Tensor,
+  y: Tensor,
+  z: Tensor,
+  given: Keyword<'value'> = 1,
+): Tensor {
+  const value = numberFrom('addcmul_', 'value', given, 1);
   return bind1(addcmulInto, [target, y, z], { value });
 }
 
 /** x += value · y / z */
-export function addcdiv_(target: Tensor, y: Tensor, z: Tensor, value = 1): Tensor {
+export function addcdiv_(
+  target: Tensor,
+  y: Tensor,
+  z: Tensor,
+  given: Keyword<'value'> = 1,
+): Tensor {
+  const value = numberFrom('addcdiv_', 'value', given, 1);
   return bind1(addcdivInto, [target, y, z], { value });
 }

@@ -10,6 +10,7 @@ import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { defineOp, expectTensor, saving } from '../core/define-op.ts';
 import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../core/positional.ts';
 import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
@@ -198,7 +199,8 @@ export const signbit = (a: Tensor): Tensor =>
   dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
 
 /** `sub` with its operands exchanged: other − alpha · a. */
-export function rsub(a: Tensor, other: Operand, alpha = 1): Tensor {
+export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {
+  const alpha = numberFrom('rsub', 'alpha', given, 1);
   if (alpha !== 1 && anyHalf(a, other)) {
     return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
   }

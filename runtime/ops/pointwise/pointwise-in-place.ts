@@ -9,7 +9,10 @@ import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { defineOp, type OpRecord, opNamed } from '../core/define-op.ts';
+import { type Keyword, numberFrom } from '../core/positional.ts';
+import { type ClampBounds, clampBounds } from './combining.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
+
 // The records that the table below names.
 import './pointwise.ts';
 import { negated } from '../numbers/number-arithmetic.ts';
@@ -90,8 +93,8 @@ function expectFloatTarget(name: string, target: Tensor): void {
 }
 
 /** x −= alpha · y */
-export function sub_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
-  return add_(target, other, negated(alpha));
+export function sub_(target: Tensor, other: Tensor | number, alpha: Keyword<'alpha'> = 1): Tensor {
+  return add_(target, other, negated(numberFrom('sub_', 'alpha', alpha, 1)));
 }
 
 /** x /= y */
@@ -110,12 +113,13 @@ export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
     : intoTarget(powInto, target, exponent);
 }
 
-/** Between two numbers, either of which may be left out (null). */
+/** Bounds each element by two numbers, either of which may be left out (null); by position or as `{ min, max }`. */
 export function clamp_(
   target: Tensor,
-  min: number | null = null,
-  max: number | null = null,
+  least: ClampBounds<number> = null,
+  most: number | null = null,
 ): Tensor {
+  const [min, max] = clampBounds('clamp_', least, most);
   return bind1(clampInto, [target], { min: min ?? -Infinity, max: max ?? Infinity });
 }
 
