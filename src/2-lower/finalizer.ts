@@ -71,6 +71,11 @@ export class Finalizer {
     }
   }
 
+  /** Within the block: runs `then`, with the register of what was thrown, where a throw is pending. */
+  whenThrown(span: Span, then: (error: Reg) => void): void {
+    this.when(thrown, span, () => then(this.value));
+  }
+
   private enter(completion: number, span: Span): void {
     this.code.emit({ op: 'const', dst: this.completion, value: completion }, span);
     this.code.jump(this.start, span);

@@ -2,6 +2,7 @@ import type { ForOfStatement } from 'acorn';
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
+import { disposeAfter, isUsing } from './using.ts';
 
 /**
  * `for await`: each step of the protocol waits, so closing on a throw is a handler in the code, where
@@ -37,6 +38,10 @@ export function lowerForAwait(
   l.targets.within({ next, end, close }, () =>
     l.targets.withinTry(onThrow, error, undefined, () => {
       store(value);
+      if (isUsing(node.left)) {
+        disposeAfter(l, value, spanOf(node.left), () => l.statement(node.body));
+        return;
+      }
       l.code.release(step);
       l.statement(node.body);
     }),

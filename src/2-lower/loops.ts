@@ -10,6 +10,7 @@ import { lowerForAwait } from './for-await.ts';
 import type { Lowering } from './lowering.ts';
 import { contains } from './scopes/bindings.ts';
 import { spanOf } from './syntax/nodes.ts';
+import { disposeAfter, isUsing, lowerUsing } from './using.ts';
 
 export function lowerWhile(l: Lowering, node: WhileStatement): void {
   const next = l.code.label();
@@ -33,12 +34,23 @@ export function lowerDoWhile(l: Lowering, node: DoWhileStatement): void {
 }
 
 export function lowerFor(l: Lowering, node: ForStatement): void {
+  const { init } = node;
+  l.variables.enter(node);
+  if (init?.type === 'VariableDeclaration') {
+    if (isUsing(init)) {
+      lowerUsing(l, init, () => lowerRounds(l, node));
+      return;
+    }
+    l.statement(init);
+  } else if (init) l.effect(init);
+  lowerRounds(l, node);
+}
+
+/** A `for` loop behind its declarations. */
+function lowerRounds(l: Lowering, node: ForStatement): void {
   const start = l.code.label();
   const next = l.code.label();
   const end = l.code.label();
-  l.variables.enter(node);
-  if (node.init?.type === 'VariableDeclaration') l.statement(node.init);
-  else if (node.init) l.effect(node.init);
   // A closure in the head keeps the variables of the head, apart from those of the first round.
   if (node.init && hasFunction(l, node.init)) l.variables.renewCells(node);
   l.code.bind(start);
@@ -83,12 +95,22 @@ export function lowerForEach(l: Lowering, node: ForEach): void {
   const value = directTarget(l, node) ?? l.code.temp();
   l.code.iteratorNext(value, iterator, end, spanOf(left));
   storeElement(l, node, value);
-  l.code.release(bodyMark);
   const close = (span: Span): void => l.code.emit({ op: 'iteratorClose', iterator }, span);
-  l.targets.within({ next, end, close }, () => l.statement(node.body));
+  if (isUsing(left)) {
+    l.targets.within({ next, end, close }, () => lowerUsingElement(l, node, value));
+    l.code.release(bodyMark);
+  } else {
+    l.code.release(bodyMark);
+    l.targets.within({ next, end, close }, () => l.statement(node.body));
+  }
   l.code.jump(next, { start: node.end, end: node.end });
   l.code.bind(end);
   l.code.release(mark);
+}
+
+/** The body of `for (using x of …)`, which disposes of each element. */
+function lowerUsingElement(l: Lowering, { left, body }: ForEach, value: Reg): void {
+  disposeAfter(l, value, spanOf(left), () => l.statement(body));
 }
 
 /** The loop variable's own register, when nothing has to happen between. */

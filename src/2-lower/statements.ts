@@ -6,6 +6,7 @@ import type { Lowering, StatementRule } from './lowering.ts';
 import { clause, declaredFunction, spanOf } from './syntax/nodes.ts';
 import { writesOnce } from './syntax/writes-once.ts';
 import { lowerTry } from './try.ts';
+import { isUsing, lowerUsing } from './using.ts';
 
 /** Refused before lowering began. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {
@@ -135,7 +136,18 @@ export function lowerStatement(l: Lowering, node: Statement): void {
 /** A block's statements: functions are made first, wherever they stand. */
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
   hoistFunctions(l, nodes);
-  for (const node of nodes) l.statement(node);
+  lowerFrom(l, nodes, 0);
+}
+
+function lowerFrom(l: Lowering, nodes: readonly Statement[], start: number): void {
+  for (let at = start; at < nodes.length; at++) {
+    const node = nodes[at]!;
+    if (isUsing(node)) {
+      lowerUsing(l, node, () => lowerFrom(l, nodes, at + 1));
+      return;
+    }
+    l.statement(node);
+  }
 }
 
 function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {

@@ -1,5 +1,5 @@
 import remapping, { type EncodedSourceMap } from '@jridgewell/remapping';
-import type { Comment, Program } from 'acorn';
+import type { AnyNode, Comment, Program } from 'acorn';
 import MagicString from 'magic-string';
 import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import { analyzeScript } from '../1-capture/script/analyze-script.ts';
@@ -79,13 +79,19 @@ function insertProbe(
   const { body } = node;
   if (body.type === 'BlockStatement') {
     const { at, separator } = endOfDirectives(body.body, body.start + 1, code);
-    text.appendLeft(at, `${separator}if(${test})return ${hit};`);
+    // Bundlers that lower `using` put what holds the values at the start of its block: the probe stays before it.
+    const inner = body.body.some(declaresUsing);
+    text.appendLeft(at, `${separator}if(${test})return ${hit};${inner ? '{' : ''}`);
+    if (inner) text.appendLeft(body.end - 1, '}');
     return;
   }
   const sequence = body.type === 'SequenceExpression';
   text.appendLeft(body.start, `${test}?${hit}:${sequence ? '(' : ''}`);
   if (sequence) text.appendLeft(body.end, ')');
 }
+
+const declaresUsing = (node: AnyNode): boolean =>
+  node.type === 'VariableDeclaration' && node.kind.endsWith('using');
 
 /** Directives stay first; one without a semicolon gets it, as code follows on the same line. */
 function endOfDirectives(

@@ -10,7 +10,7 @@ const refused: readonly (readonly [keyof typeof lowerRefusals, string, string, '
   ['arguments', '() => () => arguments', 'arguments'],
   ['private-name', '({ m(o) { return o.#x; } })', '#x'],
   ['es5-generator', '() => __generator(this, (_a) => {})', '__generator(this, (_a) => {})'],
-  ['using', '() => { using x = f(); }', 'using x = f();'],
+  ['await-using', 'async () => { await using x = f(); }', 'await using x = f();'],
   ['dynamic-import', '() => import("x")', 'import("x")'],
 ];
 

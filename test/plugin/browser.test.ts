@@ -22,7 +22,8 @@ describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('in a page', () => {
         plugins: [tostatic.vite()],
         build: {
           outDir,
-          target: 'es2022',
+          // Not minified, `using` is left to the engine.
+          target: minify ? 'es2022' : 'esnext',
           minify,
           rollupOptions: {
             input: join(root, 'page-main.ts'),
@@ -35,6 +36,14 @@ describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('in a page', () => {
         equal: [true, true],
         gradient: [4, 4],
         counts: { fallbacks: [] },
+        held: {
+          equal: true,
+          closed: ['log'],
+          eagerly: ['log'],
+          breaks: [],
+          fallbacks: [],
+          graphs: 1,
+        },
         breaks: expect.arrayContaining(['other.ts:7:7']),
       });
     });

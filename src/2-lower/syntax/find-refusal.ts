@@ -91,7 +91,7 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
     case 'WithStatement':
       return 'with';
     case 'VariableDeclaration':
-      return node.kind === 'using' || node.kind === 'await using' ? 'using' : undefined;
+      return node.kind === 'await using' ? 'await-using' : undefined;
     case 'PrivateIdentifier':
       return !place.privateNames || place.privateNames.has(node.name) ? undefined : 'private-name';
     case 'ImportExpression':

@@ -26,9 +26,9 @@ export const lowerRefusals = {
     explanation: 'A compiler made a state machine of a generator or an async function.',
     remedy: 'Compile to ES2022 or later, which keeps them as they are.',
   },
-  using: {
-    explanation: '`using` disposes values on every exit from the block.',
-    remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
+  'await-using': {
+    explanation: '`await using` waits at every exit from the block.',
+    remedy: 'Leave tensors to the memory planner, or dispose of the value in a `finally` block.',
   },
   'private-name': {
     explanation: 'The capture could not reach into the class for its private names.',

@@ -28,7 +28,7 @@ import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
-import { readTensorProperty } from './tensor-properties.ts';
+import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';
 
 const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
@@ -98,6 +98,8 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
 export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
   const base = specialized(object);
   switch (base.kind) {
+    case 'tensor':
+      return readTensorSymbol(t, base, key);
     case 'object':
     case 'function':
       return readOuterProperty(t, base, key);

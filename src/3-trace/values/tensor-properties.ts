@@ -8,6 +8,7 @@ import { optionsOf } from '../control-flow/merge/describe.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { scalarUnary } from '../control-flow/numbers/scalars.ts';
+import type { Key } from '../heap/made-objects.ts';
 import { sizeIn } from '../inputs/sizes.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
@@ -20,6 +21,7 @@ import {
   newArray,
   type ObjectVariable,
   type TensorVariable,
+  undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { callGetter } from './getters.ts';
@@ -54,22 +56,27 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
   return (fields.has(key) ? undefined : readMember(t, variable, key)) ?? readOwn(t, variable, key);
 }
 
+/** `x[symbol]` for a tensor: `x[Symbol.dispose]`, and what users put on tensors or `Tensor.prototype`. */
+export function readTensorSymbol(t: Tracer, variable: TensorVariable, key: symbol): Variable {
+  return readMember(t, variable, key) ?? undefinedVariable;
+}
+
 /** Undefined: what this package's own field or getter returns. */
-function readMember(t: Tracer, variable: TensorVariable, key: string): Variable | undefined {
+function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | undefined {
   const { source, actual } = variable;
   if (source && actual) {
     if (Object.getPrototypeOf(actual) !== Tensor.prototype || Object.hasOwn(actual, key)) {
       return readByPlace(t, variable, { kind: 'object', value: actual, source }, key);
     }
     t.inherited.expectBare(source, key);
-  } else if (otherFields.has(key)) {
+  } else if (typeof key === 'string' && otherFields.has(key)) {
     return undefined;
   }
   const { getter, value } = t.inherited.read(Tensor.prototype, key);
   if (isTensorGetter(getter)) return undefined;
   if (typeof value === 'function') {
     // Disposing twice is allowed.
-    if (key === 'dispose') readDisposed(t, variable);
+    if (key === 'dispose' || key === Symbol.dispose) readDisposed(t, variable);
     else t.use(variable);
     return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
   }
@@ -83,7 +90,7 @@ function readByPlace(
   t: Tracer,
   receiver: TensorVariable,
   holder: ObjectVariable,
-  key: string,
+  key: Key,
 ): Variable | undefined {
   const { value: object, source: base } = holder;
   const accessor = isProxy(object) ? undefined : accessorOf(object, key);
@@ -93,8 +100,10 @@ function readByPlace(
     return undefined;
   }
   if (accessor) return callGetter(t, holder, receiver, key, accessor);
-  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key} of a tensor`);
-  const value: unknown = (object as unknown as Record<string, unknown>)[key];
+  if (!readsPlainly(object, key)) {
+    throw new GraphBreak('getter', `reading ${String(key)} of a tensor`);
+  }
+  const value: unknown = (object as unknown as Record<Key, unknown>)[key];
   return t.read({ kind: 'property', base, key }, value);
 }
 

@@ -48,6 +48,9 @@ export const intrinsics = {
   asyncNext: 1, // iterator
   asyncReturn: 1, // iterator
   iteratorResult: 1, // checks that it is an object
+  // using
+  disposer: 1, // value; gives its method, or undefined for null and undefined
+  suppressed: 2, // error of that method, error that was on its way
 } as const satisfies Record<string, number>;
 
 export type Intrinsic = keyof typeof intrinsics;

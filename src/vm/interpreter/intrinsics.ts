@@ -4,6 +4,7 @@ import { uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
 import { closureOf, functionName } from '../frames/function-of.ts';
 import { asyncIterator, asyncNext, asyncReturn } from '../language/async-iterator.ts';
+import { disposer, suppressedError } from '../language/disposal.ts';
 import { iteratorResult } from '../language/iterator-record.ts';
 import {
   apply,
@@ -108,6 +109,8 @@ export const intrinsics: Intrinsics = {
   asyncNext: (_frame, iterator) => asyncNext(iterator),
   asyncReturn: (_frame, iterator) => asyncReturn(iterator),
   iteratorResult: (_frame, result) => iteratorResult(result),
+  disposer: (_frame, value) => disposer(value),
+  suppressed: (_frame, error, suppressed) => suppressedError(error, suppressed),
 };
 
 /** The closure of the constructor that the frame, or the function around its arrow, runs. */

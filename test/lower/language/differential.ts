@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/vm/bytecode/frame.ts';
 import { type Execution, machines } from '../../../src/vm/machine/machine.ts';
@@ -16,6 +17,8 @@ export type Cases = Readonly<Record<string, string>>;
 export interface Mode {
   readonly sloppy?: boolean;
   readonly async?: boolean;
+  /** Syntax that this engine may lack: natively it then runs as esbuild lowers it. */
+  readonly isNew?: boolean;
 }
 
 const executions: readonly Execution[] = [
@@ -31,7 +34,7 @@ export function sameAsNative(area: string, cases: Cases, mode: Mode = {}): void 
     for (const [name, body] of Object.entries(cases)) {
       it(name, async () => {
         const text = functionText(body, mode);
-        const expected = await outcome((helpers) => native(text, helpers));
+        const expected = await outcome((helpers) => native(text, helpers, mode));
         for (const execution of executions) {
           const found = await outcome((helpers) => byBytecode(text, mode, execution, helpers));
           expect(found, inspect(execution)).toBe(expected);
@@ -49,9 +52,36 @@ function functionText(body: string, { sloppy, async }: Mode): string {
   return `(${async ? 'async ' : ''}function () { ${strict} ${body} })`;
 }
 
-function native(text: string, helpers: Helpers): unknown {
-  const make = new Function(...names, `return ${text}`);
+function native(text: string, helpers: Helpers, mode: Mode): unknown {
+  const made = `const made = ${text};`;
+  const script =
+    mode.isNew && !parses(made) ? transformSync(made, { target: 'es2022' }).code : made;
+  const make = new Function(...names, `${script} return made`);
   return (make(...names.map((name) => helpers[name])) as () => unknown)();
+}
+
+function parses(script: string): boolean {
+  try {
+    new Function(script);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Both texts by bytecode: one says with older syntax what the other says, which no compiler lowers. */
+export function sameByBytecode(name: string, body: string, inOtherWords: string): void {
+  it(name, async () => {
+    for (const execution of executions) {
+      const [found, expected] = await Promise.all(
+        [body, inOtherWords].map((each) => {
+          const text = functionText(each, {});
+          return outcome((helpers) => byBytecode(text, {}, execution, helpers));
+        }),
+      );
+      expect(found, inspect(execution)).toBe(expected);
+    }
+  });
 }
 
 function byBytecode(text: string, mode: Mode, execution: Execution, helpers: Helpers): unknown {

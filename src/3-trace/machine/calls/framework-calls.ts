@@ -103,6 +103,7 @@ const performed = new Map<unknown, Performed>([
   [grad, (t, _receiver, args) => traceGrad(t, args)],
   [checkpoint, (t, _receiver, args) => traceCheckpoint(t, args)],
   [Tensor.prototype.dispose, (t, receiver) => traceDispose(t, receiver)],
+  [Tensor.prototype[Symbol.dispose], (t, receiver) => traceDispose(t, receiver)],
   [Tensor.prototype.detach, (t, receiver) => traceDetach(t, receiver)],
   [Tensor.prototype.requiresGrad_, traceRequiresGrad],
   [Tensor.prototype.retainGrad, (t, receiver) => traceRetainGrad(t, receiver)],

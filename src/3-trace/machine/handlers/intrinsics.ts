@@ -7,6 +7,8 @@ import type { Tracer } from '../../state/tracer.ts';
 import { heldFunction } from '../../values/getters.ts';
 import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
 import { readAbove, superPrototype } from '../../values/objects/super.ts';
+import { readSymbol } from '../../values/properties.ts';
+import { isCallable } from '../../values/to-primitive.ts';
 import { defineProperty } from '../../values/write-property.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
@@ -60,6 +62,14 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     throw new GraphBreak('throw', 'a constructor ends without its object');
   },
   constructedBase: (_step, value, self) => (isObject(value!) ? value : self),
+  disposer: ({ t }, value) => {
+    if (value!.kind === 'constant' && (constantOf(t, value!) ?? undefined) === undefined) {
+      return undefinedVariable;
+    }
+    const dispose = isObject(value!) ? readSymbol(t, value!, Symbol.dispose) : undefinedVariable;
+    if (isCallable(dispose)) return dispose;
+    throw new GraphBreak('throw', 'using holds a value without a method to dispose of it');
+  },
   superBase: ({ t, frame }) => superPrototype(t, frame),
   getSuperOf: ({ t }, base, receiver, key) => readAbove(t, base!, receiver!, propertyKey(t, key!)),
 };
