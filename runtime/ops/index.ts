@@ -210,6 +210,7 @@ export {
   atan,
   atan2,
   atanh,
+  type ClampBounds,
   type ClosenessOptions,
   ceil,
   celu,

@@ -11,6 +11,7 @@ import { usesThis } from '../../../vm/bytecode/uses-this.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
 import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
+import { isPolyfill, notePolyfill } from '../../builtins/polyfills/codes.ts';
 import { polyfillOf } from '../../builtins/polyfills.ts';
 import { expectReceiver } from '../../builtins/required-receivers.ts';
 import { raiseWhatHostThrows } from '../../builtins/thrown-by-host.ts';
@@ -176,7 +177,11 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   const { closure, boundThis, boundArgs } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
-    throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
+    // A helper that a compiler adds to a polyfill, to name its inner functions, is part of the polyfill.
+    if (!isPolyfill(t.top.closure.code)) {
+      throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
+    }
+    notePolyfill(closure.code);
   }
   if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);
   const { lexicalThis } = closure;
