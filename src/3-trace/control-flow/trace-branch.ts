@@ -8,6 +8,7 @@ import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 import { freezer } from './locations/freeze.ts';
+import { reachedFrom } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/state.ts';
 import { endAt, endWith, type PathEnd, type Target } from './plans/path.ts';
 
@@ -72,16 +73,25 @@ export function traceBranch(
 }
 
 /** Whether the location is live where the path continues. */
-export function isRead(frame: TraceFrame, targets: readonly Target[], location: Location): boolean {
+export function isRead(
+  t: Tracer,
+  frame: TraceFrame,
+  { targets, value }: Pick<PathEnd, 'targets' | 'value'>,
+  location: Location,
+): boolean {
   const { code } = frame.closure;
   if (location.register !== null) return isReadAt(code, targets, location.register);
-  if (!location.iteration) return true;
-  return frame.registers.some((value, register) => {
-    const held =
-      value === location.iteration ||
-      (value?.kind === 'iteratorRecord' && value.iterator === location.iteration);
-    return held && isReadAt(code, targets, register as Reg);
+  const { iteration } = location;
+  if (!iteration) return true;
+  const isInRegister = frame.registers.some((held, register) => {
+    const isIt =
+      held === iteration || (held?.kind === 'iteratorRecord' && held.iterator === iteration);
+    return isIt && isReadAt(code, targets, register as Reg);
   });
+  if (isInRegister || iteration.kind === 'iteratorRecord') return isInRegister;
+  // User code may hold it elsewhere: in an object, a closure, a caller.
+  const pcs = targets.filter((target) => target !== 'return');
+  return reachedFrom(t, frame, pcs, value).found.has(iteration);
 }
 
 /** Whether the register is live at one of the instructions where the path continues. */

@@ -146,7 +146,7 @@ function changedLocations(
     const { location } = original ?? paths.find(({ state }) => state.has(key))!.state.get(key)!;
     const first = original?.value ?? (location.part ? absent : location.outside?.(t));
     const now = paths.map(({ state, end }) =>
-      isRead(frame, end.targets, location) ? (state.get(key) ?? null) : undefined,
+      isRead(t, frame, end, location) ? (state.get(key) ?? null) : undefined,
     );
     const values = now.map((held) => {
       if (held === undefined) return null;

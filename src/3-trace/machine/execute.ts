@@ -180,6 +180,7 @@ function runPath(
       if (below && !first && stops.has(frame.pc)) {
         return endAt(frame.pc, given ?? tracer.position(), frame.last ?? undefined);
       }
+      if (below) expectNoYield(frame);
       const returned = step(tracer);
       if (control.ended) {
         const { ended } = control;
@@ -192,6 +193,15 @@ function runPath(
       popFrame(tracer, returned.value);
     }
   });
+}
+
+/** Where a generator continues is known while tracing: no path of a decision may leave it suspended. */
+function expectNoYield({ closure, pc }: TraceFrame): void {
+  if (closure.code.instructions[pc]!.op !== 'yield') return;
+  throw new GraphBreak(
+    'unsupported-value',
+    'a decision inside a generator leads to a yield on one of its paths',
+  );
 }
 
 function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop, from: Pc): PathEnd {

@@ -1,16 +1,18 @@
 /** The locations of what the trace has made. */
 
+import { liveDuring } from '../../../vm/bytecode/liveness.ts';
 import { putInto } from '../../heap/collections.ts';
 import { labelOf, orderLocation, orderOf } from '../../heap/key-order.ts';
 import { type Add, fixed, type Location } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
-import type { IteratorVariable } from '../../variables/iterator-variables.ts';
+import type { GeneratorVariable, IteratorVariable } from '../../variables/iterator-variables.ts';
 import {
   type DeviceScalar,
   known,
   type NewArrayVariable,
+  undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
@@ -102,7 +104,46 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
         stateOf(t, variable.iterator, variable.done),
       );
       return;
+    case 'generator':
+      addGenerator(t, variable, add);
+      return;
     default:
+  }
+}
+
+/**
+ * Adds where a generator stands, and the registers that it keeps at a `yield`: a loop may carry these, as those of any
+ * frame. One that is running is a frame itself.
+ */
+function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
+  const { state, frame } = generator;
+  const { closure, pc, registers, delegate } = frame;
+  const id = idOf(generator);
+  const iteration = generator;
+  add(
+    { key: `${id} next`, name: 'a generator', register: null, set: fixed, iteration },
+    known(`${state} ${pc}`),
+  );
+  if (delegate) {
+    const { iterator, done } = delegate.iteration;
+    if (iterator.kind === 'iterator') addPosition(t, iterator, generator, add);
+    add(
+      { key: `${id} yield*`, name: 'a generator', register: null, set: fixed, iteration },
+      stateOf(t, iterator, done),
+    );
+  }
+  if (state !== 'yield' && state !== 'start') return;
+  for (const register of liveDuring(closure.code, pc)) {
+    const set = (t: Tracer, next: Variable) => {
+      const before = registers[register];
+      t.journal.note(() => {
+        registers[register] = before;
+      });
+      registers[register] = next;
+    };
+    const name = closure.code.registerNames[register] ?? 'a value of a generator';
+    const key = `${id} register ${register}`;
+    add({ key, name, register: null, set, iteration }, registers[register] ?? undefinedVariable);
   }
 }
 

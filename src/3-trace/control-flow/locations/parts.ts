@@ -35,6 +35,11 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'iteratorRecord':
       // No user code can reach the iterator of a direct iteration.
       return variable.direct ? [] : [variable.iterator, variable.next];
+    case 'generator': {
+      const { registers, args, cells, thisVariable, delegate } = variable.frame;
+      const kept = registers.map((each) => each ?? null);
+      return [...kept, ...args, ...cells, thisVariable, delegate?.iteration ?? null];
+    }
     default:
       return [];
   }

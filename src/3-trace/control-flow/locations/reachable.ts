@@ -39,6 +39,22 @@ export function heldMoreThanOnce(
   pcs: readonly Pc[],
   returned: Variable | null = null,
 ): ReadonlySet<Variable> {
+  return reachedFrom(t, frame, pcs, returned).again;
+}
+
+interface Reached {
+  readonly found: ReadonlySet<Variable>;
+  /** Those to which there is more than one path. */
+  readonly again: ReadonlySet<Variable>;
+}
+
+/** What can be reached from what is read from one of the instructions on, or returned. */
+export function reachedFrom(
+  t: Tracer,
+  frame: TraceFrame,
+  pcs: readonly Pc[],
+  returned: Variable | null,
+): Reached {
   const found = new Set<Variable>();
   const again = new Set<Variable>();
   const pending: Variable[] = [];
@@ -71,5 +87,5 @@ export function heldMoreThanOnce(
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);
   }
-  return again;
+  return { found, again };
 }

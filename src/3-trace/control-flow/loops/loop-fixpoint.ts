@@ -202,7 +202,7 @@ export class LoopFixpoint {
     for (const [key, { location, raw, value }] of state) {
       const now = inside.get(key)?.value;
       if (raw === inside.get(key)?.raw) continue;
-      if (!isRead(this.#frame, end.targets, location)) continue;
+      if (!isRead(this.#t, this.#frame, end, location)) continue;
       if (!now || !isSame(this.#t, now, value)) return null;
     }
     return end.targets[0] as Pc;
@@ -275,6 +275,7 @@ export class LoopFixpoint {
       // What else a tensor may be is finite: each variable may have the tensors of all of them.
       if (!isAlike) this.#countChange(location, [now ?? first, last]);
     };
+    const header = { targets: [this.#loop.header], value: null };
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, LocationState] => [
       key,
@@ -294,7 +295,7 @@ export class LoopFixpoint {
           carry(location, agreed, agreed, agreed);
         continue;
       }
-      const read = isRead(frame, end.targets, location);
+      const read = isRead(this.#t, frame, end, location);
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
@@ -302,7 +303,7 @@ export class LoopFixpoint {
       if (isFixed(location)) {
         throw unmergeable(`a loop of the program changes ${location.name}`, positions(location)());
       }
-      const live = isRead(frame, [this.#loop.header], location);
+      const live = isRead(this.#t, frame, header, location);
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
       carry(location, first, read ? last : null, live ? now : null);
     }

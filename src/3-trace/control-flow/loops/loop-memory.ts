@@ -146,6 +146,7 @@ const containers: ReadonlySet<Variable['kind']> = new Set([
   'cell',
   'iterator',
   'iteratorRecord',
+  'generator',
 ]);
 
 /** Keys of locations, with these numbers instead of those that every object has for itself. */

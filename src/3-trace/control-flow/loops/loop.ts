@@ -115,7 +115,8 @@ function attemptAs(
   made: ReadonlySet<Variable>,
 ): PathEnd | null {
   const before = stateOf(t, frame, made);
-  const isLive = (location: Location) => isRead(frame, [loop.header], location);
+  const header = { targets: [loop.header], value: null };
+  const isLive = (location: Location) => isRead(t, frame, header, location);
   const expected = operandsKnown(t, known, made, before, isLive);
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
     // What only one location holds may be another object after an iteration: that is not observable.

@@ -5,7 +5,7 @@ import { dtypes } from '../../../../runtime/tensor/dtype.ts';
 import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { absent, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
+import { absent, hole, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
 
@@ -49,6 +49,7 @@ function describe(t: Tracer, variable: Variable): string {
       return `a ${formatSpec(tensor)} tensor${strides && ` of ${strides}`}`;
     }
     case 'constant':
+      if (variable === hole) return 'a hole';
       return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':
       return `a ${variable.type}`;

@@ -4,6 +4,7 @@ import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   absent,
+  hole,
   known,
   type TensorVariable,
   type UnbackedTensor,
@@ -146,6 +147,7 @@ export class PhiMerger {
     if (shared && present.every((path) => isSame(t, path, first)) && !this.#isGiven(first)) {
       return () => first;
     }
+    if (present.includes(hole)) throw new Mismatch(describePaths(t, present));
     const lists = listForm(t, present, this.#isOld, this.#grows);
     if (lists) return addLists(t, paths, lists, this.leaves);
     const sizes = this.#differingSizes(present);
