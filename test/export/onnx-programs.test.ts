@@ -144,6 +144,21 @@ describe('programs in ONNX', () => {
     expect(output[0]!.type!.tensorType!.shape!.dim.some(({ dimParam }) => dimParam)).toBe(true);
   });
 
+  it('results that nothing reads keep their names where the operator needs them', async () => {
+    const top = toStatic((x: Tensor) => x.topk(2)[0].mul(x.sort(-1)[1].narrow(0, 0, 2)), {
+      fullGraph: true,
+    });
+    top(tensor([3, 1, 2]));
+    const nodes = parsed((await exportOnnx(top)).model).graph!.node;
+    const outputs = nodes.filter(({ opType }) => opType === 'TopK').map(({ output }) => output);
+    expect(outputs.map((names) => names.filter((name) => name !== '').length)).toEqual([2, 2]);
+  });
+
+  it('results are named by the nodes that compute them', () => {
+    expect(nodesOf('an MLP')).not.toContain('Identity');
+    expect(nodesOf('branch')).not.toContain('Identity');
+  });
+
   it('weights that do not change are initializers', () => {
     const { input, initializer } = models.get('an MLP')!.graph!;
     expect(input.length).toBe(1);
