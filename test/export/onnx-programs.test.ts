@@ -173,6 +173,21 @@ describe('programs in ONNX', () => {
     expect(weight.externalData[0]).toEqual({ key: 'location', value: 'external.onnx.data' });
   });
 
+  it('open sizes that are asked for, and are not there, are an error', async () => {
+    const table = randn([4, 2]);
+    const at = (length: string | { name: string; max: number }) => {
+      const fn = toStatic((x: Tensor) => x.add(table.narrow(0, 0, x.shape[0]!)), {
+        fullGraph: true,
+        inputSpec: [tensorSpec([length, 2], 'float32', 'x')],
+      });
+      fn(randn([3, 2]));
+      return exportOnnx(fn, { sizes: 'symbolic' });
+    };
+    await expect(at('length')).rejects.toThrow(/no program for every size/);
+    const { sidecar } = await at({ name: 'length', max: 4 });
+    expect(sidecar.inputs[0]!.shape).toEqual(['length', 2]);
+  });
+
   it('sizes of the compiled program where they are asked for', async () => {
     const fn = toStatic((x: Tensor) => x.mul(2).reshape([-1]), {
       fullGraph: true,
