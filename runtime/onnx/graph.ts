@@ -1,12 +1,13 @@
+import { zeros } from '../ops/movement/create.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
 import { Attributes } from './format/attributes.ts';
-import type { OnnxGraph, OnnxNode } from './format/proto.ts';
+import type { OnnxGraph, OnnxNode, OnnxTensorType } from './format/proto.ts';
 import { checkOperands } from './node/check-operands.ts';
 import type { Runner } from './node/node.ts';
 import { missing } from './node/not-imported.ts';
 import { operators } from './operators.ts';
-import { isSetting, settingOf } from './settings.ts';
+import { givesNumbers, isSetting, settingOf } from './settings.ts';
 import {
   type Host,
   hostOf,
@@ -16,7 +17,7 @@ import {
   tensorOf,
   type Value,
 } from './values/host.ts';
-import { type ExternalData, readTensor } from './values/tensors.ts';
+import { dtypeOf, type ExternalData, readTensor } from './values/tensors.ts';
 import { wrongSetting } from './values/wrong-setting.ts';
 
 interface Step {
@@ -38,6 +39,8 @@ export interface CompiledGraph {
   readonly inputs: readonly number[];
   readonly steps: readonly (Step | ControlStep)[];
   readonly outputs: readonly number[];
+  /** What the file says of the outputs. */
+  readonly outputTypes: readonly (OnnxTensorType | undefined)[];
   /** Values that are the same in every run. */
   readonly constants: readonly (readonly [slot: number, value: Value])[];
 }
@@ -78,6 +81,8 @@ export class GraphCompiler {
   readonly #data = new Set<number>();
   /** Values that the file holds. */
   readonly #known = new Map<number, Value>();
+  /** Values that are numbers of JavaScript in every run. */
+  readonly #numbers = new Set<number>();
 
   constructor(opset: number, external: ExternalData) {
     this.#opset = opset;
@@ -113,7 +118,8 @@ export class GraphCompiler {
     const steps = graph.node.flatMap((node) => this.#node(node, names, constants));
     const outputs = graph.output.map(({ name = '' }) => this.#slot(name, names));
     for (const slot of outputs) this.#data.add(slot);
-    return { inputs, steps, outputs, constants };
+    const outputTypes = graph.output.map(({ type }) => type?.tensorType);
+    return { inputs, steps, outputs, outputTypes, constants };
   }
 
   #slot(name: string, names: Names): number {
@@ -130,10 +136,16 @@ export class GraphCompiler {
   #node(node: OnnxNode, names: Names, constants: [number, Value][]): (Step | ControlStep)[] {
     const { opType = '', domain = '' } = node;
     const attributes = new Attributes(`${opType} ${shown(node.name ?? '')}`, node.attribute);
-    const inputs = node.input.map((name, i) => {
-      const slot = name === '' ? -1 : this.#slot(name, names);
-      return this.#operand(slot, isSetting(opType, i), names, constants);
-    });
+    const slots = node.input.map((name) => (name === '' ? -1 : this.#slot(name, names)));
+    const isOfNumbers = givesNumbers(
+      opType,
+      slots
+        .filter((slot) => slot >= 0)
+        .map((slot) => ({ isNumber: this.#numbers.has(slot), constant: this.#known.get(slot) })),
+    );
+    const inputs = slots.map((slot, i) =>
+      this.#operand(slot, isOfNumbers || isSetting(opType, i), names, constants),
+    );
     if (domain !== '' && domain !== 'ai.onnx') {
       this.missing.add(`${domain}.${opType}`);
       return [];
@@ -156,12 +168,14 @@ export class GraphCompiler {
       this.missing.add(opType);
       return [];
     }
+    if (isOfNumbers) for (const slot of outputs) this.#numbers.add(slot);
     const run = operator({ opType, opset: this.#opset, attributes, outputs: outputs.length });
     return [{ run, inputs, outputs }];
   }
 
   #constantAt(slot: number, value: Value): [number, Value] {
     this.#known.set(slot, value);
+    if (isHost(value)) this.#numbers.add(slot);
     return [slot, value];
   }
 
@@ -291,12 +305,12 @@ function runLoop(
     carried = results.slice(1, 1 + count);
     for (let k = 0; k < scans.length; k++) scans[k]!.push(results[1 + count + k]!);
   }
-  return [...carried, ...scans.map(stacked)];
+  return [...carried, ...scans.map((own, k) => stacked(own, body.outputTypes[1 + count + k]))];
 }
 
-function stacked(items: readonly Operand[]): Value {
-  const first = items[0];
-  if (!first) throw missing('a Loop without iterations that collects results');
+/** What iterations add, in a dimension of its own; without an iteration the file has to say of which type it would be. */
+function stacked(items: readonly Operand[], type: OnnxTensorType | undefined): Value {
+  if (items.length === 0) return noItems(type);
   if (items.every(isHost)) {
     const hosts = items as readonly Host[];
     return hostOf(
@@ -305,6 +319,14 @@ function stacked(items: readonly Operand[]): Value {
     );
   }
   return stackTensors(items as readonly Value[]);
+}
+
+function noItems(type: OnnxTensorType | undefined): Value {
+  const sizes = type?.shape?.dim.map(({ dimValue }) => dimValue);
+  if (!type?.elemType || !sizes?.every((size) => size !== undefined && size >= 0)) {
+    throw missing('a Loop without iterations that collects results of a shape that the file lacks');
+  }
+  return zeros([0, ...(sizes as number[])], { dtype: dtypeOf(type.elemType, 'Loop') });
 }
 
 const stackTensors = (items: readonly Value[]): Value => stack(items.map(tensorOf));

@@ -5,6 +5,7 @@ import { normalizationOperators } from './ops/normalization.ts';
 import { productOperators } from './ops/products.ts';
 import { recurrentOperators } from './ops/recurrent.ts';
 import { reductionOperators } from './ops/reductions.ts';
+import { resize } from './ops/resize.ts';
 import { shapeOperators } from './ops/shapes.ts';
 
 /** The operators of ONNX that are imported, by name; `If`, `Loop` and `Constant` are the graph's own. */
@@ -16,4 +17,5 @@ export const operators: Readonly<Record<string, Operator>> = {
   ...recurrentOperators,
   ...reductionOperators,
   ...shapeOperators,
+  Resize: resize,
 };

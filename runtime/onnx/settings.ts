@@ -17,6 +17,7 @@ const settingsOf: Readonly<Record<string, readonly number[]>> = {
   Pow: [1],
   Range: [0, 1, 2],
   Reshape: [1],
+  Resize: [1, 2, 3],
   Slice: [1, 2, 3, 4],
   Split: [1],
   Squeeze: [1],
@@ -30,6 +31,28 @@ const settingsOf: Readonly<Record<string, readonly number[]>> = {
 export function isSetting(opType: string, i: number): boolean {
   if (opType.startsWith('Reduce')) return i === 1;
   return Object.hasOwn(settingsOf, opType) && settingsOf[opType]!.includes(i);
+}
+
+/** Operators that compute numbers of JavaScript from such numbers. */
+const ofNumbers = new Set([
+  ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Mod', 'Max', 'Min', 'Sum', 'Neg', 'Abs', 'Sqrt', 'Floor'],
+  ...['Ceil', 'Round', 'Cast', 'Identity', 'Where', 'Equal', 'Less', 'LessOrEqual', 'Greater'],
+  ...['GreaterOrEqual', 'And', 'Or', 'Xor', 'Not', 'Concat', 'Gather', 'Slice', 'Split', 'Squeeze'],
+  ...['Unsqueeze', 'Reshape', 'Transpose', 'Expand', 'ScatterND', 'ReduceSum', 'ReduceProd'],
+  ...['ReduceMax', 'ReduceMin'],
+]);
+
+/** Where the results of a node are numbers: sizes of tensors, or computed from numbers and constants of the file alone. */
+export function givesNumbers(
+  opType: string,
+  operands: readonly { readonly isNumber: boolean; readonly constant: Value | undefined }[],
+): boolean {
+  if (opType === 'Shape' || opType === 'Size') return true;
+  return (
+    ofNumbers.has(opType) &&
+    operands.some(({ isNumber }) => isNumber) &&
+    operands.every(({ isNumber, constant }) => isNumber || (constant && settingOf(constant)))
+  );
 }
 
 /** Settings have a number or two for each dimension; what is larger, such as a table of exponents, is data. */

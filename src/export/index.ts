@@ -92,8 +92,8 @@ function iterationsOf(given: number | undefined): number | null {
 
 export interface OnnxOptions extends ExportOptions {
   /**
-   * `symbolic`, the default: sizes of the arguments are open where the function was saved for every size; `fixed`: they are
-   * those of the program that was compiled.
+   * `symbolic`: sizes of the arguments are open, an ArgumentError where the function has no program for every size; `fixed`:
+   * they are those of the program that was compiled. By default they are open where there is such a program.
    */
   readonly sizes?: 'symbolic' | 'fixed';
   /** The name of a file beside the model for weights of 1 KiB and more; a model may have 2 GiB. */
@@ -135,12 +135,13 @@ export async function exportOnnx(
   options: OnnxOptions = {},
 ): Promise<OnnxExport> {
   expectOptions('exportOnnx', options, onnxKinds);
-  const { program, sizes = 'symbolic', externalData } = options;
+  const { program, sizes, externalData } = options;
   const portable = readPortable(await fileOf(source, 'exportOnnx'), {
     ...(program !== undefined && { index: program }),
-    everySize: sizes === 'symbolic',
+    everySize: sizes !== 'fixed',
   });
   try {
+    if (sizes === 'symbolic' && !portable.sizes) throw notForEverySize(portable.name);
     const { exportModel, opset } = await import('./onnx/export-program.ts');
     const exported = await exportModel(portable, externalData ?? null);
     const { model, data, inputs, outputs, unchecked } = exported;
@@ -151,6 +152,15 @@ export async function exportOnnx(
   } finally {
     portable.dispose();
   }
+}
+
+function notForEverySize(name: string): ArgumentError {
+  return new ArgumentError({
+    what: 'exportOnnx: no program for every size',
+    given: `${name || 'a function'}, whose programs are for the sizes of calls alone`,
+    expected: 'a specification with open sizes, and ops that are the same for all of them',
+    remedy: "say how large a size may be: tensorSpec([{ name: 'length', max: 512 }], …)",
+  });
 }
 
 async function fileOf(

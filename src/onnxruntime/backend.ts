@@ -4,7 +4,7 @@ import { anObject, text } from '../../runtime/options/option-kinds.ts';
 import type { Backend, CompiledProgram, RunningSteps } from '../../runtime/program/backend.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import { elementsAt, storeAt } from './elements.ts';
+import { elementsAt, type Numbers, readAt, roomFor, storeAt } from './elements.ts';
 import { loadPackage, type OrtPackage, type OrtSession, type OrtTensor } from './load-package.ts';
 import { NotMapped, type SegmentGraph, segmentGraph } from './segment-graph.ts';
 import { isView, reasonForKernel, type Segment, segmentsOf } from './segments.ts';
@@ -81,6 +81,8 @@ interface BoundSegment {
   readonly segment: Segment;
   readonly graph: SegmentGraph;
   readonly session: OrtSession;
+  /** Operands that are copied for the engine, by name: arrays made once, since new ones of this size keep the collector busy. */
+  readonly copies: Map<string, Numbers>;
 }
 
 class Compiler {
@@ -144,7 +146,7 @@ class Compiler {
       this.#refuse(segment, graph, error as Error);
       return false;
     }
-    this.#segments.set(segment.first, { segment, graph, session });
+    this.#segments.set(segment.first, { segment, graph, session, copies: new Map() });
     return true;
   }
 
@@ -208,11 +210,17 @@ class Compiler {
     };
   }
 
-  #run({ graph, session }: BoundSegment, running: RunningSteps, step: number) {
+  #run({ graph, session, copies }: BoundSegment, running: RunningSteps, step: number) {
     const Tensor = this.#ort.tensor;
     const feeds: Record<string, OrtTensor> = {};
     for (const { name, id, layout } of graph.inputs) {
-      const data = elementsAt(running.buffer, running.address(id), layout);
+      const address = running.address(id);
+      let data = elementsAt(running.buffer, address, layout);
+      if (!data) {
+        data = copies.get(name) ?? roomFor(layout);
+        copies.set(name, data);
+        readAt(running.buffer, address, layout, data);
+      }
       feeds[name] = new Tensor(layout.dtype, data, layout.shape);
     }
     if (graph.numbers.length > 0) {

@@ -3,7 +3,7 @@ import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 
-type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
+export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 const arrays = {
   float32: Float32Array,
@@ -15,22 +15,39 @@ const arrays = {
 
 const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
 
-/** The elements of a value at an address, in row-major order: the memory itself where it may be shared, or a copy. */
-export function elementsAt(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
+/** Room for the elements of a value in row-major order, outside of the memory that threads share. */
+export function roomFor(meta: TensorMeta): Numbers {
+  return new (arrayOf(meta.dtype))(sizeOf(meta.shape));
+}
+
+/** The elements of a value at an address, where they lie; null where onnxruntime can't read them there. */
+export function elementsAt(
+  buffer: ArrayBufferLike,
+  address: number,
+  meta: TensorMeta,
+): Numbers | null {
+  // onnxruntime takes no views of shared memory.
+  if (!(buffer instanceof ArrayBuffer) || !isContiguousMeta(meta)) return null;
+  return new (arrayOf(meta.dtype))(buffer, address, sizeOf(meta.shape));
+}
+
+/** Copies the elements of a value at an address, in row-major order. */
+export function readAt(
+  buffer: ArrayBufferLike,
+  address: number,
+  meta: TensorMeta,
+  room: Numbers,
+): void {
   const Elements = arrayOf(meta.dtype);
-  const size = sizeOf(meta.shape);
   if (isContiguousMeta(meta)) {
-    const own = new Elements(buffer as ArrayBuffer, address, size);
-    // onnxruntime takes no views of shared memory.
-    return buffer instanceof ArrayBuffer ? own : own.slice();
+    room.set(new Elements(buffer as ArrayBuffer, address, room.length));
+    return;
   }
   const memory = new Elements(buffer as ArrayBuffer);
-  const copy = new Elements(size);
   const start = address / Elements.BYTES_PER_ELEMENT;
   eachPlace(meta, (place, i) => {
-    copy[i] = memory[start + place]!;
+    room[i] = memory[start + place]!;
   });
-  return copy;
 }
 
 /** Puts elements in row-major order where a value lies. */

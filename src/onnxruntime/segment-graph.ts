@@ -13,7 +13,7 @@ import { graphOf, valueInfo } from '../export/onnx/emit/graph.ts';
 import type { OnnxAttr } from '../export/onnx/emit/op-mapping.ts';
 import { OnnxEngine } from '../export/onnx/engine.ts';
 import { opset } from '../export/onnx/export-program.ts';
-import { liveNodes } from '../export/onnx/live-nodes.ts';
+import { liveNodes, namedResults } from '../export/onnx/live-nodes.ts';
 import { modelSchema } from '../onnx/schema.ts';
 import { encodeMessage } from '../protobuf/message.ts';
 import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
@@ -101,10 +101,8 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
     valueInfo(id, element, shape, () => {
       throw new Error('a size that each call decides');
     });
-  const nodes = liveNodes(
-    engine.nodes,
-    outputs.map(({ name }) => name),
-  );
+  const results = outputs.map(({ name }) => name);
+  const nodes = namedResults(liveNodes(engine.nodes, results), results);
   const read = new Set(nodes.flatMap(({ input }) => input));
   const own = [...numbers.values()].filter(({ name }) => read.has(name));
   const taken = values.filter(({ id }) => read.has(id));

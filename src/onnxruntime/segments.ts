@@ -96,7 +96,11 @@ export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
       .filter((id) => seen.has(groups.of(id)))
       .map((id) => ({ step: first + i, id })),
   );
-  return { inputs: [...inputs], stores };
+  // Only the graph reads its values on the way: of writes to one tensor the last one counts.
+  const tensors = new ValueGroups(ops, 'tensor');
+  const final = new Map(stores.map((store) => [tensors.of(store.id), store] as const));
+  const isFinal = (store: Store) => final.get(tensors.of(store.id)) === store;
+  return { inputs: [...inputs], stores: stores.filter(isFinal) };
 }
 
 function storedBy(op: ProgramOp): readonly ValueId[] {

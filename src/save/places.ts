@@ -20,7 +20,7 @@ export interface SavedFunction {
 
 /**
  * Places of a saved program for the sources of a trace. What doesn't come from the arguments becomes the
- * program's state, with the value that it has now; two sources that lead to one tensor are one entry.
+ * program's state, with the value that it has now; two sources that lead to one tensor, or to one property, are one entry.
  */
 export class Places {
   readonly state: StateEntry[] = [];
@@ -56,6 +56,23 @@ export class Places {
     return compileReader(source)(this.#fn.frames);
   }
 
+  /** Equal for sources that lead to one place: properties of one object, on whatever path it is found. */
+  keyOf(source: Source): string {
+    const object = 'base' in source && !this.isArgument(source) && this.#objectAt(source.base);
+    if (!object) return sourceKey(source);
+    return sourceKey({ ...source, base: { kind: 'held', value: object, name: '' } });
+  }
+
+  #objectAt(source: Source): object | null {
+    try {
+      const value = this.valueOf(source);
+      return typeof value === 'object' || typeof value === 'function' ? value : null;
+    } catch {
+      // The surroundings of an entry have changed since: a path that leads nowhere now.
+      return null;
+    }
+  }
+
   #inArgument(source: Source): SavedSource {
     const { bound } = this.#fn;
     switch (source.kind) {
@@ -87,7 +104,7 @@ export class Places {
   }
 
   #stateOf(source: Source): number {
-    const key = sourceKey(source);
+    const key = this.keyOf(source);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const index = this.#gradientOf(source) ?? this.#valueEntry(source);

@@ -11,7 +11,6 @@ import type { CompiledFunction } from '../dispatch/captured-function.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import type { SourceNames } from '../guards/source.ts';
-import { sourceKey } from '../guards/source-key.ts';
 import { compileSubgraph } from '../pipeline.ts';
 import { type MemoryOptions, portableMemory } from '../programs/memory-options.ts';
 import { changedBy } from '../traces/recipes.ts';
@@ -31,7 +30,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;
   const names = entries[0]?.entry.names ?? { codes: [], pcs: [] };
   const places = new Places({ name, frames, names, bound });
-  const written = writtenBy(entries);
+  const written = writtenBy(entries, places);
   const graphs = new GraphWriter();
   // First, so that a tensor has the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
@@ -119,13 +118,13 @@ function planFor(
 }
 
 /** Properties outside of the arguments that some entry changes. */
-function writtenBy(entries: readonly GuardedEntry[]): ReadonlySet<string> {
+function writtenBy(entries: readonly GuardedEntry[], places: Places): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
     entry.result.effects.flatMap((effect) => {
       const object = changedBy(effect);
       if (!object) return [];
-      if (effect.kind !== 'setProperty') return [sourceKey(object)];
-      return [sourceKey({ kind: 'property', base: object, key: effect.key })];
+      if (effect.kind !== 'setProperty') return [places.keyOf(object)];
+      return [places.keyOf({ kind: 'property', base: object, key: effect.key })];
     }),
   );
   return new Set(written);

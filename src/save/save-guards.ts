@@ -45,7 +45,7 @@ export function savedGuards(
 ): SavedGuard[] | null {
   const isAsked = (guard: Guard) =>
     sourcesOf(guard).some((source) => {
-      return places.isArgument(source) || written.has(sourceKey(source));
+      return places.isArgument(source) || written.has(places.keyOf(source));
     });
   const settled = trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isAsked(guard));
   if (!new GuardSet(settled, trace.sizes).holds(frames)) return null;

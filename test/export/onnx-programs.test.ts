@@ -144,6 +144,21 @@ describe('programs in ONNX', () => {
     expect(output[0]!.type!.tensorType!.shape!.dim.some(({ dimParam }) => dimParam)).toBe(true);
   });
 
+  it('results that nothing reads keep their names where the operator needs them', async () => {
+    const top = toStatic((x: Tensor) => x.topk(2)[0].mul(x.sort(-1)[1].narrow(0, 0, 2)), {
+      fullGraph: true,
+    });
+    top(tensor([3, 1, 2]));
+    const nodes = parsed((await exportOnnx(top)).model).graph!.node;
+    const outputs = nodes.filter(({ opType }) => opType === 'TopK').map(({ output }) => output);
+    expect(outputs.map((names) => names.filter((name) => name !== '').length)).toEqual([2, 2]);
+  });
+
+  it('results are named by the nodes that compute them', () => {
+    expect(nodesOf('an MLP')).not.toContain('Identity');
+    expect(nodesOf('branch')).not.toContain('Identity');
+  });
+
   it('weights that do not change are initializers', () => {
     const { input, initializer } = models.get('an MLP')!.graph!;
     expect(input.length).toBe(1);
@@ -156,6 +171,21 @@ describe('programs in ONNX', () => {
     expect(weight.dataLocation).toBe(1);
     expect(weight.rawData).toBeUndefined();
     expect(weight.externalData[0]).toEqual({ key: 'location', value: 'external.onnx.data' });
+  });
+
+  it('open sizes that are asked for, and are not there, are an error', async () => {
+    const table = randn([4, 2]);
+    const at = (length: string | { name: string; max: number }) => {
+      const fn = toStatic((x: Tensor) => x.add(table.narrow(0, 0, x.shape[0]!)), {
+        fullGraph: true,
+        inputSpec: [tensorSpec([length, 2], 'float32', 'x')],
+      });
+      fn(randn([3, 2]));
+      return exportOnnx(fn, { sizes: 'symbolic' });
+    };
+    await expect(at('length')).rejects.toThrow(/no program for every size/);
+    const { sidecar } = await at({ name: 'length', max: 4 });
+    expect(sidecar.inputs[0]!.shape).toEqual(['length', 2]);
   });
 
   it('sizes of the compiled program where they are asked for', async () => {

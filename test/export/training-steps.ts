@@ -15,6 +15,8 @@ export interface Step {
   readonly step: (...inputs: Tensor[]) => Tensor;
   readonly inputs: (i: number) => Tensor[];
   readonly dispose: () => void;
+  /** Clears what a file has none of: gradients that steps add to. */
+  readonly clear?: () => void;
 }
 
 /** The same networks in float64 where everything they compute is. */
@@ -27,12 +29,16 @@ function doubleMlp(): Step {
   );
   model.to('float64');
   const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-2 });
+  // The schedule writes the rate that the optimizer reads, on another path.
+  const schedule = new optim.CosineAnnealingLR(optimizer, 30);
   return {
     step(x, y) {
+      // Gradients stay until the next step, which reads none of them.
+      optimizer.zeroGrad();
       const loss = model.forward(x!).sub(y!).square().mean();
       loss.backward();
       optimizer.step();
-      optimizer.zeroGrad();
+      schedule.step();
       return loss;
     },
     inputs: (i) => [
@@ -46,6 +52,38 @@ function doubleMlp(): Step {
       ),
     ],
     dispose: () => model.dispose(),
+  };
+}
+
+/** Two optimizers: a loss of one of them leaves gradients for the parameters of the other. */
+function adversarial(): Step {
+  const [maker, judge] = [new nn.Linear(3, 4), new nn.Linear(4, 1)];
+  const options = { lr: 0.02, momentum: 0.5 };
+  const ofMaker = new optim.SGD(maker.parameters(), options);
+  const ofJudge = new optim.SGD(judge.parameters(), options);
+  return {
+    step(x) {
+      const made = maker.forward(x!).tanh();
+      const judged = judge.forward(made.detach()).sigmoid().square().mean();
+      judged.backward();
+      ofJudge.step();
+      ofMaker.zeroGrad();
+      const loss = judge.forward(made).sub(1).square().mean();
+      loss.backward();
+      ofMaker.step();
+      return loss.add(judged).detach();
+    },
+    inputs: (i) => [
+      tensor(
+        Float32Array.from({ length: 6 }, (_, k) => Math.sin(i + 3 * k)),
+        { shape: [2, 3] },
+      ),
+    ],
+    clear: () => ofJudge.zeroGrad(),
+    dispose() {
+      maker.dispose();
+      judge.dispose();
+    },
   };
 }
 
@@ -88,6 +126,10 @@ export interface TrainingCase {
 const small: Readonly<Record<string, TrainingCase>> = {
   mlp: { build: () => mlp.build({ batch: 16 }), tolerance: 1e-4 },
   'GELU and LayerNorm in float64': { build: doubleMlp, tolerance: 1e-9 },
+  'two optimizers, and gradients that add up from step to step': {
+    build: adversarial,
+    tolerance: 1e-4,
+  },
   'dropout by our counters': { build: dropoutMlp, tolerance: 1e-4 },
   'char transformer': { build: () => charTransformer.build({ batch: 2 }), tolerance: 1e-4 },
 };
@@ -157,7 +199,7 @@ export async function trained<E extends Exported>(
   exportStep: (compiled: Compiled) => Promise<E>,
 ): Promise<Trained<E>> {
   seed(3);
-  const { step, inputs, dispose } = build();
+  const { step, inputs, dispose, clear } = build();
   const compiled = toStatic(step, { fullGraph: true });
   for (let i = 0; i < warmup; i++) compiled(...inputs(i));
   const exported = await exportStep(compiled);
@@ -181,6 +223,7 @@ export async function trained<E extends Exported>(
     kind === 'argument' ? [[i, at(name)]] : [],
   );
   const batches = all.slice(1).map((batch) => own.map(([i, k]) => [i!, batch[k!]!] as const));
+  clear?.();
   const losses = all.map((batch) => compiled(...batch).itemSync());
   dispose();
   const lossAt = sidecar.outputs.findIndex(({ name }) => name === 'result');

@@ -30,9 +30,14 @@ const rejected = [
   /^test_gathernd_example_int32_batch_dim1/,
   /^test_lstm_with_peepholes/,
   /^test_maxpool_(2d_uint8|with_argmax)/,
+  /^test_resize_.*(antialias|not_larger|not_smaller)/,
+  /^test_resize_tf_crop_and_resize/,
   /^test_scatternd_(multiply|max|min)/,
   /^test_training_dropout/,
 ];
+
+/** ONNX's reference takes the scaled size before it is rounded for the last place; onnxruntime and the text don't. */
+const unrounded = [/^test_resize_downsample_scales_(linear|cubic)_align_corners/];
 
 /** What operators have since opset 23. */
 const later = [/^test_spacetodepth_crd/];
@@ -99,7 +104,7 @@ describe.runIf(python)("ONNX's node tests", () => {
   it.each(Object.keys(operators))('%s', (operator) => {
     const own = tests.filter(({ operators: names }) => names.includes(operator));
     expect(own.length).toBeGreaterThan(0);
-    for (const { name } of own.filter((test) => !isOneOf(test.name, later))) {
+    for (const { name } of own.filter((test) => !isOneOf(test.name, [...later, ...unrounded]))) {
       const failure = failures.get(name);
       if (isOneOf(name, rejected)) expect(failure).toBeInstanceOf(ArgumentError);
       else if (failure) throw new Error(name, { cause: failure });

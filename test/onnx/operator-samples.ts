@@ -73,6 +73,10 @@ const specs: Readonly<Record<string, Spec>> = {
   PRelu: { more: { slope: floats(4) } },
   Dropout: { more: { ratio: float(0.5) }, attributes: { seed: 1 } },
   Gather: { more: { i: ints(0, -1) }, attributes: { axis: 1 } },
+  Resize: {
+    more: { roi: floats(0), scales: numbers('float', [1.5, 0.5]) },
+    attributes: { mode: 'linear' },
+  },
   GatherElements: {
     more: { i: numbers('int32', [0, 1, 2, -1], [2, 2]) },
     attributes: { axis: 1 },

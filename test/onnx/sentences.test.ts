@@ -76,6 +76,20 @@ async function exported(encoder: SentenceEncoder, batch: [Tensor, Tensor]): Prom
   return (await exportOnnx(embed)).model;
 }
 
+/** The encoder as a model of ONNX with open sizes, imported, and captured for all of them. */
+async function forEverySize(encoder: SentenceEncoder) {
+  const [max] = encoder.embeddings.positionEmbeddings.weight.shape;
+  const sizes = ['batch', { name: 'length', max: max! }];
+  const inputSpec = [tensorSpec(sizes, 'int32', 'ids'), tensorSpec(sizes, 'bool', 'mask')];
+  const options = { fullGraph: true, inputSpec };
+  const embed = toStatic((ids: Tensor, mask: Tensor) => encoder.forward(ids, mask), options);
+  noGrad(() => embed(...batchOf(words, ['a b', 'c d e', 'f'])));
+  const file = (await exportOnnx(embed)).model;
+  const model = await importOnnx(file);
+  const run = toStatic((ids: Tensor, mask: Tensor) => model.forward(ids, mask) as Tensor, options);
+  return { file, model, run };
+}
+
 describe('a sentence transformer', () => {
   it('loads weights by the names of Hugging Face', async () => {
     const loaded = await loadEncoder(folder);
@@ -103,6 +117,22 @@ describe('a sentence transformer', () => {
       .map(([name]) => name);
     expect(changed.length).toBeGreaterThan(10);
     expect(changed.every((name) => name.startsWith('encoder.layer.1.'))).toBe(true);
+  });
+
+  it('is one program for every batch and length, imported from ONNX', async () => {
+    const { run, model } = await forEverySize(original);
+    expect(model.inputNames).toEqual(['ids', 'mask']);
+    for (const sentences of [
+      ['a b c d e', 'f g'],
+      ['h i'],
+      ['i j', 'k', 'l m n', 'o p q r s t u'],
+    ]) {
+      const batch = batchOf(words, sentences);
+      const [found, expected] = noGrad(() => [run(...batch), original.forward(...batch)]);
+      expect(difference(found.dataSync(), expected.dataSync())).toBeLessThan(1e-6);
+    }
+    const { graphs, sizes, breaks } = run.stats();
+    expect([graphs, sizes, breaks]).toEqual([1, 3, []]);
   });
 
   it('is the same as a model of ONNX, imported', async () => {
@@ -173,6 +203,33 @@ describe.runIf(isThere)(
       const imported = await importOnnx(model);
       const ours = noGrad(() => imported.forward(...batch) as Tensor).dataSync();
       expect(difference(ours, theirs)).toBeLessThan(1e-4);
+    });
+
+    it('is one program for every batch and length, imported', async () => {
+      const { file, run } = await forEverySize(encoder);
+      const batches = [
+        ['Boats!'],
+        ['The ship sails at noon.', 'A cup of tea'],
+        [
+          'One',
+          'two',
+          'three',
+          'A much longer sentence, which has more words than all the others.',
+        ],
+      ].map((sentences) => batchOf(tokenizer, sentences));
+      const jobs = batches.map(([ids, mask], i) => {
+        const inputs = [['ids', ids] as const, ['mask', mask] as const];
+        const outputs = [{ name: 'result', feeds: null }];
+        return [`minilm-${i}`, { model: file, outputs, inputs, steps: 1, batches: [] }] as const;
+      });
+      const results = await runOnnx(interop.onnx!, Object.fromEntries(jobs));
+      for (const [i, batch] of batches.entries()) {
+        const found = results[`minilm-${i}`]!;
+        expect('error' in found ? found.error : '').toBe('');
+        const theirs = (found as Record<string, ArrayLike<number>>)['o0.0']!;
+        expect(difference(noGrad(() => run(...batch)).dataSync(), theirs)).toBeLessThan(1e-4);
+      }
+      expect(run.stats().graphs).toBe(1);
     });
 
     it('learns in its last layer', () => {

@@ -157,6 +157,33 @@ describe('a loaded program', () => {
     expect(memory.stats('cpu').allocated).toBe(before);
   });
 
+  it('has one entry for a property that it reads and writes on two paths', async () => {
+    seed(4);
+    const layer = new nn.Linear(2, 1);
+    const optimizer = new optim.SGD(layer.parameters(), { lr: 0.5 });
+    const schedule = new optim.CosineAnnealingLR(optimizer, 10);
+    const step = toStatic(
+      (x: Tensor) => {
+        const loss = layer.forward(x).square().mean();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        schedule.step();
+        return loss;
+      },
+      { fullGraph: true },
+    );
+    const x = tensor([[1, 2]]);
+    for (let i = 0; i < 3; i++) step(x).dispose();
+    const program = await loadProgram(await save(step));
+    for (let i = 0; i < 8; i++) {
+      const [own, loaded] = [step(x), program(x) as Tensor];
+      expect(bits(loaded)).toEqual(bits(own));
+      for (const each of [own, loaded]) each.dispose();
+    }
+    for (const each of [layer, program, x]) each.dispose();
+  });
+
   it('runs on the meta device, for shapes and bytes alone', async () => {
     const f = toStatic((x: Tensor) => x.matmul(x).relu(), { fullGraph: true });
     tidy(() => void f(ones([8, 8])));

@@ -5,6 +5,7 @@ import type { NodeFacts, Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
 import {
   broadcastHosts,
+  type Host,
   hostOf,
   isHost,
   numberIn,
@@ -30,17 +31,40 @@ const activation =
 
 type HostBinary = (x: number, y: number) => number;
 
-/** JavaScript numbers among themselves stay such numbers. */
+/** JavaScript numbers among themselves stay such numbers; `dtype`: that of the operands by default. */
 function binary(
   fn: (x: Tensor, y: Tensor) => Tensor,
   host: HostBinary,
-  dtype: DType = 'int32',
+  dtype?: DType,
+  fractions = host,
 ): Operator {
   return () =>
     ([x, y]) => {
-      if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], dtype, host);
+      if (isHost(x!) && isHost(y!)) {
+        const own = dtype ?? resultType(x, y);
+        return broadcastHosts([x, y], own, isFractional(x.dtype) ? fractions : host);
+      }
       return fn(tensorOf(x!), tensorOf(y!));
     };
+}
+
+const resultType = (x: Host, y: Host): DType =>
+  isFractional(x.dtype) ? x.dtype : isFractional(y.dtype) ? y.dtype : 'int32';
+
+const isFractional = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
+
+/** The same, of one operand: what sizes are computed from may be fractions. */
+const rounding =
+  (fn: (x: Tensor) => Tensor, host: (x: number) => number): Operator =>
+  () =>
+  ([x]) =>
+    isHost(x!) ? hostOf(x.values.map(host), x.shape, x.dtype) : fn(tensorOf(x!));
+
+/** To the nearest integer, halves to the even one. */
+function nearestEven(x: number): number {
+  const low = Math.floor(x);
+  if (x - low !== 0.5) return Math.floor(x + 0.5);
+  return low % 2 === 0 ? low : low + 1;
 }
 
 const comparison = (
@@ -52,7 +76,9 @@ const comparison = (
 function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Operator {
   return () => (operands) => {
     const own = operands as readonly Value[];
-    if (own.every(isHost)) return own.reduce((x, y) => broadcastHosts([x, y], 'int32', host));
+    if (own.every(isHost)) {
+      return own.reduce((x, y) => broadcastHosts([x, y], resultType(x, y), host));
+    }
     return own.map(tensorOf).reduce(fn);
   };
 }
@@ -92,7 +118,11 @@ const cast: Operator = ({ attributes }) => {
   const dtype = dtypeOf(to, 'Cast');
   const isWhole = [6, 7, 12, 13].includes(to);
   return ([x]) => {
-    if (isHost(x!) && isWhole) return x;
+    if (isHost(x!) && isWhole) {
+      return hostOf(isFractional(x.dtype) ? x.values.map(Math.trunc) : x.values, x.shape);
+    }
+    // Numbers beyond 32 bits are fractions that a tensor of integers can't be.
+    if (isHost(x!) && isFractional(dtype)) return hostOf(x.values, x.shape, dtype);
     if (isHost(x!) && dtype === 'bool') {
       return hostOf(
         x.values.map((value) => Number(value !== 0)),
@@ -153,7 +183,10 @@ const same: Operator =
 const power: Operator =
   () =>
   ([x, y]) => {
-    if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], 'int32', raised);
+    if (isHost(x!) && isHost(y!)) {
+      const isWhole = !isFractional(x.dtype);
+      return broadcastHosts([x, y], x.dtype, isWhole ? raised : (a, b) => a ** b);
+    }
     const base = tensorOf(x!);
     const isNumber = isHost(y!) && y.values.length === 1 && y.shape.length <= base.rank;
     return base.pow(isNumber ? numberIn(y) : tensorOf(y!)).to(base.dtype);
@@ -179,7 +212,12 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
     (x, y) => x.mul(y),
     (x, y) => x * y,
   ),
-  Div: binary(divide, (x, y) => Math.trunc(x / divisor(y))),
+  Div: binary(
+    divide,
+    (x, y) => Math.trunc(x / divisor(y)),
+    undefined,
+    (x, y) => x / y,
+  ),
   Pow: power,
   Mod: modulo,
   Max: variadic((x, y) => x.maximum(y), Math.max),
@@ -254,17 +292,18 @@ export const elementwiseOperators: Readonly<Record<string, Operator>> = {
         ? hostOf(
             x.values.map((value) => -value),
             x.shape,
+            x.dtype,
           )
         : tensorOf(x!).neg(),
-  Abs: unary((x) => x.abs()),
+  Abs: rounding((x) => x.abs(), Math.abs),
   Sign: unary((x) => x.sign()),
   Exp: unary((x) => x.exp()),
   Log: unary((x) => x.log()),
-  Sqrt: unary((x) => x.sqrt()),
+  Sqrt: rounding((x) => x.sqrt(), Math.sqrt),
   Reciprocal: unary((x) => x.reciprocal()),
-  Floor: unary((x) => x.floor()),
-  Ceil: unary((x) => x.ceil()),
-  Round: unary((x) => x.round()),
+  Floor: rounding((x) => x.floor(), Math.floor),
+  Ceil: rounding((x) => x.ceil(), Math.ceil),
+  Round: rounding((x) => x.round(), nearestEven),
   Sin: unary((x) => x.sin()),
   Cos: unary((x) => x.cos()),
   Tan: unary((x) => x.tan()),

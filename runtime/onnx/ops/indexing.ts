@@ -7,7 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { fromStart } from '../node/axes.ts';
 import type { Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
-import { hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
+import { type Host, hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
 import { wrongSetting } from '../values/wrong-setting.ts';
 
 /** Places counted from the start. */
@@ -75,10 +75,30 @@ const scatterElements: Operator = ({ attributes }) => {
   };
 };
 
+/** A list of numbers with some of them replaced, or added to. */
+function scatteredHost(x: Host, indices: Host, updates: Host, isAdded: boolean): Host {
+  const count = updates.values.length;
+  if (indices.values.length !== count || indices.shape.at(-1) !== 1) {
+    throw wrongSetting(
+      `${indices.values.length} places for ${count} numbers`,
+      'one place for each number',
+    );
+  }
+  const values = [...x.values];
+  indices.values.forEach((place, i) => {
+    const at = fromStart(place, values.length);
+    values[at] = updates.values[i]! + (isAdded ? values[at]! : 0);
+  });
+  return hostOf(values, x.shape, x.dtype);
+}
+
 const scatterNd: Operator = ({ attributes }) => {
   const reduction = attributes.choice('reduction', ['none', 'add', 'mul', 'max', 'min'], 'none');
   if (reduction !== 'none' && reduction !== 'add') throw missing(`ScatterND with ${reduction}`);
   return ([x, indices, updates]) => {
+    if (isHost(x!) && isHost(indices!) && isHost(updates!) && x.shape.length === 1) {
+      return scatteredHost(x, indices, updates, reduction === 'add');
+    }
     const own = tensorOf(x!);
     const parts = placesAlong(own, tensorOf(indices!));
     return own.indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });

@@ -1,4 +1,5 @@
 import { stack } from '../../ops/movement/joining.ts';
+import { where } from '../../ops/pointwise/comparison.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { NodeFacts, Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
@@ -83,7 +84,7 @@ function recurrent(states: 1 | 2, cellOf: (node: NodeFacts) => Cell): Operator {
     }
     const isBatchFirst = attributes.flag('layout', false);
     const cell = cellOf(node);
-    return (operands) => run(opType, operands, { states, cell, direction, isBatchFirst });
+    return (operands) => run(operands, { states, cell, direction, isBatchFirst });
   };
 }
 
@@ -94,14 +95,15 @@ interface Layout {
   readonly isBatchFirst: boolean;
 }
 
-function run(opType: string, operands: readonly Operand[], layout: Layout): readonly Value[] {
+function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
   const { states, cell, direction, isBatchFirst } = layout;
   const [given, w, r, b, lengths, ...initial] = operands;
-  if (lengths) throw missing(`${opType} with lengths of sequences`);
   if (initial[states]) throw missing('LSTM with peepholes');
   const x = isBatchFirst ? tensorOf(given!).transpose(0, 1) : tensorOf(given!);
   const [steps, batch] = x.shape as [number, number];
   const hidden = tensorOf(r!).shape[2]!;
+  const zeros = x.newZeros([batch, hidden]);
+  const column = lengths ? tensorOf(lengths).unsqueeze(-1) : null;
   const count = direction === 'bidirectional' ? 2 : 1;
   const outputs: Tensor[] = [];
   const last: Tensor[][] = Array.from({ length: states }, () => []);
@@ -110,13 +112,17 @@ function run(opType: string, operands: readonly Operand[], layout: Layout): read
     const weights = weightsOf(w!, r!, b, d);
     let state: readonly Tensor[] = Array.from({ length: states }, (_, i) => {
       const first = initial[i];
-      if (!first) return x.newZeros([batch, hidden]);
+      if (!first) return zeros;
       return tensorOf(first).select(isBatchFirst ? 1 : 0, d);
     });
     const hiddens: Tensor[] = [];
     for (let t = 0; t < steps; t++) {
-      state = cell(x.select(0, isReverse ? steps - 1 - t : t), state, weights);
-      hiddens.push(state[0]!);
+      const at = isReverse ? steps - 1 - t : t;
+      const next = cell(x.select(0, at), state, weights);
+      const isInside = column?.gt(at);
+      // A sequence that is over, or not there yet in reverse, keeps its state, and its outputs are zeros.
+      state = isInside ? next.map((own, i) => where(isInside, own, state[i]!)) : next;
+      hiddens.push(isInside ? where(isInside, next[0]!, zeros) : next[0]!);
     }
     if (isReverse) hiddens.reverse();
     outputs.push(stack(hiddens, 0));

@@ -13,7 +13,7 @@ function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Op
       const given = axesOf(node, axes);
       const isAll = given === null || given.length === 0;
       if (isHost(x!) && host && (isAll || x.shape.length === 1)) {
-        return hostOf([host(x.values)], keepDim ? x.shape.map(() => 1) : []);
+        return hostOf([host(x.values)], keepDim ? x.shape.map(() => 1) : [], x.dtype);
       }
       const own = tensorOf(x!);
       if (isAll && isNoOp) return fn(own.unsqueeze(0), [0], false);

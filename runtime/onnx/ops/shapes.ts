@@ -103,7 +103,7 @@ const concat: Operator = ({ attributes }) => {
     const parts = operands as readonly Value[];
     if (parts.every(isHost) && parts.every(({ shape }) => shape.length === 1)) {
       const values = parts.flatMap((part) => (part as Host).values);
-      return hostOf(values, [values.length]);
+      return hostOf(values, [values.length], (parts[0] as Host).dtype);
     }
     return cat(parts.map(tensorOf), axis);
   };
@@ -114,9 +114,9 @@ const split: Operator = ({ attributes, outputs }) => {
   const count = attributes.int('num_outputs', outputs, { min: 1, max: outputs });
   const fixed = attributes.ints('split', { min: 0 });
   return ([x, sizes]) => {
-    const own = tensorOf(x!);
-    const dim = fromStart(axis, own.rank);
-    const size = own.shape[dim]!;
+    const shape = shapeOf(x!);
+    const dim = fromStart(axis, shape.length);
+    const size = shape[dim]!;
     const chunk = Math.ceil(size / count);
     const even = () => Array.from({ length: count }, (_, i) => Math.min(chunk, size - i * chunk));
     const parts = sizes ? integersIn(sizes) : (fixed ?? even());
@@ -129,7 +129,11 @@ const split: Operator = ({ attributes, outputs }) => {
     const results: Value[] = [];
     let start = 0;
     for (const part of parts) {
-      results.push(own.narrow(dim, start, part));
+      results.push(
+        isHost(x!)
+          ? slicedHost(x, { dim, start, step: 1, length: part })
+          : tensorOf(x!).narrow(dim, start, part),
+      );
       start += part;
     }
     return results;

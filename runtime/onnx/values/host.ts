@@ -4,8 +4,8 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
 /**
- * Integers that a model computes beside its tensors: sizes, places, axes. They are JavaScript numbers, so a compiled
- * program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
+ * Numbers that a model computes beside its tensors: sizes, places, axes, and fractions of them. They are JavaScript numbers, so a
+ * compiled program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
  */
 export interface Host {
   readonly shape: readonly number[];
@@ -19,7 +19,7 @@ export function hostOf(
   shape: readonly number[],
   dtype: DType = 'int32',
 ): Host {
-  return { values, shape, dtype };
+  return { values: dtype === 'float32' ? values.map(Math.fround) : values, shape, dtype };
 }
 
 /** A value of a model while it runs; null: an optional one that is left out. */

@@ -150,10 +150,6 @@ export class ControlLowering<V extends TargetValue, A> {
   #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
     const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
     const written = [...new Set(targets)];
-    if (written.length > 0 && this.#layoutOf(op, frame)) {
-      const given = 'the gradient of a branch or loop that writes to a tensor from before it';
-      throw refused(op.op.name, given, this.#engine, 'branches and loops that compute new tensors');
-    }
     for (const id of op.inputs) {
       const { memory } = frame.slot(id);
       if (written.includes(memory) || !written.some((each) => memory.maybe().has(each))) continue;
@@ -213,7 +209,10 @@ export class ControlLowering<V extends TargetValue, A> {
 
   /** The tape that an op is to keep; null: nothing reads it. */
   #layoutOf(op: ProgramOp, frame: Frame<V, A>): TapeLayout | null {
-    return frame.isRead(op.outputs.at(-1)!) ? tapeLayout(op, this.#backwardParts) : null;
+    if (!frame.isRead(op.outputs.at(-1)!)) return null;
+    const memoryOf = (operand: number) => frame.slot(op.inputs[operand]!).memory;
+    const targets = new Set(writtenOperands(op).map(memoryOf));
+    return tapeLayout(op, this.#backwardParts, (operand) => targets.has(memoryOf(operand)));
   }
 
   #keep(

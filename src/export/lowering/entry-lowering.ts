@@ -54,8 +54,9 @@ class EntryLowering<V extends TargetValue, A> {
   run(): LoweredEntry<V> {
     const { program, entry, scalars } = this.#portable;
     const engine = this.#engine;
-    const slots = entry.inputs.map(({ place }, i) => {
+    const slots = entry.inputs.map(({ place }, i): Slot<V, A> | null => {
       const id = program.inputs[i]!;
+      if (this.#isUnread(place)) return null;
       const element = elementOf[program.values[id]!.dtype];
       return Slot.of(engine, this.#input(place, element, engine.shapeOf(program, id)));
     });
@@ -73,10 +74,18 @@ class EntryLowering<V extends TargetValue, A> {
     this.#add(entry.result, 'result', outputs);
     this.#effects(outputs);
     entry.inputs.forEach(({ place }, i) => {
-      if (slots[i]!.isWritten) this.#result(this.#name(place), slots[i]!.read());
+      const slot = slots[i];
+      if (slot?.isWritten) this.#result(this.#name(place), slot.read());
     });
     const results = this.#results.map((each) => ({ ...each, feeds: this.#fedBy(each.name) }));
     return { inputs: this.#inputs, results, unchecked: lowering.unchecked };
+  }
+
+  /** A gradient that the step clears, whatever it is. */
+  #isUnread(place: SavedSource): boolean {
+    if (place.kind !== 'state') return false;
+    const { isGradient, value } = this.#portable.state[place.index]!;
+    return isGradient && value === null;
   }
 
   #fedBy(name: string): number | null {

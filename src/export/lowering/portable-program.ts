@@ -2,6 +2,7 @@ import { deviceNamed } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
+import { zeros } from '../../../runtime/ops/movement/create.ts';
 import type { ScalarTable } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, Region } from '../../../runtime/program/program.ts';
@@ -16,14 +17,17 @@ import { withSizes } from '../../../runtime/save/size-expr.ts';
 import { readSizes } from '../../../runtime/save/sized-program.ts';
 import { readSpec } from '../../../runtime/save/spec-format.ts';
 import { TensorReader } from '../../../runtime/save/tensors.ts';
+import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
 
 /** One value that a program finds outside of its arguments. */
 export interface ExportState {
   readonly name: string;
-  /** Null for the gradient of a tensor of the state, and for values that are not numbers. */
+  /** Null for values that are not numbers, and for a gradient that the program doesn't read. */
   readonly value: Tensor | number | boolean | null;
+  /** A file has no gradients: one that the program adds to starts as zeros, one that it doesn't read is no input. */
+  readonly isGradient: boolean;
 }
 
 /** A saved program as another engine needs it: ops of the table, in order, with what they read and change. */
@@ -88,20 +92,46 @@ function portable(
   if (entry.graph === null) throw noProgram('a program without ops', 'one that computes');
   const graph = graphs[entry.graph]!;
   const inputSpec = field.get('inputSpec');
-  const state = stateFields.map((each) => readState(each, stateFields, tensors));
+  const { program } = graph.region;
+  const read = inputsRead(program, entry);
+  const gradients: Tensor[] = [];
+  const state = stateFields.map((each, i): ExportState => {
+    if (!each.has('gradientOf')) return readState(each, tensors);
+    const of = stateFields[each.get('gradientOf').int(0, stateFields.length - 1)]!;
+    const name = `${of.get('name').string()}.grad`;
+    const meta = read.get(i);
+    if (!meta) return { name, value: null, isGradient: true };
+    const value = zeros(meta.shape, { dtype: meta.dtype, device });
+    gradients.push(value);
+    return { name, value, isGradient: true };
+  });
   return {
     name: field.get('name').string(),
     inputSpec: inputSpec.isNull ? null : inputSpec.items().map((spec) => readSpec(spec)),
     state,
     entry,
-    program: graph.region.program,
+    program,
     backwardParts: new Map(
       graphs.flatMap(({ region, planned: { backward } }) => (backward ? [[region, backward]] : [])),
     ),
     scalars: scalarTableIn(graph.planned),
     sizes: document ? symbolicSizes(saved, document, graphs) : null,
-    dispose: () => tensors.disposeAll(),
+    dispose: () => {
+      tensors.disposeAll();
+      for (const gradient of gradients) gradient.dispose();
+    },
   };
+}
+
+/** By number: the state whose elements the program reads. */
+function inputsRead(program: Program, entry: SavedEntry): Map<number, TensorMeta> {
+  const read = new Set([...program.ops.flatMap(({ inputs }) => inputs), ...program.outputs]);
+  return new Map(
+    entry.inputs.flatMap(({ place }, i) => {
+      const id = program.inputs[i]!;
+      return place.kind === 'state' && read.has(id) ? [[place.index, program.values[id]!]] : [];
+    }),
+  );
 }
 
 function chosen(entries: readonly Field[], index = entries.length - 1): Field {
@@ -110,16 +140,13 @@ function chosen(entries: readonly Field[], index = entries.length - 1): Field {
   return entry;
 }
 
-function readState(field: Field, all: readonly Field[], tensors: TensorReader): ExportState {
-  if (field.has('gradientOf')) {
-    const of = all[field.get('gradientOf').int(0, all.length - 1)]!;
-    return { name: `${of.get('name').string()}.grad`, value: null };
-  }
+function readState(field: Field, tensors: TensorReader): ExportState {
   const name = field.get('name').string();
-  if (field.has('tensor')) return { name, value: tensors.read(field.get('tensor')) };
+  const isGradient = false;
+  if (field.has('tensor')) return { name, value: tensors.read(field.get('tensor')), isGradient };
   const value = readPrimitive(field.get('value'));
   const isNumber = typeof value === 'number' || typeof value === 'boolean';
-  return { name, value: isNumber ? value : null };
+  return { name, value: isNumber ? value : null, isGradient };
 }
 
 /** What a place is called in the program that is exported. */

@@ -46,11 +46,12 @@ export class ProgramLowering<V extends TargetValue, A> {
     this.#control = new ControlLowering(engine, backwardParts, (...args) => this.#emitAll(...args));
   }
 
-  /** Values of the outputs. `inputs` show afterwards what was written to them. */
-  run(program: Program, inputs: readonly Slot<V, A>[]): V[] {
+  /** Values of the outputs. `inputs` show afterwards what was written to them; null: nothing reads it. */
+  run(program: Program, inputs: readonly (Slot<V, A> | null)[]): V[] {
     const frame = new Frame<V, A>();
     program.inputs.forEach((id, i) => {
-      frame.slots.set(id, inputs[i]!);
+      const slot = inputs[i];
+      if (slot) frame.slots.set(id, slot);
     });
     this.#emitAll(program, program.ops, frame);
     return program.outputs.map((id) => frame.slot(id).read());

@@ -1,7 +1,9 @@
 import { condOp, whileOp } from '../../../runtime/program/control-ops.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
+import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 
 /** What a branch or loop keeps for its backward: of the branch that runs, or of each iteration. */
 export interface TapeLayout {
@@ -28,10 +30,11 @@ export interface SavedLayout {
   readonly views: readonly ProgramOp[];
 }
 
-/** The layout of the tape of a `cond` or `while`. */
+/** The layout of the tape of a `cond` or `while`. `isWritten`: whether the op writes to the memory of an operand. */
 export function tapeLayout(
   op: ProgramOp,
   backwardParts: ReadonlyMap<Region, BackwardPart>,
+  isWritten: (operand: number) => boolean,
 ): TapeLayout {
   const isLoop = op.op === whileOp;
   const regions = isLoop ? op.regions!.slice(1) : op.regions!;
@@ -40,7 +43,8 @@ export function tapeLayout(
   const first = isLoop ? 0 : 1;
   const layouts = regions.map((region) => {
     const part = backwardParts.get(region);
-    return part ? savedLayout(region.program, part, carried, backwardParts) : null;
+    const written = region.program.inputs.filter((_, i) => isWritten(first + i));
+    return part ? savedLayout(region.program, part, carried, written, backwardParts) : null;
   });
   const operands = layouts.flatMap((layout) =>
     layout ? layout.shared.map((id) => first + layout.program.inputs.indexOf(id)) : [],
@@ -52,18 +56,29 @@ function savedLayout(
   program: Program,
   part: BackwardPart,
   carried: number,
+  written: readonly ValueId[],
   backwardParts: ReadonlyMap<Region, BackwardPart>,
 ): SavedLayout {
   const read = new Set(part.saved.withData);
   const tapes = new Map<ValueId, TapeLayout>();
+  const groups = new ValueGroups(unfusedOps(program.ops), 'memory');
+  // Inputs that the op writes may be views of one memory.
+  const writtenGroups = new Set(written.map((id) => groups.of(id)));
+  const memoryOf = (id: ValueId) => {
+    const group = groups.of(id);
+    return writtenGroups.has(group) ? written[0]! : group;
+  };
   for (const op of program.ops) {
     const tape = op.outputs.at(-1)!;
     if ((op.op !== condOp && op.op !== whileOp) || !read.delete(tape)) continue;
-    const layout = tapeLayout(op, backwardParts);
+    const targets = new Set(writtenOperands(op).map((operand) => memoryOf(op.inputs[operand]!)));
+    const isWritten = (operand: number) => targets.has(memoryOf(op.inputs[operand]!));
+    const layout = tapeLayout(op, backwardParts, isWritten);
     tapes.set(tape, layout);
     for (const operand of layout.operands) read.add(op.inputs[operand]!);
   }
-  const constant = program.inputs.slice(carried);
+  // Backward reads what was written as it is after the write: it is stored.
+  const constant = program.inputs.slice(carried).filter((id) => !written.includes(id));
   const views: ProgramOp[] = [];
   for (const view of viewsOf(program, constant).toReversed()) {
     if (!read.delete(view.outputs[0]!)) continue;

@@ -22,7 +22,7 @@ import type { Dim } from './emit/dims.ts';
 import type { Value } from './emit/emitter.ts';
 import { emptyTensor, graphOf, valueInfo } from './emit/graph.ts';
 import { OnnxEngine } from './engine.ts';
-import { liveNodes } from './live-nodes.ts';
+import { liveNodes, namedResults } from './live-nodes.ts';
 
 /** The version of the operators, and the first one of the file format that has it. */
 export const opset = 18;
@@ -88,6 +88,7 @@ export async function exportModel(
   }));
   const info = ({ id, element, shape }: Value): OnnxValueInfo =>
     valueInfo(id, element, shape, (dim) => names.of(dim));
+  const resultNames = results.map(({ output }) => output.id);
   const { tensors, data } =
     external === null ? { tensors: weights, data: null } : moved(weights, external);
   const model: OnnxModel = {
@@ -96,10 +97,7 @@ export async function exportModel(
     opsetImport: [{ domain: '', version: opset }],
     graph: graphOf(
       portable.name || 'program',
-      liveNodes(
-        engine.nodes,
-        results.map(({ output }) => output.id),
-      ),
+      namedResults(liveNodes(engine.nodes, resultNames), resultNames),
       inputs.map(({ value }) => info(value)),
       results.map(({ output }) => info(output)),
       [...tensors, ...engine.initializers],

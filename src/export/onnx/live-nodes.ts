@@ -1,15 +1,20 @@
 import type { OnnxNode } from '../../../runtime/onnx/format/proto.ts';
 
+/** How many outputs a node of an operator has at least, where it is more than one: branches and loops return as many values as their graphs. */
+const requiredOutputs: ReadonlyMap<string, number> = new Map([
+  ['If', Number.POSITIVE_INFINITY],
+  ['Loop', Number.POSITIVE_INFINITY],
+  ['TopK', 2],
+]);
+
 /** The nodes that results depend on, in their order; outputs that nothing reads have no name. */
 export function liveNodes(nodes: readonly OnnxNode[], results: readonly string[]): OnnxNode[] {
   const read = new Set(results);
   const live: OnnxNode[] = [];
   for (const node of nodes.toReversed()) {
     if (!node.output.some((name) => read.has(name))) continue;
-    const { opType } = node;
-    // Branches and loops return as many values as their graphs.
-    const keepsAll = opType === 'If' || opType === 'Loop';
-    const output = keepsAll ? node.output : node.output.map((name) => (read.has(name) ? name : ''));
+    const required = requiredOutputs.get(node.opType ?? '') ?? 1;
+    const output = node.output.map((name, i) => (i < required || read.has(name) ? name : ''));
     while (output.at(-1) === '') output.pop();
     for (const name of namesRead(node)) read.add(name);
     live.push({ ...node, output });
@@ -23,4 +28,36 @@ function namesRead({ input, attribute }: OnnxNode): readonly string[] {
     g ? [...g.node.flatMap(namesRead), ...g.output.map(({ name = '' }) => name)] : [],
   );
   return [...input, ...nested];
+}
+
+/**
+ * The nodes without the `Identity` that gives a result its name, where the node that computes it can: onnxruntime 1.30 mixes
+ * the two names up when it fuses a transpose into the product that reads the value.
+ */
+export function namedResults(nodes: readonly OnnxNode[], results: readonly string[]): OnnxNode[] {
+  const computed = new Set(nodes.flatMap(({ output }) => output));
+  const isResult = new Set(results);
+  const names = new Map<string, string>();
+  const kept = nodes.filter(({ opType, input: [from = ''], output: [to = ''] }) => {
+    const isName = opType === 'Identity' && isResult.has(to);
+    if (!isName || !computed.has(from) || isResult.has(from) || names.has(from)) return true;
+    names.set(from, to);
+    return false;
+  });
+  return kept.map((node) => renamed(node, names));
+}
+
+function renamed(node: OnnxNode, names: ReadonlyMap<string, string>): OnnxNode {
+  const name = (own: string) => names.get(own) ?? own;
+  return {
+    ...node,
+    input: node.input.map(name),
+    output: node.output.map(name),
+    attribute: node.attribute.map((attribute) => {
+      const { g } = attribute;
+      if (!g) return attribute;
+      const output = g.output.map((own) => ({ ...own, name: name(own.name ?? '') }));
+      return { ...attribute, g: { ...g, node: g.node.map((own) => renamed(own, names)), output } };
+    }),
+  };
 }

@@ -12,6 +12,7 @@ import { poolingOps } from './ops/pooling.ts';
 import { productOps } from './ops/products.ts';
 import { randomOps } from './ops/random.ts';
 import { reductionOps } from './ops/reductions.ts';
+import { resamplingOps } from './ops/resampling.ts';
 import { rowOps } from './ops/rows.ts';
 import { standardizeOps } from './ops/standardize.ts';
 
@@ -23,6 +24,7 @@ const named: Readonly<Record<string, OpMapping>> = {
   ...productOps,
   ...randomOps,
   ...reductionOps,
+  ...resamplingOps,
   ...rowOps,
   ...standardizeOps,
 };

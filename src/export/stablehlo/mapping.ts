@@ -9,6 +9,7 @@ import { poolingOps } from './ops/pooling.ts';
 import { productOps } from './ops/products.ts';
 import { randomOps } from './ops/random.ts';
 import { reductionOps } from './ops/reductions.ts';
+import { resamplingOps } from './ops/resampling.ts';
 import { rowOps } from './ops/rows.ts';
 
 const named: Readonly<Record<string, OpMapping>> = {
@@ -18,6 +19,7 @@ const named: Readonly<Record<string, OpMapping>> = {
   ...productOps,
   ...randomOps,
   ...reductionOps,
+  ...resamplingOps,
   ...rowOps,
 };
 

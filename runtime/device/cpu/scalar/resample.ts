@@ -1,3 +1,4 @@
+import { tapsOf } from '../../../numerics/taps.ts';
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
@@ -9,61 +10,6 @@ interface Taps {
   readonly starts: Int32Array;
   readonly indices: Int32Array;
   readonly weights: Float64Array;
-}
-
-type Tap = readonly [index: number, weight: number];
-
-/** Catmull-Rom-like interpolation with a = −¾, as in PyTorch. */
-function cubicWeights(t: number): number[] {
-  const a = -0.75;
-  const near = (d: number) => ((a + 2) * d - (a + 3)) * d * d + 1;
-  const far = (d: number) => ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-  return [far(t + 1), near(t), near(1 - t), far(2 - t)];
-}
-
-function evenly(start: number, end: number, divisor: number): Tap[] {
-  return Array.from({ length: Math.max(0, end - start) }, (_, k) => [start + k, 1 / divisor]);
-}
-
-/** The taps of entry `i`, by the attribute `mode`. */
-function tapsOf(i: number, size: number, count: number, attrs: Attrs): Tap[] {
-  const { step, kernel, stride, padding, divisor } = attrs as Readonly<Record<string, number>>;
-  const last = size - 1;
-  const inside = (index: number) => Math.min(last, Math.max(0, index));
-  const place = attrs.alignCorners ? i * step! : (i + 0.5) * step! - 0.5;
-  switch (attrs.mode) {
-    case 'nearest':
-      return [[Math.min(last, Math.floor(i * step!)), 1]];
-    case 'nearest-exact':
-      return [[Math.min(last, Math.floor((i + 0.5) * step!)), 1]];
-    case 'linear': {
-      const from = Math.max(0, place);
-      const low = Math.min(last, Math.floor(from));
-      const share = from - low;
-      return low === last || share === 0
-        ? [[low, 1]]
-        : [
-            [low, 1 - share],
-            [low + 1, share],
-          ];
-    }
-    case 'cubic': {
-      const low = Math.floor(place);
-      return cubicWeights(place - low).map((weight, k) => [inside(low - 1 + k), weight]);
-    }
-    case 'area': {
-      const start = Math.floor((i * size) / count);
-      const end = Math.ceil(((i + 1) * size) / count);
-      return evenly(start, end, end - start);
-    }
-    default: {
-      const from = i * stride! - padding!;
-      const to = Math.min(from + kernel!, size + padding!);
-      const [start, end] = [Math.max(0, from), Math.min(to, size)];
-      // 0: the window's own size with the border, −1: without it.
-      return evenly(start, end, divisor! > 0 ? divisor! : divisor === 0 ? to - from : end - start);
-    }
-  }
 }
 
 function allTaps(size: number, count: number, attrs: Attrs): Taps {

@@ -70,6 +70,12 @@ export class Emitter implements ArithmeticTarget<Value> {
   readonly #sizes = new Map<number, Value>();
   readonly #size: SizeReader;
 
+  /** Results of transposes, by name. */
+  readonly #transposed = new Map<
+    string,
+    { readonly of: Value; readonly dims: readonly number[] }
+  >();
+
   constructor(size: SizeReader) {
     this.#size = size;
   }
@@ -295,10 +301,20 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.op('Expand', [x, this.dims(shape)], x.element, shape);
   }
 
+  /** One node for transposes of transposes, none where they undo each other. */
   transpose(x: Value, dims: readonly number[]): Value {
+    const before = this.#transposed.get(x.id);
+    if (before) {
+      return this.transpose(
+        before.of,
+        dims.map((dim) => before.dims[dim]!),
+      );
+    }
     if (dims.every((dim, i) => dim === i)) return x;
     const shape = dims.map((dim) => x.shape[dim]!);
-    return this.op('Transpose', [x], x.element, shape, { perm: dims });
+    const result = this.op('Transpose', [x], x.element, shape, { perm: dims });
+    this.#transposed.set(result.id, { of: x, dims });
+    return result;
   }
 
   /** Entries of one dimension from `start` to `end`, int64 [1], or sizes. */

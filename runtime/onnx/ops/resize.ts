@@ -1,0 +1,158 @@
+import type { Tensor } from '../../tensor/tensor.ts';
+import { fromStart } from '../node/axes.ts';
+import type { NodeFacts, Operator } from '../node/node.ts';
+import { missing } from '../node/not-imported.ts';
+import { hostOf, integersIn, numbersIn, type Operand, tensorOf } from '../values/host.ts';
+import { wrongSetting } from '../values/wrong-setting.ts';
+
+interface Settings {
+  readonly mode: 'nearest' | 'linear' | 'cubic';
+  readonly rounding: string;
+  /** Where entry `i` of the result is among the entries of the operand. */
+  readonly place: Place;
+  readonly cubic: number;
+  readonly excludesOutside: boolean;
+}
+
+type Place = (i: number, axis: Axis) => number;
+
+/** One axis: its sizes before and after, and their ratio as the model says it. */
+interface Axis {
+  readonly dim: number;
+  readonly from: number;
+  readonly size: number;
+  readonly scale: number;
+}
+
+const halfPixel: Place = (i, { scale }) => (i + 0.5) / scale - 0.5;
+
+const places: Readonly<Record<string, Place>> = {
+  half_pixel: halfPixel,
+  half_pixel_symmetric(i, { from, size, scale }) {
+    const adjusted = (from / 2) * (1 - size / (scale * from));
+    return adjusted + halfPixel(i, { dim: 0, from, size, scale });
+  },
+  pytorch_half_pixel: (i, axis) => (axis.size > 1 ? halfPixel(i, axis) : 0),
+  align_corners: (i, { from, size }) => (size > 1 ? (i * (from - 1)) / (size - 1) : 0),
+  asymmetric: (i, { scale }) => i / scale,
+};
+
+const roundings: Readonly<Record<string, (x: number) => number>> = {
+  round_prefer_floor: (x) => Math.ceil(x - 0.5),
+  round_prefer_ceil: (x) => Math.floor(x + 0.5),
+  floor: Math.floor,
+  ceil: Math.ceil,
+};
+
+function settingsOf({ attributes }: NodeFacts): Settings {
+  const mode = attributes.choice('mode', ['nearest', 'linear', 'cubic'], 'nearest');
+  const names = [...Object.keys(places), 'tf_crop_and_resize'];
+  const place = attributes.choice('coordinate_transformation_mode', names, 'half_pixel');
+  const policies = ['stretch', 'not_larger', 'not_smaller'];
+  const policy = attributes.choice('keep_aspect_ratio_policy', policies, 'stretch');
+  if (place === 'tf_crop_and_resize') throw missing('Resize with tf_crop_and_resize');
+  if (attributes.flag('antialias', false)) throw missing('Resize with antialias');
+  if (policy !== 'stretch') throw missing('Resize with keep_aspect_ratio_policy');
+  return {
+    mode,
+    place: places[place]!,
+    rounding: attributes.choice('nearest_mode', Object.keys(roundings), 'round_prefer_floor'),
+    cubic: attributes.number('cubic_coeff_a', -0.75),
+    excludesOutside: attributes.flag('exclude_outside', false),
+  };
+}
+
+/** Terms of an entry: the entries of the operand, with a weight each. */
+type Terms = readonly (readonly [place: number, weight: number])[];
+
+function termsOf(i: number, axis: Axis, settings: Settings): Terms {
+  const { mode, rounding, cubic: a } = settings;
+  const last = axis.from - 1;
+  const inside = (place: number) => Math.min(Math.max(place, 0), last);
+  const at = settings.place(i, axis);
+  if (mode === 'nearest') return [[inside(roundings[rounding]!(at)), 1]];
+  if (mode === 'linear') {
+    const own = Math.min(Math.max(at, 0), last);
+    const low = Math.floor(own);
+    return [
+      [low, 1 - (own - low)],
+      [inside(low + 1), own - low],
+    ];
+  }
+  const low = Math.floor(at);
+  const t = at - low;
+  const near = (d: number) => ((a + 2) * d - (a + 3)) * d * d + 1;
+  const far = (d: number) => ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  const weights = [far(t + 1), near(t), near(1 - t), far(2 - t)];
+  if (!settings.excludesOutside) return weights.map((weight, k) => [inside(low - 1 + k), weight]);
+  const kept = weights.map((weight, k) => (low - 1 + k === inside(low - 1 + k) ? weight : 0));
+  const sum = kept.reduce((total, weight) => total + weight, 0);
+  return kept.map((weight, k) => [inside(low - 1 + k), weight / sum]);
+}
+
+/** One axis in another size: entries of the operand, weighed and added up. */
+function resized(x: Tensor, axis: Axis, settings: Settings): Tensor {
+  const terms: Terms[] = [];
+  for (let i = 0; i < axis.size; i++) terms.push(termsOf(i, axis, settings));
+  const shape = x.shape.map((_, d) => (d === axis.dim ? axis.size : 1));
+  let sum: Tensor | null = null;
+  for (let k = 0; k < terms[0]!.length; k++) {
+    const chosen = hostOf(
+      terms.map((own) => own[k]![0]),
+      [axis.size],
+    );
+    let part = x.indexSelect(axis.dim, tensorOf(chosen));
+    if (settings.mode !== 'nearest') {
+      const weights = terms.map((own) => own[k]![1]);
+      part = part.mul(tensorOf(hostOf(weights, [axis.size], x.dtype)).reshape(shape));
+    }
+    sum = sum ? sum.add(part) : part;
+  }
+  return sum!;
+}
+
+/** The most entries of an axis: more of them come from a damaged file. */
+const mostEntries = 2 ** 20;
+
+function axesOf(
+  x: Tensor,
+  dims: readonly number[],
+  scales: readonly number[] | null,
+  sizes: readonly number[] | null,
+): Axis[] {
+  const given = scales ?? sizes;
+  if (given?.length !== dims.length) {
+    throw wrongSetting(
+      `Resize of ${dims.length} axes by ${given?.length ?? 0} numbers`,
+      'one each',
+    );
+  }
+  return dims.map((dim, k) => {
+    const from = x.shape[dim]!;
+    const size = scales ? Math.floor(from * scales[k]!) : sizes![k]!;
+    if (!(size >= 1 && size <= mostEntries && from >= 1)) {
+      throw wrongSetting(`Resize from ${from} to ${size} entries`, `1 to ${mostEntries}`);
+    }
+    return { dim, from, size, scale: scales ? scales[k]! : size / from };
+  });
+}
+
+const numbersOf = (operand: Operand | undefined): readonly number[] | null => {
+  const numbers = operand ? numbersIn(operand) : [];
+  return numbers.length > 0 ? numbers : null;
+};
+
+export const resize: Operator = (node) => {
+  const settings = settingsOf(node);
+  const axes = node.attributes.ints('axes');
+  return ([given, , scales, sizes]) => {
+    const x = tensorOf(given!);
+    const dims = axes?.map((axis) => fromStart(axis, x.rank)) ?? x.shape.map((_, d) => d);
+    const wanted = numbersOf(sizes) && integersIn(sizes!);
+    let result = x;
+    for (const axis of axesOf(x, dims, numbersOf(scales), wanted)) {
+      if (axis.size !== axis.from || axis.scale !== 1) result = resized(result, axis, settings);
+    }
+    return result;
+  };
+};
