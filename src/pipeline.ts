@@ -291,7 +291,7 @@ function* savingBest(
 type SavingLess = PassName & keyof MemoryOptions;
 
 /** Passes that save smaller values in place of others, each with a memory option of its name. */
-const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype'];
+const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
 
 /** Without gradients the program is not split. */
 function* split(
