@@ -18,7 +18,7 @@ type Scores = ReadonlySet<ValueId>;
  * and keys, and what elementwise ops, softmax and dropout make of it. Backward's ops over the same heads fuse with
  * them (`fuseRows`), so that the scores exist for a few heads at a time. Bitwise identical: the same ops on the same
  * operands, random numbers by their counter. Scores are kept where the program would need more bytes without them,
- * and, unless bytes are preferred, where a time model finds it slower.
+ * and, unless bytes are preferred or limited, where a time model finds it slower.
  */
 export function* recomputeScores(given: Staged, context: PassContext): Steps<Staged> {
   const { program, firstLate, alsoRead } = given;
@@ -34,9 +34,11 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
     const stays = new Set(made.filter((id) => !again.has(id)));
     return { ...given, program: recomputeInBackward(facts, stays).program };
   };
+  const { prefer, budget } = context.memory;
+  const mayBeSlower = prefer === 'bytes' || budget !== null;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
     forms: [fusedForm],
-    isFastEnough: (staged) => context.memory.prefer === 'bytes' || timeOf(staged) <= timeOf(given),
+    isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),
   });
 }
 

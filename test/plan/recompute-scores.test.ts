@@ -214,6 +214,23 @@ describe('plan/recompute-scores', () => {
       expect(again.peak).toBe(again.part!.stages!.planned.forward.predicted.peakBytes);
     });
 
+    it('costs no arithmetic elsewhere within a budget, and keeps it', () => {
+      const { peak } = trained({ recomputeScores: false });
+      let last = 0;
+      for (const part of [0.9, 0.8, 0.7, 0.6]) {
+        const budget = Math.floor(peak * part);
+        const plain = trained({ budget, recomputeScores: false });
+        const again = trained({ budget });
+        expect(again.found).toEqual(plain.found);
+        const [own, others] = [again, plain].map((each) => each.part!.stages!.recompute!);
+        expect(own!.bytes).toBeLessThanOrEqual(budget);
+        expect(again.peak).toBe(own!.bytes);
+        expect(own!.share).toBeLessThanOrEqual(others!.share);
+        expect(own!.share).toBeGreaterThanOrEqual(last);
+        last = own!.share;
+      }
+    });
+
     it('needs no more bytes by default', () => {
       const plain = trained({ recomputeScores: false });
       const byDefault = trained({});
