@@ -69,7 +69,7 @@ export interface MemoryOptions extends MemorySwitches {
   /**
    * The number of bytes that forward and backward of a step may use beyond its inputs. If the plan needs more,
    * backward recomputes part of forward; results are bitwise identical. With graph breaks the subgraphs share the
-   * budget, from the second step on. Null: nothing is recomputed.
+   * budget, from the second step on. Null: nothing is, but what `recomputeScores` names.
    */
   readonly budget: number | null;
   /**
