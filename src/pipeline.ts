@@ -278,12 +278,12 @@ function* savingBest(
   if (applied.length === 0) return take([], whole);
   let off = savingLess;
   let best = yield* compilation.candidate(() => without(off));
-  if (isLeaner(whole.made, best.made)) return take([], whole);
+  if (isBetter(whole.made, best.made)) return take([], whole);
   if (applied.length === 1) return take(off, best);
   for (const name of applied) {
     const others = savingLess.filter((other) => other !== name);
     const alone = yield* compilation.candidate(() => without(others));
-    if (isLeaner(alone.made, best.made)) [off, best] = [others, alone];
+    if (isBetter(alone.made, best.made)) [off, best] = [others, alone];
   }
   return take(off, best);
 }
@@ -291,7 +291,7 @@ function* savingBest(
 type SavingLess = PassName & keyof MemoryOptions;
 
 /** Passes that save smaller values in place of others, each with a memory option of its name. */
-const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype'];
+const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
 
 /** Without gradients the program is not split. */
 function* split(
@@ -343,6 +343,12 @@ function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
   if (!a.planned.backward) return peakBytes(a) < peakBytes(b);
   const [own, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
   return keepsLess(a, b) && own! <= other!;
+}
+
+/** The same; within a budget of one program, the plan that fits with less arithmetic. */
+function isBetter(a: SubgraphStages, b: SubgraphStages): boolean {
+  const isBudgeted = a.recompute && b.recompute && !a.recompute.isShared;
+  return isBudgeted ? cheaper(b, a) !== b : isLeaner(a, b);
 }
 
 /** A program without a backward of its own. If a budget makes slices expensive, it is also planned without them. */

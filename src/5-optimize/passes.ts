@@ -14,6 +14,7 @@ import { labelGradient } from './label-gradient.ts';
 import { pooledRelu } from './pooled-relu.ts';
 import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
+import { recomputeScores } from './recompute-scores.ts';
 import { rematerialize } from './rematerialize.ts';
 import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
@@ -116,6 +117,14 @@ export const passes = [
     // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
     enabled: ({ memory, isFirst }) => memory.savedMasks && memory.budget === null && !isFirst,
     run: savedMasks,
+  },
+  {
+    name: 'recomputeScores',
+    stages: ['joint', 'step'],
+    // What is fused is chosen in the order of the plan.
+    enabled: ({ memory, isFirst }) =>
+      memory.recomputeScores && memory.order && memory.freeAtLastUse && !isFirst,
+    run: recomputeScores,
   },
   {
     name: 'savedPlaces',

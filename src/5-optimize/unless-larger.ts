@@ -80,24 +80,31 @@ export function* unlessLarger(
 }
 
 /**
- * The peaks of the whole program, and of forward alone if backward may never run; both with pointwise ops fused, as
- * the plan may have them, and one by one: a value that two groups compute in passing takes no memory until it is
- * shared.
+ * The peaks of the whole program, and of forward alone if backward may never run; both with ops one by one, and with
+ * pointwise ops fused, as the plan may have them: a value that two groups compute in passing takes no memory until it
+ * is shared.
  */
-export function peaksOf(staged: Staged, { stage, costOf }: PassContext): number[] {
+function peaksOf(staged: Staged, context: PassContext): number[] {
+  return [unfused, allFused].flatMap((form) => fusedPeaksOf(staged, context, form));
+}
+
+/** Fuses ops of a program, of which some values stay results. */
+export type Fusion = (program: Program, staying: ReadonlySet<ValueId>) => Program;
+
+export const unfused: Fusion = (program) => program;
+
+/** The peaks of the program, and of forward alone if backward may never run, with ops fused. */
+export function fusedPeaksOf(
+  staged: Staged,
+  { stage, costOf }: PassContext,
+  fuse: Fusion,
+): number[] {
   const { program, alsoRead } = staged;
   const outputs = [...new Set([...alsoRead, ...program.outputs])];
-  if (stage !== 'joint') {
-    const whole = { ...program, outputs };
-    return [costOf(whole), costOf(allFused(whole, new Set(outputs)))];
-  }
-  const [early, late] = partsOf(staged);
-  const [fusedEarly, fusedLate] = [early, late].map((part) =>
-    allFused(part, new Set(part.outputs)),
-  ) as [Program, Program];
-  const joined = (a: Program, b: Program) =>
-    costOf({ ...program, ops: [...a.ops, ...b.ops], outputs });
-  return [costOf(early), joined(early, late), costOf(fusedEarly), joined(fusedEarly, fusedLate)];
+  const fused = (part: Program) => fuse(part, new Set(part.outputs));
+  if (stage !== 'joint') return [costOf(fused({ ...program, outputs }))];
+  const [early, late] = partsOf(staged).map(fused) as [Program, Program];
+  return [costOf(early), costOf({ ...program, ops: [...early.ops, ...late.ops], outputs })];
 }
 
 /** Forward with all that is read of it, and backward. */

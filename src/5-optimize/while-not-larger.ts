@@ -1,7 +1,16 @@
 import { readIndices } from '../programs/choices.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
-import { peaksOf } from './unless-larger.ts';
+import { allFused } from './fuse/fuse-pointwise.ts';
+import { type Fusion, fusedPeaksOf, unfused } from './unless-larger.ts';
+
+/** How candidates are compared. */
+interface Measure {
+  /** Turns a program into the form that the planner may give it; by default ops stay one by one, or pointwise ops fuse. */
+  readonly forms?: readonly Fusion[];
+  /** Whether the program takes no longer than the given one; asked once a smaller one is found. */
+  readonly isFastEnough?: (staged: Staged) => boolean;
+}
 
 /** Costs are estimated at most so often, as each estimate takes a walk over the program. */
 const mostEstimates = 12;
@@ -15,11 +24,13 @@ export function* whileNotLarger<Candidate>(
   context: PassContext,
   candidates: readonly Candidate[],
   rewritten: (chosen: readonly Candidate[]) => Staged,
+  { forms = [unfused, allFused], isFastEnough = () => true }: Measure = {},
 ): Steps<Staged> {
   const { choices } = context;
+  const needs = (staged: Staged) => forms.map((form) => fusedPeaksOf(staged, context, form));
   const before = choices?.of('savedValues', (choice) => readIndices(choice, candidates.length));
   if (before) return before.length === 0 ? given : rewritten(before.map((i) => candidates[i]!));
-  const known = peaksOf(given, context);
+  const known = needs(given);
   yield;
   let estimates = mostEstimates;
   const queue: (readonly Candidate[])[] = [candidates];
@@ -28,8 +39,8 @@ export function* whileNotLarger<Candidate>(
   while (queue.length > 0 && estimates-- > 0) {
     const more = queue.shift()!;
     const attempt = rewritten([...chosen, ...more]);
-    const needed = peaksOf(attempt, context);
-    if (isNotLarger(needed, known)) {
+    const needed = needs(attempt);
+    if (isNotLarger(needed, known) && isFastEnough(attempt)) {
       [chosen, best, bytes] = [[...chosen, ...more], attempt, needed];
     } else if (more.length > 1) {
       const middle = more.length >> 1;
@@ -39,7 +50,7 @@ export function* whileNotLarger<Candidate>(
   }
   // A program that runs as a whole keeps nothing beyond its end: only its peak counts. Slices may lower it further.
   const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
-  const isWorthIt = isAsked || bytes.some((own, i) => own < known[i]!);
+  const isWorthIt = isAsked || bytes.some((form, i) => form.some((own, j) => own < known[i]![j]!));
   const taken = isWorthIt ? chosen : [];
   choices?.note(
     'savedValues',
@@ -48,13 +59,9 @@ export function* whileNotLarger<Candidate>(
   return isWorthIt ? best : given;
 }
 
-/**
- * Whether no more bytes are needed, either with ops one by one or with all pointwise ops fused: the planner decides
- * later which it is.
- */
-function isNotLarger(needed: readonly number[], known: readonly number[]): boolean {
-  const half = known.length / 2;
-  const within = (from: number) =>
-    needed.slice(from, from + half).every((bytes, i) => bytes <= known[from + i]!);
-  return within(0) || within(half);
+type Peaks = readonly (readonly number[])[];
+
+/** Whether no more bytes are needed in one of the forms: the planner decides later which it is. */
+function isNotLarger(needed: Peaks, known: Peaks): boolean {
+  return needed.some((form, i) => form.every((bytes, j) => bytes <= known[i]![j]!));
 }

@@ -29,7 +29,13 @@ const switches = [
 ] as const satisfies readonly (keyof MemoryOptions)[];
 
 /** Passes that do nothing while the memory switches before them are off. */
-const needOrder: readonly PassName[] = ['fusePointwise', 'fuseRows', 'fuseUpdates', 'slices'];
+const needOrder: readonly PassName[] = [
+  'recomputeScores',
+  'fusePointwise',
+  'fuseRows',
+  'fuseUpdates',
+  'slices',
+];
 
 /** Everything off: ops in program order, every value kept until the end, no pass. */
 const allOff: MemoryOptions = {
@@ -39,6 +45,7 @@ const allOff: MemoryOptions = {
   minimizeSaved: false,
   savedMasks: false,
   savedPlaces: false,
+  recomputeScores: false,
   simplify: false,
   slices: false,
   arena: false,
@@ -102,6 +109,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
     minimizeSaved: options.memory.minimizeSaved,
     savedMasks: options.memory.savedMasks,
     savedPlaces: options.memory.savedPlaces,
+    recomputeScores: options.memory.recomputeScores,
     simplify: options.memory.simplify,
     compactViews: options.memory.compactViews,
     stridedInputs: options.memory.stridedInputs,

@@ -14,6 +14,7 @@ export function tracedOptions({ memory, verify }: CompileOptions): CompileOption
     minimizeSaved: false,
     savedMasks: false,
     savedPlaces: false,
+    recomputeScores: false,
     compactViews: false,
     donate: false,
     stridedInputs: true,

@@ -20,6 +20,8 @@ export interface AppliedCounts {
   readonly savedMasks: number;
   /** Passes that replaced saved places of largest elements by places within their windows. */
   readonly savedPlaces: number;
+  /** Passes that made backward recompute scores of attention. */
+  readonly recomputeScores: number;
   /** Passes that replaced saved values by others of fewer bits. */
   readonly savedDtype: number;
   /** Inputs of which backward keeps copies of views. */
@@ -57,6 +59,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
     savedMasks: applied('savedMasks'),
     savedPlaces: applied('savedPlaces'),
+    recomputeScores: applied('recomputeScores'),
     savedDtype: applied('savedDtype'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),

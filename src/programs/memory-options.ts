@@ -28,6 +28,11 @@ export interface MemorySwitches {
    * Off: within the plane, as int32.
    */
   readonly savedPlaces: boolean;
+  /**
+   * Backward recomputes the scores and weights of attention a few heads at a time, where the program then needs fewer
+   * bytes and, unless bytes are preferred, no more time. Off: forward saves them. Needs order.
+   */
+  readonly recomputeScores: boolean;
   /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
   /** Values that live and die within a run are placed in one block, at planned offsets. Needs freeAtLastUse. */
@@ -64,7 +69,7 @@ export interface MemoryOptions extends MemorySwitches {
   /**
    * The number of bytes that forward and backward of a step may use beyond its inputs. If the plan needs more,
    * backward recomputes part of forward; results are bitwise identical. With graph breaks the subgraphs share the
-   * budget, from the second step on. Null: nothing is recomputed.
+   * budget, from the second step on. Null: nothing is, but what `recomputeScores` names.
    */
   readonly budget: number | null;
   /**
@@ -90,6 +95,7 @@ const allOn: MemoryOptions = {
   minimizeSaved: true,
   savedMasks: true,
   savedPlaces: true,
+  recomputeScores: true,
   skipSet: true,
   unusedInputs: true,
   inputCopies: true,
@@ -115,6 +121,7 @@ const cleaned = {
   minimizeSaved: false,
   savedMasks: false,
   savedPlaces: false,
+  recomputeScores: false,
   compactViews: false,
   stridedInputs: false,
 };
@@ -202,4 +209,5 @@ function noSavedDtype(given: unknown): ArgumentError {
 export const portableMemory = (memory: MemoryOptions): MemoryOptions => ({
   ...memory,
   savedPlaces: false,
+  recomputeScores: false,
 });

@@ -51,8 +51,12 @@ function printed(title: string, { stage, applied, given, program }: PassRecord):
 let count = 0;
 
 describe.each(passNames)('the pass %s', async (pass) => {
-  const { cases } = (await import(`./fixtures/${kebab(pass)}.ts`)) as { cases: PassCases };
-  const own = join(folder, kebab(pass));
+  const name = kebab(pass);
+  const isFusion = name.startsWith('fuse-');
+  const { cases } = (await (isFusion
+    ? import(`./fixtures/fuse/${name}.ts`)
+    : import(`./fixtures/${name}.ts`))) as { cases: PassCases };
+  const own = isFusion ? join(folder, 'fuse', name) : join(folder, name);
   const fileOf = (name: string): string => `${name.replace(/[^a-z0-9]+/gi, '-')}.txt`;
   count += Object.keys(cases).length;
 

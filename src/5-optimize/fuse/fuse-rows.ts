@@ -2,6 +2,7 @@ import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import { findGroups, type Group, type GroupOptions } from './groups.ts';
+import { withoutShapeReads } from './read-shapes.ts';
 import { RowRules } from './row-groups.ts';
 
 /**
@@ -12,7 +13,11 @@ import { RowRules } from './row-groups.ts';
  * sum, and pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
-  return fuseGroups(given, context, (options) => rowGroups(given.program, options));
+  const program = withoutShapeReads(given.program);
+  const fused = fuseGroups({ ...given, program }, context, (options) =>
+    rowGroups(program, options),
+  );
+  return fused.program === program ? given : fused;
 }
 
 /** Single pointwise ops alone are not groups here: those that may share a loop have been fused before. */

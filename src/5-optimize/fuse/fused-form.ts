@@ -4,6 +4,7 @@ import { allFused } from './fuse-pointwise.ts';
 import { rowGroups } from './fuse-rows.ts';
 import type { GroupOptions } from './groups.ts';
 import { listGroups } from './list-groups.ts';
+import { withoutShapeReads } from './read-shapes.ts';
 
 const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjacent: false };
 
@@ -12,7 +13,7 @@ const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjace
  * order that the program has. What runs is close to it, so that times are estimated of this form.
  */
 export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
-  const pointwise = allFused(given, staying);
+  const pointwise = withoutShapeReads(allFused(given, staying));
   const rows = writeGroups(pointwise, staying, rowGroups(pointwise, everything));
   return writeGroups(rows, staying, listGroups(rows, everything));
 }

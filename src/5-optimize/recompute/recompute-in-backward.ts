@@ -91,6 +91,8 @@ class Rewriter {
 
   #isMadeAgain(id: ValueId, at: number): boolean {
     if (this.#again.has(id)) return true;
+    // A view that backward takes of recomputed memory follows it by its operand.
+    if (!this.#facts.isForward(this.#facts.definitionIndex(id))) return false;
     const until = this.#until.get(this.#facts.rootOf(id));
     return until !== undefined && at < until;
   }

@@ -1,0 +1,23 @@
+import { opNamed } from '../../../runtime/ops/core/define-op.ts';
+import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
+import { contiguousStrides, viewStrides } from '../../../runtime/tensor/shape.ts';
+
+/**
+ * The program with `reshapeLike`, which reads a value only for its shape, as a reshape to that shape. A value that is
+ * read for nothing else then takes no memory in a fused op.
+ */
+export function withoutShapeReads(program: Program): Program {
+  const { values } = program;
+  const reshape = opNamed('reshape');
+  let changed = false;
+  const ops = program.ops.map((op): ProgramOp => {
+    if (op.op.name !== 'reshapeLike') return op;
+    const [x, out] = [values[op.inputs[0]!]!, values[op.outputs[0]!]!];
+    const strides = viewStrides(x.shape, x.strides, out.shape);
+    const expected = contiguousStrides(out.shape);
+    if (!strides?.every((stride, i) => stride === expected[i])) return op;
+    changed = true;
+    return { ...op, op: reshape, inputs: [op.inputs[0]!], attrs: { shape: out.shape } };
+  });
+  return changed ? { ...program, ops } : program;
+}

@@ -1,0 +1,85 @@
+import { isAlias, rowCutsOf } from '../../runtime/program/fused/row-parts.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { fusedForm } from './fuse/fused-form.ts';
+import { ForwardFacts } from './recompute/forward-facts.ts';
+import { forwardOfStep } from './recompute/forward-of-step.ts';
+import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
+import { roughTime } from './slices/rough-time.ts';
+import { whileNotLarger } from './while-not-larger.ts';
+
+/** The values of one attention that are as large as its scores. */
+type Scores = ReadonlySet<ValueId>;
+
+/**
+ * Recomputes the scores and weights of attention in backward instead of keeping them: a product of each head's queries
+ * and keys, and what elementwise ops, softmax and dropout make of it. Backward's ops over the same heads fuse with
+ * them (`fuseRows`), so that the scores exist for a few heads at a time. Bitwise identical: the same ops on the same
+ * operands, random numbers by their counter. Scores are kept where the program would need more bytes without them,
+ * and, unless bytes are preferred or limited, where a time model finds it slower.
+ */
+export function* recomputeScores(given: Staged, context: PassContext): Steps<Staged> {
+  const { program, firstLate, alsoRead } = given;
+  if (!program.ops.some((op) => isScores(op, program))) return given;
+  const isForward =
+    context.stage === 'joint' ? (index: number) => index < firstLate : forwardOfStep(program);
+  const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
+  const candidates = scoresOf(facts);
+  if (candidates.length === 0) return given;
+  const made = facts.forward.flatMap((index) => program.ops[index]!.outputs);
+  const rewritten = (chosen: readonly Scores[]): Staged => {
+    const again = new Set(chosen.flatMap((scores) => [...scores]));
+    const stays = new Set(made.filter((id) => !again.has(id)));
+    return { ...given, program: recomputeInBackward(facts, stays).program };
+  };
+  const { prefer, budget } = context.memory;
+  const mayBeSlower = prefer === 'bytes' || budget !== null;
+  return yield* whileNotLarger(given, context, candidates, rewritten, {
+    forms: [fusedForm],
+    isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),
+  });
+}
+
+function timeOf({ program, alsoRead }: Staged): number {
+  return roughTime(fusedForm(program, new Set([...program.outputs, ...alsoRead])));
+}
+
+/** Whether the op is a product of batches of matrices, which may be scores of attention. */
+function isScores(op: ProgramOp, { values }: Program): boolean {
+  if (op.op.name !== 'matmul' || values[op.outputs[0]!]!.shape.length < 3) return false;
+  return rowCutsOf(op, values).length > 0;
+}
+
+/** Ops that make weights of scores: the whole softmax, or its powers where it is written by hand. */
+const weighing: ReadonlySet<string> = new Set(['softmax', 'exp']);
+
+/** For each product of heads, the values of its size that follow from it, if backward reads one of them. */
+function scoresOf(facts: ForwardFacts): Scores[] {
+  const { ops, values } = facts.program;
+  const owner = new Map<ValueId, Set<ValueId>>();
+  const found: Set<ValueId>[] = [];
+  for (const index of facts.forward) {
+    const op = ops[index]!;
+    const [result] = op.outputs;
+    if (result === undefined || op.outputs.length > 1 || op.checkpoint !== undefined) continue;
+    if (isScores(op, facts.program)) {
+      const scores = new Set([result]);
+      owner.set(result, scores);
+      found.push(scores);
+      continue;
+    }
+    const from = op.inputs.map((id) => owner.get(id)).find((scores) => scores !== undefined);
+    if (!from || sizeOf(values[result]!.shape) < sizeOf(values[[...from][0]!]!.shape)) continue;
+    const isInRows = isAlias(op, values) || (!op.op.inPlace && rowCutsOf(op, values).length > 0);
+    if (!isInRows) continue;
+    owner.set(result, from);
+    from.add(result);
+  }
+  return found.filter((scores) => {
+    const roots = [...scores].filter((id) => facts.rootOf(id) === id);
+    const isWeighed = roots.some((id) => weighing.has(ops[facts.definitionIndex(id)]!.op.name));
+    return isWeighed && roots.some((id) => facts.isReadByBackward(id));
+  });
+}
