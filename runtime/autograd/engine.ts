@@ -10,6 +10,7 @@ import {
   share,
   type TakeSum,
   type Target,
+  type Wanted,
 } from './node.ts';
 import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { sum } from './sum.ts';
@@ -60,6 +61,8 @@ export async function runBackwardAsync(roots: readonly Root[], options: RunOptio
   await new BackwardPass(options).runAwaiting(roots, modeOf(options));
 }
 
+const none: ReadonlySet<number> = new Set();
+
 type Mode = <T>(body: () => T) => T;
 
 function modeOf({ createGraph }: RunOptions): Mode {
@@ -82,8 +85,8 @@ class BackwardPass {
   readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
   /** Of nodes with several outputs that not all bring a gradient: the targets that the others lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
-  /** With `wanted`: the nodes that lead to one of them. */
-  readonly #leading = new Set<GradNode>();
+  /** With `wanted`: the nodes that lead to one of them, and with which outputs; null: with all. */
+  readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -141,7 +144,12 @@ class BackwardPass {
     const { gradients } = this.#inboxes.get(node)!;
     if (!node.awaits || !this.#runs(node) || !gradients.some((gradient) => gradient)) return null;
     if (node.hooks || node.retained || this.#wanted?.has(node)) return null;
-    return node.awaits(gradients, this.#options.retainGraph, this.#sumsFor(node, summed));
+    return node.awaits(
+      gradients,
+      this.#options.retainGraph,
+      this.#sumsFor(node, summed),
+      this.#wantedOf(node),
+    );
   }
 
   #sumsFor(node: GradNode, summed: Set<number>): TakeSum {
@@ -187,7 +195,7 @@ class BackwardPass {
   ): boolean {
     if (waiting.size === 0) return false;
     const node = [...waiting.keys()].reduce((a, b) => (a.sequence > b.sequence ? a : b));
-    const leads = node.leadsTo!(waiting.get(node)!);
+    const leads = node.leadsTo!(waiting.get(node)!, this.#wantedOf(node));
     waiting.delete(node);
     if (leads) this.#leads.set(node, leads);
     for (const target of this.#targetsOf(node)) if (target) count(target);
@@ -210,14 +218,25 @@ class BackwardPass {
     }
     for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
       const leads = node.targets.some((target) => target && this.#concerns(target));
-      if (leads || this.#wantsInner(node)) this.#leading.add(node);
+      if (!leads && !this.#wantsInner(node, places, reached)) continue;
+      this.#leading.set(node, node.leadingOutputs?.(this.#wantedOf(node)!) ?? null);
     }
+  }
+
+  /** Null when leaves are wanted. */
+  #wantedOf(node: GradNode): Wanted | null {
+    if (!this.#wanted) return null;
+    const targets = node.targets.map((target) => target !== null && this.#concerns(target));
+    return { targets, outputs: this.#wanted.get(node) ?? none };
   }
 
   /** A gradient of this node, or of one that it leads to, is requested. */
   #concerns(place: Place): boolean {
     if (!this.#wanted) return true;
-    if ('node' in place && this.#leading.has(place.node)) return true;
+    if ('node' in place) {
+      const leading = this.#leading.get(place.node);
+      if (leading === null || leading?.has(place.index)) return true;
+    }
     return this.#isWanted(place);
   }
 
@@ -226,11 +245,21 @@ class BackwardPass {
     return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
   }
 
-  /** Such a gradient is found by running the node. */
-  #wantsInner(node: GradNode): boolean {
+  /** Such a gradient is found by running the node, where another of its outputs that is reached leads there. */
+  #wantsInner(node: GradNode, places: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
     const { innerOutputs } = node;
-    if (!innerOutputs) return false;
-    return [...(this.#wanted?.get(node) ?? [])].some((index) => innerOutputs.has(index));
+    const wanted = this.#wanted?.get(node);
+    if (!innerOutputs || !wanted) return false;
+    const edges = [...places, ...[...reached].flatMap((each) => each.targets)];
+    const reachedOutputs = edges.flatMap((edge) =>
+      edge && 'node' in edge && edge.node === node ? [edge.index] : [],
+    );
+    const targets = node.targets.map(() => false);
+    return [...wanted].some((index) => {
+      if (!innerOutputs.has(index)) return false;
+      const leading = node.leadingOutputs?.({ targets, outputs: new Set([index]) });
+      return !leading || reachedOutputs.some((other) => other !== index && leading.has(other));
+    });
   }
 
   #refuseConsumed({ node, index }: GradEdge): void {
@@ -261,7 +290,9 @@ class BackwardPass {
       onNode?.(node, inbox.gradients);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
       const takeSum = this.#sumsFor(node, summed);
-      const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner);
+      const only = this.#wantedOf(node);
+      const apply = () =>
+        node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner, only);
       if (ahead) results = ahead.results;
       else results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
@@ -299,7 +330,8 @@ class BackwardPass {
       if (wanted?.has(index)) sink({ node, index }, share(passed));
       return passed;
     };
-    const { innerOutputs } = node;
+    // A node that doesn't run adds nothing.
+    const innerOutputs = this.#runs(node) ? node.innerOutputs : null;
     for (const index of node.hookOrder ?? gradients.keys()) {
       const gradient = gradients[index];
       if (gradient && !innerOutputs?.has(index)) gradients[index] = pass(index, gradient);

@@ -32,6 +32,14 @@ export type TakeSum = (target: number) => Tensor | null;
 /** Takes over a complete gradient of output `index`, and returns the one to continue with. */
 export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
+/** The gradients of a node that are requested. */
+export interface Wanted {
+  /** Per target. */
+  readonly targets: readonly boolean[];
+  /** Numbers of outputs. */
+  readonly outputs: ReadonlySet<number>;
+}
+
 let sequence = 0;
 
 /**
@@ -62,7 +70,8 @@ export abstract class GradNode {
    * which gradients are requested; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
    * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
-   * `passInner` wants to see the gradients of `innerOutputs`; null if nothing does.
+   * `passInner` wants to see the gradients of `innerOutputs`; null if nothing does. `only`: as `wanted`, with the
+   * outputs; null if all leaves are.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
@@ -70,6 +79,7 @@ export abstract class GradNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
+    only: Wanted | null,
   ): (Tensor | null)[];
 
   /**
@@ -81,6 +91,7 @@ export abstract class GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
+    only: Wanted | null,
   ): Promise<readonly (Tensor | null)[] | null> | null;
 
   /** Outputs that others of the same node depend on: their gradients are complete only inside of `apply`. */
@@ -100,7 +111,10 @@ export abstract class GradNode {
    * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
    * before any node runs: throws AutogradError where an earlier backward has freed what leads there.
    */
-  leadsTo?(outputs: ReadonlySet<number>): readonly boolean[] | null;
+  leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
+
+  /** The outputs that lead to what is requested. Without it: all of them, to each target. */
+  leadingOutputs?(wanted: Wanted): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */
   protected abstract releaseSaved(): void;

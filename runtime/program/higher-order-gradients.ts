@@ -24,6 +24,11 @@ export interface GradientRequest {
   readonly earlier: readonly GivenGradient[];
   /** Gradients of outputs that other outputs depend on are observed. */
   readonly watched: boolean;
+  /** Numbers of the requested gradients; null: all. */
+  readonly wanted: {
+    readonly targets: readonly number[];
+    readonly outputs: readonly number[];
+  } | null;
 }
 
 /** A value of forward that such a program reads. */
@@ -64,12 +69,21 @@ export interface GradientProgram {
   readonly gradInputs: readonly (ValueId | null)[];
 }
 
-/** A backward that a run refuses. */
-export interface RefusedBackward {
-  /** Values of forward with a gradient. */
+/** A backward by values of forward. */
+export interface BackwardOfValues {
+  /** Values with a gradient. */
   readonly roots: readonly ValueId[];
-  /** Those of earlier backwards that didn't retain the graph. */
-  readonly undone: readonly ValueId[];
+  /** Requested gradients: numbers of targets, and values; null: all. */
+  readonly wanted: {
+    readonly targets: readonly number[];
+    readonly values: readonly ValueId[];
+  } | null;
+}
+
+/** A backward that a run refuses. */
+export interface RefusedBackward extends BackwardOfValues {
+  /** Earlier backwards that didn't retain the graph. */
+  readonly undone: readonly BackwardOfValues[];
   /** Values that were written since. */
   readonly changed: readonly ValueId[];
 }

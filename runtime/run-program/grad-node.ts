@@ -5,6 +5,7 @@ import {
   type TakeSum,
   type Target,
   undoneTwice,
+  type Wanted,
 } from '../autograd/node.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import type { AutogradError } from '../errors/errors.ts';
@@ -31,6 +32,9 @@ const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
 /** The backward programs of a subgraph, bound at the first backward of their kind. */
 const executables = new WeakMap<object, Executable>();
+
+/** The outputs with a gradient, and what is requested. */
+type Backward = Pick<Partial, 'outputs' | 'wanted'>;
 
 /** A backward plan, and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
@@ -62,9 +66,7 @@ export class RunProgramNode extends GradNode {
     super(targets, owners);
     this.subgraph = subgraph;
     this.scope = scope;
-    this.results = new OpenResults(this.backward, subgraph.partials!, (outputs) =>
-      this.undoneTwice(outputs),
-    );
+    this.results = new OpenResults(this.backward, (part) => this.undoneTwice(part));
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 
@@ -79,8 +81,9 @@ export class RunProgramNode extends GradNode {
     _wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
+    only: Wanted | null,
   ): (Tensor | null)[] {
-    const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
+    const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
     const isOther =
       gradOutputs.length > this.backward.gradOutputs.length || this.#goesByStrides(gradOutputs);
@@ -88,7 +91,7 @@ export class RunProgramNode extends GradNode {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
     try {
-      this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
+      this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
     } catch (error) {
       passComplete(this, gradOutputs, innerOutputsOf(this.backward.plan), passInner);
       throw error;
@@ -111,21 +114,23 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
+    only: Wanted | null,
   ): Promise<(Tensor | null)[]> | null {
     const isPlain = !gradEnabled() && !this.isTapped;
     const isWhole = gradOutputs.length <= this.backward.gradOutputs.length;
     if (!isPlain || !isWhole || !leavesGpu(this.backward.plan, this.subgraph.values)) return null;
-    return this.#applyAwaiting(gradOutputs, retainGraph, takeSum);
+    return this.#applyAwaiting(gradOutputs, retainGraph, takeSum, only);
   }
 
   async #applyAwaiting(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
+    only: Wanted | null,
   ): Promise<(Tensor | null)[]> {
-    const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
+    const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
-    this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
+    this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
     const part = this.results.choose(given, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
@@ -149,13 +154,22 @@ export class RunProgramNode extends GradNode {
   }
 
   /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as in eager execution. */
-  override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
-    const expected = this.subgraph.partials!.ofOutputs(outputs);
-    this.results.expectOpen(expected);
+  override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
+    const expected = this.subgraph.partials!.ofOutputs(outputs, wanted);
+    this.results.expectOpen(expected, outputs);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
     this.#expected = expected;
     if (expected.isWhole) return null;
     return expected.freeing.gradInputs.map((id) => id !== null);
+  }
+
+  override leadingOutputs(wanted: Wanted): ReadonlySet<number> {
+    const leading = new Set(this.subgraph.partials!.leadingOutputs(wanted));
+    if (this.isTapped) {
+      const first = this.backward.gradOutputs.length;
+      for (const id of this.subgraph.values.keys()) leading.add(first + id);
+    }
+    return leading;
   }
 
   /** Saved values stay as long as a result may still be differentiated. */
@@ -313,7 +327,7 @@ export class RunProgramNode extends GradNode {
    * Throws AutogradError if a value that backward of these outputs (null: any) reads has been written since forward. Values that
    * only other outputs need may have changed.
    */
-  expectUnchanged(outputs: readonly number[], reads: ReadonlySet<ValueId> | null): void {
+  expectUnchanged(part: Backward, reads: ReadonlySet<ValueId> | null): void {
     const { slots } = this.scope;
     const changed = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
@@ -327,29 +341,35 @@ export class RunProgramNode extends GradNode {
     if (changed.length === 0) return;
     const meta = this.subgraph.planned.values[changed[0]!]!;
     throw (
-      this.#eagerRefusal(outputs, changed) ??
+      this.#eagerRefusal(part, changed) ??
       changedInPlace(this.name, `a ${formatSpec(meta)} tensor, written since forward`)
     );
   }
 
   override refusedTwice(index: number): AutogradError {
-    return this.undoneTwice([index]);
+    return this.undoneTwice({ outputs: [index], wanted: null });
   }
 
   /** The error of a second backward of these outputs. */
-  undoneTwice(outputs: readonly number[]): AutogradError {
-    return this.#eagerRefusal(outputs, []) ?? undoneTwice(this.name);
+  undoneTwice(part: Backward): AutogradError {
+    return this.#eagerRefusal(part, []) ?? undoneTwice(this.name);
   }
 
-  #eagerRefusal(outputs: readonly number[], changed: readonly ValueId[]): AutogradError | null {
+  #eagerRefusal(part: Backward, changed: readonly ValueId[]): AutogradError | null {
     const { recorded } = this.subgraph;
     if (!recorded) return null;
     const { forward } = this.subgraph.planned;
     const count = this.backward.gradOutputs.length;
     // A larger number is a value that a recorded backward has read.
-    const idsOf = (list: readonly number[]) =>
-      list.map((i) => forward.outputs[i] ?? ((i - count) as ValueId));
-    const refused = { roots: idsOf(outputs), undone: idsOf(this.results.closed), changed };
+    const idOf = (i: number) => forward.outputs[i] ?? ((i - count) as ValueId);
+    const idsOf = ({ outputs, wanted }: Backward) => ({
+      roots: outputs.map(idOf),
+      wanted: wanted && {
+        targets: [...wanted.targets.keys()].filter((i) => wanted.targets[i]),
+        values: [...wanted.outputs].map(idOf),
+      },
+    });
+    const refused = { ...idsOf(part), undone: this.results.closed.map(idsOf), changed };
     // The scope of a consumed node may be another run's by now.
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);

@@ -2,42 +2,36 @@ import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import type { PartialBackward } from './partial-backward.ts';
-import type { Partial, Partials } from './partials.ts';
+import type { Partial } from './partials.ts';
 
 /**
- * Which results of a run have been differentiated. Results without a common op are differentiated one by
- * one, as the separate graphs that they are eagerly: what the others need stays.
+ * Which results of a run have been differentiated, and for which gradients. Paths without a common op are
+ * differentiated one by one, as the separate graphs that they are eagerly: what the others need stays.
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
-  readonly #partials: Partials;
   /** The ops that backwards without `retainGraph` have undone, by the gradient of their result. */
   readonly #undone = new Set<ValueId>();
-  /** The backwards that may still come. */
-  #open: readonly PartialBackward[] = [];
-  /** Outputs of all backwards that didn't retain the graph. */
-  readonly #closed = new Set<number>();
-  readonly #refused: (outputs: readonly number[]) => AutogradError;
+  /** What may still be undone reads these; null: all is. */
+  #needed: ReadonlySet<ValueId> | null = null;
+  /** All backwards that didn't retain the graph. */
+  readonly #closed: ClosedResults[] = [];
+  readonly #refused: (part: ClosedResults) => AutogradError;
 
-  /** `refused`: the error where a part of these outputs' backward is undone. */
-  constructor(
-    backward: BackwardPart,
-    partials: Partials,
-    refused: (outputs: readonly number[]) => AutogradError,
-  ) {
+  /** `refused`: the error where a part of this backward is undone. */
+  constructor(backward: BackwardPart, refused: (part: ClosedResults) => AutogradError) {
     this.#backward = backward;
-    this.#partials = partials;
     this.#refused = refused;
   }
 
-  /** Throws AutogradError where an earlier backward has undone a part of this one. */
-  expectOpen(part: Partial): void {
+  /** Throws AutogradError where an earlier backward has undone a part of this one. `outputs`: as they were come to. */
+  expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
     if (this.#undone.size === 0 || isApart(part.freeing.undone, this.#undone)) return;
-    throw this.#refused(part.outputs);
+    throw this.#refused({ outputs: [...outputs], wanted: part.wanted });
   }
 
-  get closed(): readonly number[] {
-    return [...this.#closed];
+  get closed(): readonly ClosedResults[] {
+    return this.#closed;
   }
 
   /** The form in which a backward runs, which may be the last that comes. */
@@ -45,46 +39,68 @@ export class OpenResults {
     this.expectOpen(part);
     if (retainGraph) return part.retaining;
     this.#close(part);
-    return this.#open.length > 0 ? part.retaining : part.freeing;
+    return this.#needed ? part.retaining : part.freeing;
   }
 
   #close(part: Partial): void {
-    for (const output of part.outputs) this.#closed.add(output);
+    this.#closed.push(part);
     if (part.isWhole && this.#undone.size === 0) {
-      this.#open = [];
+      this.#needed = null;
       return;
     }
     for (const id of part.freeing.undone) this.#undone.add(id);
-    this.#open = this.#given
-      .map((i) => this.#partials.ofOutputs(new Set([i])).freeing)
-      .filter((other) => isApart(other.undone, this.#undone));
+    this.#needed = this.#readsOfOpen();
   }
 
-  /** Outputs that may have a gradient. */
-  get #given(): number[] {
-    const { gradOutputs } = this.#backward;
-    return [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);
+  /**
+   * Eagerly an op keeps what it saved until it is undone. What only undone ops lead to isn't kept: no backward
+   * comes to it.
+   */
+  #readsOfOpen(): ReadonlySet<ValueId> | null {
+    const { gradOutputs, gradInputs, retainingPlan } = this.#backward;
+    const isOpen = (id: ValueId | null): id is ValueId => id !== null && !this.#undone.has(id);
+    const open = new Set(gradOutputs.filter(isOpen));
+    const isReached = retainingPlan.steps.map(({ op }) => {
+      if (!op.inputs.some((id) => open.has(id))) return false;
+      const outputs = op.outputs.filter(isOpen);
+      for (const id of outputs) open.add(id);
+      return outputs.length > 0;
+    });
+    // A gradient of an output may be that of an input.
+    if (!isReached.includes(true) && !gradInputs.some((id) => id !== null && open.has(id)))
+      return null;
+    const needed = new Set(retainingPlan.outputs);
+    retainingPlan.steps.forEach(({ op }, i) => {
+      if (isReached[i]) for (const id of op.inputs) needed.add(id);
+    });
+    // Values that backward computes from saved ones alone.
+    for (const { op } of retainingPlan.steps.toReversed()) {
+      if (op.outputs.some((id) => needed.has(id) && !open.has(id)))
+        for (const id of op.inputs) needed.add(id);
+    }
+    return needed;
   }
 
   /** Nothing of the run can be differentiated after this. */
   closeAll(): void {
-    for (const output of this.#given) this.#closed.add(output);
-    this.#open = [];
+    const { gradOutputs } = this.#backward;
+    const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);
+    this.#closed.push({ outputs, wanted: null });
+    this.#needed = null;
   }
 
   get allDone(): boolean {
-    return this.#open.length === 0;
+    return this.#needed === null;
   }
 
   /** What the backwards read that may still come. */
   get needed(): ReadonlySet<ValueId> {
-    const needed = new Set(
-      this.#open.flatMap(({ plan }) => plan.steps.flatMap(({ op }) => op.inputs)),
-    );
-    for (const { plan } of this.#open) for (const id of plan.outputs) needed.add(id);
-    return needed;
+    return this.#needed ?? new Set();
   }
 }
+
+/** The outputs of a backward, and what was requested of it. */
+type ClosedResults = Pick<Partial, 'outputs' | 'wanted'>;
 
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   for (const id of a) if (b.has(id)) return false;

@@ -1,15 +1,17 @@
+import type { Wanted } from '../autograd/node.ts';
 import { copy } from '../ops/core/copy.ts';
 import { operandUse } from '../ops/core/define-op.ts';
 import { fullOp } from '../ops/movement/create.ts';
 import { isGradientSum } from '../program/optional-gradients.ts';
+import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
-/** A backward for the case that some outputs got no gradient. */
+/** A backward for the case that some outputs got no gradient, or that some gradients aren't requested. */
 export interface PartialBackward {
   readonly plan: Plan;
-  /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches. */
+  /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches, or that aren't requested. */
   readonly gradInputs: readonly (ValueId | null)[];
   /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
   readonly undone: ReadonlySet<ValueId>;
@@ -18,8 +20,8 @@ export interface PartialBackward {
 }
 
 /**
- * In: a backward plan, and the gradients that are missing. Out: what eager backward does then, which visits
- * nothing that only missing gradients lead to. Taking them for zeros would be another thing: zero times
+ * In: a backward plan, the gradients that are missing, and those that are requested (null: all). Out: what eager
+ * backward does then, which visits nothing that only missing gradients lead to, or that leads to no request. Taking them for zeros would be another thing: zero times
  * infinity is not a number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
  *
  * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
@@ -27,11 +29,13 @@ export interface PartialBackward {
  * zeros, as its rule does eagerly.
  */
 export function partialBackward(
-  { gradOutputs, gradInputs, sums }: BackwardPart,
+  { gradOutputs, gradInputs: all, sums }: BackwardPart,
   plan: Plan,
   values: ValueTable,
   missing: ReadonlySet<ValueId>,
+  wanted: Wanted | null,
 ): PartialBackward {
+  const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
   /** What any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
@@ -72,15 +76,24 @@ export function partialBackward(
       keep(step);
     }
   }
-  const outputs = plan.outputs.filter((id) => !absent.has(id));
-  const live = withoutDeadSteps(steps, outputs, absent, dead);
+  const outputs = plan.outputs.filter(
+    (id) => !absent.has(id) && (!wanted || gradInputs.includes(id)),
+  );
+  const needed = neededFor(steps, outputs, wanted);
+  const live = withoutDeadSteps(steps, needed, wanted !== null, absent, dead);
+  // No other gradient leaves the scope.
+  dead.push(...plan.outputs.filter((id) => derived.has(id) && !outputs.includes(id)));
+  const only = wanted && sumsAt(wanted, live, outputs, gradOutputs);
+  const isNeeded = (id: ValueId) => !only || (needed.has(id) && !only.has(id));
   const ofLeaves = new Set(sums.flat());
-  const given = gradOutputs.filter((id) => id !== null && !missing.has(id)) as ValueId[];
+  const given = gradOutputs.filter(
+    (id): id is ValueId => id !== null && !missing.has(id) && isNeeded(id),
+  );
   const undone = new Set([
     ...given,
     ...live.flatMap(({ op: { op, outputs } }) => {
       const undoesMore = op.kernel.kind === 'control' && !isGradientSum(op);
-      const isUndone = (id: ValueId) => undoesMore || !ofLeaves.has(id);
+      const isUndone = (id: ValueId) => isNeeded(id) && (undoesMore || !ofLeaves.has(id));
       return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
     }),
   ]);
@@ -104,26 +117,79 @@ export function partialBackward(
   };
 }
 
+/** What only adds up the requested gradients of results: the ops that made these results aren't undone. */
+function sumsAt(
+  wanted: Wanted,
+  live: readonly Step[],
+  outputs: readonly ValueId[],
+  gradOutputs: BackwardPart['gradOutputs'],
+): ReadonlySet<ValueId> {
+  const read = new Set([...outputs, ...live.flatMap(({ op }) => op.inputs)]);
+  const sums = new Set<ValueId>();
+  for (const { op } of live.toReversed()) {
+    const [id] = op.outputs as readonly [ValueId];
+    const numbers = numbersOf(op);
+    if (numbers.some((index) => wanted.outputs.has(index)) && !read.has(id)) {
+      for (const index of numbers) sums.add(gradOutputs[index]!);
+    } else if (!sums.has(id) || (op.op.name !== 'add' && op.op !== copy)) continue;
+    for (const own of [id, ...op.inputs]) sums.add(own);
+  }
+  return sums;
+}
+
+/** Numbers of the outputs that lead to what is requested. */
+export function leadingOutputs(
+  { gradOutputs, gradInputs, plan }: BackwardPart,
+  wanted: Wanted,
+): ReadonlySet<number> {
+  const targets = gradInputs.filter((id, i): id is ValueId => id !== null && wanted.targets[i]!);
+  const needed = neededFor(plan.steps, targets, wanted);
+  return new Set([...gradOutputs.keys()].filter((i) => needed.has(gradOutputs[i]!)));
+}
+
+/** Numbers of the outputs whose gradient is complete here. */
+function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
+  return op === outputGradientOp ? (attrs.outputs as readonly number[]) : [];
+}
+
+/** The step can be left out where its results aren't needed; where all is wanted, only what computes no more than them. */
+function isPure({ op }: Step, isLimited: boolean): boolean {
+  return op.outputs.length > 0 && (isLimited || op.op.kernel.kind !== 'control');
+}
+
+/** `outputs`, requested gradients of results, and what the steps make those from. */
+function neededFor(
+  steps: readonly Step[],
+  outputs: readonly ValueId[],
+  wanted: Wanted | null,
+): ReadonlySet<ValueId> {
+  const needed = new Set(outputs);
+  for (const step of steps.toReversed()) {
+    const { op } = step;
+    if (numbersOf(op).some((index) => wanted?.outputs.has(index))) needed.add(op.outputs[0]!);
+    if (isPure(step, wanted !== null) && !op.outputs.some((id) => needed.has(id))) continue;
+    for (const id of op.inputs) needed.add(id);
+  }
+  return needed;
+}
+
 /**
  * The steps without those that only what was left out has read: they would read values of forward for nothing, which
  * may have been written since. What they make becomes `absent`; what the last ones free is added to `dead`.
  */
 function withoutDeadSteps(
   steps: readonly Step[],
-  outputs: readonly ValueId[],
+  needed: ReadonlySet<ValueId>,
+  isLimited: boolean,
   absent: Set<ValueId>,
   dead: ValueId[],
 ): readonly Step[] {
-  const needed = new Set(outputs);
-  const isLive = steps.map(() => true);
-  for (let i = steps.length - 1; i >= 0; i--) {
-    const { op } = steps[i]!;
-    const isPure = op.op.kernel.kind !== 'control' && op.outputs.length > 0;
-    if (isPure && !op.outputs.some((id) => needed.has(id))) {
-      isLive[i] = false;
-      for (const id of op.outputs) absent.add(id);
-    } else for (const id of op.inputs) needed.add(id);
-  }
+  const isLive = steps.map(
+    (step) => !isPure(step, isLimited) || step.op.outputs.some((id) => needed.has(id)),
+  );
+  steps.forEach(({ op }, i) => {
+    if (!isLive[i]) for (const id of op.outputs) absent.add(id);
+  });
   if (!isLive.includes(false)) return steps;
   const isThere = (id: ValueId) => !absent.has(id);
   let freed: ValueId[] = [];

@@ -1,6 +1,7 @@
+import type { Wanted } from '../autograd/node.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
-import { type PartialBackward, partialBackward } from './partial-backward.ts';
+import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
 
 /** One item per output, null or undefined where the output has no gradient. */
 type Gradients = readonly unknown[];
@@ -11,8 +12,10 @@ export class Partial {
   readonly key: number | string;
   /** Numbers of the outputs with a gradient. */
   readonly outputs: readonly number[];
-  /** No gradient is missing. */
+  /** No gradient is missing, and all are requested. */
   readonly isWhole: boolean;
+  /** Null: all gradients are requested. */
+  readonly wanted: Wanted | null;
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
   #retaining: PartialBackward | null = null;
@@ -24,12 +27,14 @@ export class Partial {
     key: number | string,
     outputs: readonly number[],
     isWhole: boolean,
+    wanted: Wanted | null,
     make: (retains: boolean) => PartialBackward,
   ) {
     this.#backward = backward;
     this.key = key;
     this.outputs = outputs;
     this.isWhole = isWhole;
+    this.wanted = wanted;
     this.#make = make;
   }
 
@@ -80,21 +85,41 @@ export class Partials {
     this.#values = values;
   }
 
-  /** Returns the backward for the outputs that have a gradient. `expected`: the one that it probably is. */
-  of(gradients: Gradients, expected: Partial | null = null): Partial {
-    const key = this.#keyOf(gradients);
+  /**
+   * Returns the backward for the outputs that have a gradient, as far as it leads to what is `wanted`. `expected`: the
+   * one that it probably is.
+   */
+  of(gradients: Gradients, wanted: Wanted | null = null, expected: Partial | null = null): Partial {
+    const only = wanted && this.#limited(wanted);
+    const outputs = this.#keyOf(gradients);
+    const key = only
+      ? `${outputs}>${only.targets.map(Number).join('')}>${[...only.outputs]}`
+      : outputs;
     if (expected?.key === key) return expected;
     let known = this.#known.get(key);
     if (!known) {
-      known = this.#made(key, gradients);
+      known = this.#made(key, gradients, only);
       this.#known.set(key, known);
     }
     return known;
   }
 
   /** Returns the backward for the outputs of these numbers. */
-  ofOutputs(outputs: ReadonlySet<number>): Partial {
-    return this.of(this.#backward.gradOutputs.map((_, i) => outputs.has(i)));
+  ofOutputs(outputs: ReadonlySet<number>, wanted: Wanted | null = null): Partial {
+    return this.of(
+      this.#backward.gradOutputs.map((_, i) => outputs.has(i)),
+      wanted,
+    );
+  }
+
+  leadingOutputs(wanted: Wanted): ReadonlySet<number> {
+    return leadingOutputs(this.#backward, wanted);
+  }
+
+  /** Null where nothing is left out. */
+  #limited(wanted: Wanted): Wanted | null {
+    const { gradInputs } = this.#backward;
+    return gradInputs.every((id, i) => id === null || wanted.targets[i]) ? null : wanted;
   }
 
   /** The missing ones as bits of a number, or as text. */
@@ -110,17 +135,17 @@ export class Partials {
     return key;
   }
 
-  #made(key: number | string, gradients: Gradients): Partial {
+  #made(key: number | string, gradients: Gradients, wanted: Wanted | null): Partial {
     const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
     const missing = new Set<ValueId>();
     gradOutputs.forEach((id, i) => {
       if (id !== null && !gradients[i]) missing.add(id);
     });
-    const isWhole = missing.size === 0;
+    const isWhole = missing.size === 0 && !wanted;
     const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null && gradients[i]);
-    return new Partial(this.#backward, key, outputs, isWhole, (retains) => {
+    return new Partial(this.#backward, key, outputs, isWhole, wanted, (retains) => {
       const from = retains ? retainingPlan : plan;
-      const part = partialBackward(this.#backward, from, this.#values, missing);
+      const part = partialBackward(this.#backward, from, this.#values, missing, wanted);
       return isWhole ? { ...part, plan: from, gradInputs } : part;
     });
   }

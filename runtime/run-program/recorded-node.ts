@@ -57,13 +57,14 @@ export function applyRecorded(
       values: described(ofValues),
       earlier: described(earlier),
       watched: passInner !== null,
+      wanted: wantedNumbers(given),
     };
     const numbers = subgraph.numbersOf(scope);
     const backward = subgraph.recorded.at(request, numbers);
     const { program } = backward;
     const inner = innerOutputs(program);
     try {
-      expectKept(node, given.outputs, program);
+      expectKept(node, given, program);
     } catch (error) {
       passComplete(node, gradOutputs, inner, passInner);
       throw error;
@@ -130,17 +131,19 @@ export function passComplete(
   for (const gradient of passed) gradient?.dispose();
 }
 
+function wantedNumbers({ wanted }: Partial): GradientRequest['wanted'] {
+  if (!wanted) return null;
+  const targets = [...wanted.targets.keys()].filter((i) => wanted.targets[i]);
+  return { targets, outputs: [...wanted.outputs] };
+}
+
 function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
   return new Set(parts.flatMap(({ passes }) => passes?.numbers ?? []));
 }
 
-function expectKept(
-  node: RunProgramNode,
-  outputs: readonly number[],
-  { taken }: GradientProgram,
-): void {
-  node.expectUnchanged(outputs, taken);
-  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.undoneTwice(outputs);
+function expectKept(node: RunProgramNode, given: Partial, { taken }: GradientProgram): void {
+  node.expectUnchanged(given, taken);
+  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.undoneTwice(given);
 }
 
 /** Where a gradient of a value of forward goes. */

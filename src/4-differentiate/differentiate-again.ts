@@ -1,4 +1,5 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
+import { placeOf } from '../../runtime/autograd/place.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
@@ -13,7 +14,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import { markOutputs } from './mark-outputs.ts';
-import { replay } from './replay.ts';
+import { replay, targetsOf } from './replay.ts';
 
 /** What is known of a program that was differentiated once. */
 export interface Differentiated {
@@ -56,10 +57,7 @@ export function differentiateAgain(
     const { tensors, positions, leaves } = replayed;
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
-    const targets = [
-      ...forward.inputs.map((id) => leaves.get(id) ?? tensors[id]!),
-      ...leafOutputs.map((i) => outputs[i]!),
-    ];
+    const targets = targetsOf(forward, tensors, leaves, leafOutputs);
     const rootsOf = (given: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
       given.map(({ of, recorded, strides }) => {
         const tensor = tensorOf(of);
@@ -79,11 +77,20 @@ export function differentiateAgain(
       markOutputs(outputs, seeds, builder, (i) => differentiable[i]!);
     }
     const found = new Map<Tensor, ValueId>();
+    const ofResults: ValueId[] = [];
     runBackward(roots, {
       retainGraph: true,
       createGraph: request.recorded,
+      ...(request.wanted && {
+        wanted: [
+          ...request.wanted.targets.map((i) => targets[i]!),
+          ...request.wanted.outputs.map((i) => outputs[i]!),
+        ].map(placeOf),
+      }),
       sink: (place, gradient) => {
-        if ('leaf' in place) found.set(place.leaf, builder.valueOf(gradient));
+        const id = builder.valueOf(gradient);
+        if ('leaf' in place) found.set(place.leaf, id);
+        else ofResults.push(id);
       },
       onNode: (node, gradients) => {
         builder.at = positions.get(node);
@@ -93,7 +100,7 @@ export function differentiateAgain(
     const gradInputs = targets.map((leaf) => found.get(leaf) ?? null);
     const flows = tensors.flatMap((tensor, id) => (tensor.requiresGrad ? [id as ValueId] : []));
     return {
-      program: builder.finish(gradInputs.filter((id) => id !== null)),
+      program: builder.finish([...gradInputs.filter((id) => id !== null), ...ofResults]),
       forwardOps,
       flows: new Set(flows),
       given,

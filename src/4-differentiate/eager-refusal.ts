@@ -1,15 +1,18 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
+import { placeOf } from '../../runtime/autograd/place.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { RefusedBackward } from '../../runtime/program/higher-order-gradients.ts';
-import type { ValueId } from '../../runtime/program/program.ts';
+import type {
+  BackwardOfValues,
+  RefusedBackward,
+} from '../../runtime/program/higher-order-gradients.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
-import { replay } from './replay.ts';
+import { replay, targetsOf } from './replay.ts';
 
 /**
  * The error that eager backward throws where backward of a program is refused; null: it throws none.
@@ -18,29 +21,38 @@ import { replay } from './replay.ts';
  * the eager engine runs into its own error.
  */
 export function eagerRefusal(
-  { forward, needsGrad }: Differentiated,
-  { roots, undone, changed }: RefusedBackward,
+  { forward, needsGrad, leafOutputs }: Differentiated,
+  { roots, wanted, undone, changed }: RefusedBackward,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
   });
   return withInterceptor(builder, () => {
-    const { tensors } = replay(forward, needsGrad, builder, differentiateRegion);
-    const backward = (of: readonly ValueId[]): void => {
-      const given = of.map((id) => {
+    const { tensors, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
+    const targets = targetsOf(forward, tensors, leaves, leafOutputs);
+    const backward = ({ roots, wanted }: BackwardOfValues, retainGraph = false): void => {
+      const given = roots.map((id) => {
         const tensor = tensors[id]!;
         return { tensor, gradient: builder.input(contiguousMeta(tensor, tensor.device)) };
       });
       runBackward(given, {
-        retainGraph: false,
+        retainGraph,
+        ...(wanted && {
+          wanted: [
+            ...wanted.targets.map((i) => targets[i]!),
+            ...wanted.values.map((id) => tensors[id]!),
+          ].map(placeOf),
+        }),
         sink: () => {},
         onNode: (node, gradients) => fillGradients(builder, node, gradients),
       });
     };
     try {
-      if (undone.length > 0) backward(undone);
+      for (const earlier of undone) backward(earlier);
+      // Eagerly what one result leads to is visited before the next result is.
+      for (const root of roots) backward({ roots: [root], wanted }, true);
       for (const id of changed) builder.noteWrite(id);
-      backward(roots);
+      backward({ roots, wanted });
     } catch (error) {
       if (error instanceof AutogradError) return error;
       throw error;

@@ -43,6 +43,19 @@ function undoes(op: OpRecord): boolean {
   return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
 }
 
+/** Where gradients go: the inputs, then the outputs that are leaves of the program's own. */
+export function targetsOf(
+  { inputs, outputs }: Program,
+  tensors: readonly Tensor[],
+  leaves: ReadonlyMap<ValueId, Tensor>,
+  leafOutputs: readonly number[],
+): readonly Tensor[] {
+  return [
+    ...inputs.map((id) => leaves.get(id) ?? tensors[id]!),
+    ...leafOutputs.map((i) => tensors[outputs[i]!]!),
+  ];
+}
+
 /**
  * The forward program again, op by op, with autograd recording on: every value gets its own id again.
  * `positions` are those of the ops that the nodes undo.

@@ -2,10 +2,10 @@ import { sameAttrs } from '../../runtime/ops/core/prepared-call.ts';
 import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
-import { isPure, type SameValues } from './same-value.ts';
+import { isPure, SameValues } from './same-value.ts';
 import { unlessLarger } from './unless-larger.ts';
 
 const none: ReadonlySet<string> = new Set();
@@ -17,6 +17,24 @@ const none: ReadonlySet<string> = new Set();
  */
 export function shareSubexpressions(given: Staged, context: PassContext): Steps<Staged> {
   return unlessLarger(given, context, (same) => share(given, same));
+}
+
+/** Lists, for each value that the program computes, those before it with the same bits in memory that isn't written. */
+export function equalValues(program: Program): ReadonlyMap<ValueId, readonly ValueId[]> {
+  const given = { program, firstLate: program.ops.length, alsoRead: [] };
+  const same = new SameValues(given, { stage: 'traced' });
+  const classes = new Classes(given, same);
+  const equal = new Map<ValueId, readonly ValueId[]>();
+  program.ops.forEach((op, index) => {
+    if (!isPure(op) || isMark(op)) {
+      classes.add(op);
+      return;
+    }
+    const before = classes.equalTo(op, index);
+    const [id] = op.outputs as readonly [ValueId];
+    if (op.op.kernel.kind !== 'view' && !same.facts.isWritten(id)) equal.set(id, before);
+  });
+  return equal;
 }
 
 function share(given: Staged, same: SameValues): void {

@@ -31,7 +31,7 @@ export class SameValues {
   /** `mayReplace`: asked for each replacement that is not observable. */
   constructor(
     given: Staged,
-    { stage }: PassContext,
+    { stage }: Pick<PassContext, 'stage'>,
     mayReplace: (id: ValueId) => boolean = () => true,
   ) {
     this.#given = given;

@@ -1,5 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import type { PassOutput, TakeSum, Target } from '../../runtime/autograd/node.ts';
+import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/autograd/node.ts';
 import { type CheckError, OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
@@ -201,18 +201,22 @@ class CheckedNode extends RunProgramNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
+    only: Wanted | null,
   ): (Tensor | null)[] {
     const { check } = this;
     // Gradients of values in the middle of forward come by the numbers of one plan alone.
     const isOfOutputs = gradOutputs.length <= this.backward.gradOutputs.length && !this.isTapped;
     // Gradients that are missing are holes of the list.
     const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
-    const kind = `${given} ${retainGraph} ${gradEnabled()}`;
+    const requested = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';
+    const kind = `${given} ${retainGraph} ${gradEnabled()} ${requested}`;
     if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
-      return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner);
+      return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
     }
-    const call = whereMemoryIs(() => new BackwardCall(gradOutputs, wanted, passInner !== null));
-    if (!call) return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner);
+    const call = whereMemoryIs(
+      () => new BackwardCall(gradOutputs, wanted, passInner !== null, only),
+    );
+    if (!call) return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
     const gradients = super.apply(
       gradOutputs,
       retainGraph,
@@ -228,6 +232,7 @@ class CheckedNode extends RunProgramNode {
           runApart(() => call.notePassed(index, passed));
           return passed;
         }),
+      only,
     );
     const actual = runApart(() => outcomeOf(shownByBackward(gradients)));
     try {

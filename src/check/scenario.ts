@@ -1,4 +1,5 @@
 import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import type { Wanted } from '../../runtime/autograd/node.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -93,6 +94,7 @@ export class BackwardCall {
   readonly #given: Images;
   readonly #missing: readonly (null | undefined)[];
   readonly #wanted: readonly boolean[];
+  readonly #only: Wanted | null;
   /** Gradients that other nodes had brought before, by target. */
   readonly #sums = new Map<number, Images>();
   /** What hooks returned for gradients of inner outputs. */
@@ -105,11 +107,17 @@ export class BackwardCall {
   readonly #recorded: readonly boolean[];
   readonly #recordedSums = new Set<number>();
 
-  constructor(given: readonly Gradient[], wanted: readonly boolean[], watches: boolean) {
+  constructor(
+    given: readonly Gradient[],
+    wanted: readonly boolean[],
+    watches: boolean,
+    only: Wanted | null,
+  ) {
     this.#given = new Images(given);
     this.#missing = Array.from(given, (gradient) => (gradient === undefined ? undefined : null));
     this.#recorded = Array.from(given, (gradient) => gradient?.requiresGrad ?? false);
     this.#wanted = wanted;
+    this.#only = only;
     this.#watches = watches;
   }
 
@@ -139,6 +147,7 @@ export class BackwardCall {
           this.#wanted,
           (target) => this.#sumAt(target),
           this.#watches ? (index, gradient) => this.#passInner(index, gradient) : null,
+          this.#only,
         ),
       );
       return outcomeOf(shownByBackward(gradients));

@@ -1,4 +1,5 @@
 import { AutogradError } from '../../runtime/errors/errors.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
 import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import { presentView } from '../../runtime/ops/core/symbolic-attrs.ts';
 import type {
@@ -12,7 +13,12 @@ import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import {
+  contiguousMeta,
+  formatSpec,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/tensor/meta.ts';
 import {
   type Differentiated,
   differentiateAgain,
@@ -20,6 +26,7 @@ import {
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
+import { equalValues } from '../5-optimize/common-subexpressions.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import { valuesFromCodes } from '../5-optimize/saved-dtype.ts';
@@ -37,7 +44,7 @@ interface Making extends Differentiated {
   /** Those of them that represent values which aren't kept. */
   readonly masks: KeptMasks;
   /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
-  readonly restoring: Pick<Program, 'values' | 'ops'>;
+  readonly restoring: () => Pick<Program, 'values' | 'ops'>;
   /** What was done to the joint program so that less is kept, as far as its history stays. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
@@ -66,7 +73,6 @@ export function withHigherOrderGradients(
     memory: { ...memory, unusedInputs: true, gradNodeInputs: true, noNeedBuffer: true },
   };
   const kept = new Set(backward.saved.withData);
-  const values: TensorMeta[] = [...planned.values];
   const done = planned.forward.steps.map(({ op }) => op);
   const making: Making = {
     forward: traced,
@@ -76,13 +82,15 @@ export function withHigherOrderGradients(
     reached: backward.gradInputs.map((id) => id !== null),
     kept,
     masks: keptMasks(stages, kept),
-    restoring: {
-      values,
-      ops: [
+    restoring: () => {
+      const values: TensorMeta[] = [...planned.values];
+      const ops = [
         ...inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
         ...placesFromCodes(traced, stages.forward, kept, values),
         ...valuesFromCodes(stages.forward, kept, values),
-      ],
+        ...copiesOfEqual(traced, kept),
+      ];
+      return { values, ops };
     },
     simplified: (program) => simplified(program, options),
     compile: (program, needs, asked) =>
@@ -93,6 +101,24 @@ export function withHigherOrderGradients(
     eagerRefusal: (refused) => eagerRefusal(making, refused),
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
+}
+
+/** Where equal values were one, another one than that of the history may be kept. */
+function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
+  const classes = new Map<ValueId, ValueId[]>();
+  for (const [id, [first]] of equalValues(traced)) {
+    if (first !== undefined) classes.set(first, [...(classes.get(first) ?? [first]), id]);
+  }
+  return [...classes.values()].flatMap((equal) => {
+    const from = equal.find((id) => kept.has(id) && isContiguousMeta(traced.values[id]!));
+    if (from === undefined) return [];
+    return equal.flatMap((id): ProgramOp[] => {
+      if (kept.has(id) || !isContiguousMeta(traced.values[id]!)) return [];
+      return [
+        { op: copy, inputs: [from], outputs: [id], attrs: {}, recordsGrad: false, at: undefined },
+      ];
+    });
+  });
 }
 
 /** Phases 4 to 7. */
@@ -255,7 +281,8 @@ function againOf(
 ): GradientPart | null {
   const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
   if (wanted.length === 0) return null;
-  const forward = restoring.ops.length === 0 ? before : restored(before, restoring);
+  const found = restoring();
+  const forward = found.ops.length === 0 ? before : restored(before, found);
   const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
   const program = standingAlone({ ...making, outputs: wanted });
@@ -265,7 +292,7 @@ function againOf(
 }
 
 /** The program with the ops of `restoring` instead of its own for the values that those make. */
-function restored(program: Program, restoring: Making['restoring']): Program {
+function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>): Program {
   const values = [...restoring.values];
   const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));
   const unread = (id: ValueId) => (made.has(id) ? ((values.push(values[id]!) - 1) as ValueId) : id);

@@ -170,7 +170,14 @@ it('takes as many bytes as was predicted, and gives them all back', () => {
     const first = measure(() => grad(y, [x, w], { gradOutputs: seed, createGraph: true }));
     const { again } = captured.programs()[0]!.stages!.planned.backward!;
     const given = [{ of: 0, recorded: false }];
-    const request = { recorded: true, outputs: given, values: [], earlier: [], watched: false };
+    const request = {
+      recorded: true,
+      outputs: given,
+      values: [],
+      earlier: [],
+      watched: false,
+      wanted: null,
+    };
     const [only, ...others] = again!.at(request).parts;
     expect(others).toEqual([]);
     const { planned } = only!.part!;
