@@ -27,9 +27,12 @@ export function enteringWith(
   { values, inputs }: Program,
   { donated, inputsEnterAlone: alone = false }: EnteringOptions,
 ): (id: ValueId) => Entering {
-  const numbers = new Map(inputs.map((id, i) => [id, i]));
-  const entersAlone = (id: ValueId) =>
-    typeof alone === 'function' ? alone(numbers.get(id)!) : alone;
+  let numbers: ReadonlyMap<ValueId, number> | undefined;
+  const entersAlone = (id: ValueId) => {
+    if (typeof alone !== 'function') return alone;
+    numbers ??= new Map(inputs.map((each, i) => [each, i]));
+    return alone(numbers.get(id)!);
+  };
   return (id) => {
     if (donated?.has(id)) return { bytes: bytesOf(values, id), exclusive: true };
     return { bytes: entersAlone(id) ? bytesOf(values, id) : 0, exclusive: false };

@@ -7,7 +7,7 @@ import { cacheFromEnvironment } from './environment.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Changes with what is searched, and how choices are written. */
-const format = 1;
+const format = 2;
 
 type Files = typeof import('node:fs');
 

@@ -22,7 +22,7 @@ export interface Staged {
 
 export interface PassContext {
   readonly stage: Stage;
-  /** A plan that is wanted at once: nothing is costed that is right anyway. */
+  /** A plan that is wanted at once: nothing is costed that is right anyway, nor searched twice. */
   readonly isFirst?: boolean;
   /** What searches have chosen in an earlier compilation of the same program, or are to note. */
   readonly choices?: Choices;

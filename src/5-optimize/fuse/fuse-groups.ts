@@ -27,15 +27,13 @@ export function fuseGroups(
   const sources = gradientSources(program, context.gradients ?? []);
   const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
   const writer = new GroupWriter(program, staying);
-  const groupsOf = (adjacent: boolean) =>
-    find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group));
-  const groups = groupsOf(false);
+  const groupsOf = (adjacent: boolean, done: ReadonlySet<number>) =>
+    find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group, done));
+  const groups = groupsOf(false, none);
   if (groups.length === 0) return given;
   /** Groups of ops that are adjacent, in the place of those that are left out. */
-  const others = (accepted: readonly Group[]): readonly Group[] => {
-    const done = new Set(accepted.flat());
-    return groupsOf(true).filter((group) => !group.some((index) => done.has(index)));
-  };
+  const others = (accepted: readonly Group[]): readonly Group[] =>
+    groupsOf(true, new Set(accepted.flat()));
   const { choices } = context;
   const chosen = choices?.of('groups', (choice) => {
     const taken = readIndices(choice.get('taken'), groups.length).map((i) => groups[i]!);
@@ -66,7 +64,8 @@ export function fuseGroups(
   accept(groups);
   const taken = accepted;
   let adjacent: readonly Group[] = [];
-  if (taken.length < groups.length) {
+  // A first plan is there sooner without another search, and runs a few more kernels.
+  if (taken.length < groups.length && !context.isFirst) {
     trials = 0;
     adjacent = others(taken);
     accept(adjacent);
@@ -89,8 +88,10 @@ export function writeGroups(
 ): Program {
   if (groups.length === 0) return program;
   const writer = new GroupWriter(program, staying);
-  return writer.write(groups.flatMap((group) => writer.asOne(group)));
+  return writer.write(groups.flatMap((group) => writer.asOne(group, none)));
 }
+
+const none: ReadonlySet<number> = new Set();
 
 /** On a GPU, saving one dispatch is worth so many bytes of the peak. */
 const dispatchBytes = 16 * 1024;
@@ -122,26 +123,41 @@ class GroupWriter {
     });
   }
 
-  /** The group that one op may do, without the views at its end; several where it is too large for the device. */
-  asOne(group: Group): Group[] {
+  /**
+   * The group that one op may do, without the views at its end; several where it is too large for the device, and none
+   * with an op that is `done` by another group.
+   */
+  asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;
     const isView = (index: number) => ops[index]!.op.kernel.kind === 'view';
     const end = group.findLastIndex((index) => !isView(index)) + 1;
     const kept = end === group.length ? group : group.slice(0, end);
     if (kept.filter((index) => !isView(index)).length < 2) return [];
     const parts = kept.map((index) => ops[index]!);
+    const isDone = kept.some((index) => done.has(index));
+    if (isDone && this.#surelyFits(parts)) return [];
     const results = this.#resultsOf(kept);
     const made = this.#showsTwice(parts, results) ? null : oneOp(parts, results, values);
     if (!made) return [];
-    if (!fitsDevice(made, values)) return this.#halves(kept);
+    if (!fitsDevice(made, values)) return this.#halves(kept, done);
+    if (isDone) return [];
     this.#made.set(kept, made);
     return [kept];
   }
 
+  /** Whether the device binds all values that the parts name: one op of them names no more. */
+  #surelyFits(parts: readonly ProgramOp[]): boolean {
+    const named = new Set(parts.flatMap(({ inputs, outputs }) => [...inputs, ...outputs]));
+    const [first] = named;
+    return (
+      first !== undefined && named.size <= this.#program.values[first]!.device.mostFusedBuffers
+    );
+  }
+
   /** Each half may run where its own last op stands: no op of the other half is between its ops. */
-  #halves(group: Group): Group[] {
+  #halves(group: Group, done: ReadonlySet<number>): Group[] {
     const middle = group.length >> 1;
-    return [group.slice(0, middle), group.slice(middle)].flatMap((half) => this.asOne(half));
+    return [group.slice(0, middle), group.slice(middle)].flatMap((half) => this.asOne(half, done));
   }
 
   /** Each group as one op in the place of its last one. */

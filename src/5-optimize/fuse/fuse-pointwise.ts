@@ -1,7 +1,7 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups, writeGroups } from './fuse-groups.ts';
-import { findGroups } from './groups.ts';
+import { findGroups, onceForEachOp } from './groups.ts';
 import { PointwiseRules } from './pointwise-groups.ts';
 
 /**
@@ -11,7 +11,7 @@ import { PointwiseRules } from './pointwise-groups.ts';
  */
 export function fusePointwise(given: Staged, context: PassContext): Staged {
   const { program } = given;
-  const rules = new PointwiseRules(program.values);
+  const rules = onceForEachOp(new PointwiseRules(program.values));
   return fuseGroups(given, context, (options) => findGroups(program, rules, options));
 }
 

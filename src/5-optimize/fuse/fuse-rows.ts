@@ -1,7 +1,13 @@
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
-import { findGroups, type Group, type GroupOptions } from './groups.ts';
+import {
+  findGroups,
+  type Group,
+  type GroupOptions,
+  type GroupRules,
+  onceForEachOp,
+} from './groups.ts';
 import { withoutShapeReads } from './read-shapes.ts';
 import { RowRules } from './row-groups.ts';
 
@@ -14,16 +20,21 @@ import { RowRules } from './row-groups.ts';
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
   const program = withoutShapeReads(given.program);
+  const rules = onceForEachOp(new RowRules(program.values));
   const fused = fuseGroups({ ...given, program }, context, (options) =>
-    rowGroups(program, options),
+    rowGroups(program, options, rules),
   );
   return fused.program === program ? given : fused;
 }
 
 /** Single pointwise ops alone are not groups here: those that may share a loop have been fused before. */
-export function rowGroups(program: Program, options: GroupOptions): Group[] {
+export function rowGroups<Kind>(
+  program: Program,
+  options: GroupOptions,
+  rules: GroupRules<Kind>,
+): Group[] {
   const isMore = (op: ProgramOp) => op.parts !== undefined || op.op.rows !== undefined;
-  return findGroups(program, new RowRules(program.values), options).filter((group) =>
+  return findGroups(program, rules, options).filter((group) =>
     group.some((index) => isMore(program.ops[index]!)),
   );
 }

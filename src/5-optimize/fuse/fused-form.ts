@@ -5,6 +5,7 @@ import { rowGroups } from './fuse-rows.ts';
 import type { GroupOptions } from './groups.ts';
 import { listGroups } from './list-groups.ts';
 import { withoutShapeReads } from './read-shapes.ts';
+import { RowRules } from './row-groups.ts';
 
 const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjacent: false };
 
@@ -14,6 +15,10 @@ const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjace
  */
 export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
   const pointwise = withoutShapeReads(allFused(given, staying));
-  const rows = writeGroups(pointwise, staying, rowGroups(pointwise, everything));
+  const rows = writeGroups(
+    pointwise,
+    staying,
+    rowGroups(pointwise, everything, new RowRules(pointwise.values)),
+  );
   return writeGroups(rows, staying, listGroups(rows, everything));
 }

@@ -26,6 +26,25 @@ export interface GroupRules<Kind> {
   isAlias?(op: ProgramOp): boolean;
 }
 
+/** The same rules, which look at each op once for all searches. */
+export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
+  const kinds = new Map<ProgramOp, Kind | null>();
+  return {
+    mostParts: rules.mostParts,
+    mostOperands: rules.mostOperands,
+    begin(op) {
+      let kind = kinds.get(op);
+      if (kind === undefined) {
+        kind = rules.begin(op);
+        kinds.set(op, kind);
+      }
+      return kind;
+    },
+    join: (one, other, group) => rules.join(one, other, group),
+    isAlias: (op) => rules.isAlias?.(op) ?? false,
+  };
+}
+
 export interface Joined {
   readonly ops: readonly ProgramOp[];
   /** Values that they read and don't make. */
@@ -33,7 +52,7 @@ export interface Joined {
 }
 
 interface OpenGroup<Kind> {
-  readonly ops: number[];
+  ops: number[];
   /** Values that its ops name, and those that they make. */
   readonly values: Set<ValueId>;
   readonly defined: Set<ValueId>;
@@ -41,7 +60,7 @@ interface OpenGroup<Kind> {
   readonly touched: Map<ValueId, ValueId | null>;
   /** Memories that its ops make or write. */
   readonly made: Set<ValueId>;
-  readonly kind: Kind | null;
+  kind: Kind | null;
 }
 
 /**
@@ -96,11 +115,9 @@ class GroupFinder<Kind> {
     if (isAlias) this.#shown.set(op.outputs[0]!, this.#named(op.inputs[0]!));
     let group = this.#groupOf(op, index, kind);
     for (const other of this.#conflicting(op, isAlias)) {
-      const merged = this.#merged(other, group);
-      if (merged) {
-        this.#take(other);
-        group = merged;
-      } else this.#close(other);
+      const kind = this.#kindOfBoth(other, group);
+      if (kind !== null) group = this.#joined(other, group, kind);
+      else this.#close(other);
     }
     if (group.kind !== null) this.#add(group);
     else this.#shown.delete(op.outputs[0]!);
@@ -109,16 +126,18 @@ class GroupFinder<Kind> {
   /** No value of it may be missing, nor has to stay the result of an op of its own. */
   #isPlain({ inputs, outputs }: ProgramOp): boolean {
     const { fixed } = this.#options;
-    return ![...inputs, ...outputs].some((id) => fixed.has(id));
+    if (fixed.size === 0) return true;
+    return !inputs.some((id) => fixed.has(id)) && !outputs.some((id) => fixed.has(id));
   }
 
   /** If several groups name the memory, the op joins the one that made the value. */
   #isAliasInside(op: ProgramOp): boolean {
     if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
-    const [base] = op.inputs;
-    return [...(this.#touching.get(this.#memory.of(base!)) ?? [])].some((group) =>
-      group.defined.has(base!),
-    );
+    const base = op.inputs[0]!;
+    for (const group of this.#touching.get(this.#memory.of(base)) ?? []) {
+      if (group.defined.has(base)) return true;
+    }
+    return false;
   }
 
   /** Groups that must run before an op outside of them end here. */
@@ -135,7 +154,7 @@ class GroupFinder<Kind> {
 
   /** Open groups that write what the op touches, or touch what it writes, in their order. */
   #conflicting(op: ProgramOp, isView: boolean): OpenGroup<Kind>[] {
-    const written = new Set(writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!)));
+    const written = writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!));
     const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
     const found = new Set<OpenGroup<Kind>>();
     for (const id of read) {
@@ -143,10 +162,10 @@ class GroupFinder<Kind> {
       for (const group of this.#touching.get(memory) ?? []) {
         // A view reads no data: it only needs the memory to be there.
         const isTouched = isView ? group.defined.has(id) : group.made.has(memory);
-        if (isTouched || written.has(memory)) found.add(group);
+        if (isTouched || written.includes(memory)) found.add(group);
       }
     }
-    return [...found].sort((a, b) => a.ops[0]! - b.ops[0]!);
+    return found.size > 1 ? [...found].sort((a, b) => a.ops[0]! - b.ops[0]!) : [...found];
   }
 
   #named(id: ValueId): ValueId {
@@ -164,29 +183,42 @@ class GroupFinder<Kind> {
     return { ops: [index], values, defined, touched, made, kind };
   }
 
-  /** Both as one group; null where that can't be. */
-  #merged(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): OpenGroup<Kind> | null {
+  /**
+   * What is known of both as one group; null where they can't be one. What rejects most pairs is looked at first, and
+   * nothing is copied for a pair that is rejected.
+   */
+  #kindOfBoth(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Kind | null {
     const { mostParts, mostOperands } = this.#rules;
-    const ops = [...earlier.ops, ...later.ops].sort((a, b) => a - b);
-    const values = new Set([...earlier.values, ...later.values]);
-    const defined = new Set([...earlier.defined, ...later.defined]);
-    if (ops.length > mostParts || values.size - defined.size > mostOperands) return null;
+    if (earlier.ops.length + later.ops.length > mostParts) return null;
     if (!this.#haveSameSources(earlier.ops[0]!, later.ops[0]!)) return null;
-    const touched = new Map(earlier.touched);
-    for (const [memory, id] of later.touched) touch(touched, memory, id);
-    const made = new Set([...earlier.made, ...later.made]);
+    const operands: ValueId[] = [];
+    const isMade = (id: ValueId) => earlier.defined.has(id) || later.defined.has(id);
+    for (const id of earlier.values) if (!isMade(id)) operands.push(id);
+    for (const id of later.values) if (!earlier.values.has(id) && !isMade(id)) operands.push(id);
+    if (operands.length > mostOperands) return null;
     // Elements of what is written must be those that are read, one by one.
-    for (const memory of made) if (touched.get(memory) === null) return null;
-    const kind = this.#joined(earlier.kind, later.kind, {
-      ops: ops.map((index) => this.#program.ops[index]!),
-      operands: [...values].filter((id) => !defined.has(id)),
-    });
-    return kind === null ? null : { ops, values, defined, touched, made, kind };
+    const isNamedOnce = (memory: ValueId) => nameInBoth(earlier, later, memory) !== null;
+    for (const memory of earlier.made) if (!isNamedOnce(memory)) return null;
+    for (const memory of later.made) if (!isNamedOnce(memory)) return null;
+    if (earlier.kind === null || later.kind === null) return earlier.kind ?? later.kind;
+    const ops = inOrder(earlier.ops, later.ops).map((index) => this.#program.ops[index]!);
+    return this.#rules.join(earlier.kind, later.kind, { ops, operands });
   }
 
-  #joined(one: Kind | null, other: Kind | null, group: Joined): Kind | null {
-    if (one === null || other === null) return one ?? other;
-    return this.#rules.join(one, other, group);
+  /** Adds what the later group has to the earlier one, which is no longer among the open groups. */
+  #joined(
+    earlier: OpenGroup<Kind>,
+    { ops, values, defined, touched, made }: OpenGroup<Kind>,
+    kind: Kind,
+  ): OpenGroup<Kind> {
+    this.#take(earlier);
+    earlier.ops = inOrder(earlier.ops, ops);
+    for (const id of values) earlier.values.add(id);
+    for (const id of defined) earlier.defined.add(id);
+    for (const [memory, id] of touched) touch(earlier.touched, memory, id);
+    for (const memory of made) earlier.made.add(memory);
+    earlier.kind = kind;
+    return earlier;
   }
 
   #add(group: OpenGroup<Kind>): void {
@@ -218,6 +250,19 @@ class GroupFinder<Kind> {
 /** A value that the op makes or writes. */
 function writtenBy(op: ProgramOp): ValueId {
   return op.outputs[0] ?? op.inputs[writtenOperands(op)[0] ?? 0]!;
+}
+
+function inOrder(a: readonly number[], b: readonly number[]): number[] {
+  return [...a, ...b].sort((one, other) => one - other);
+}
+
+type Touched = Pick<OpenGroup<unknown>, 'touched'>;
+
+/** The value by which both groups name a memory that one of them touches; null: there are several. */
+function nameInBoth(a: Touched, b: Touched, memory: ValueId): ValueId | null {
+  const [one, other] = [a.touched.get(memory), b.touched.get(memory)];
+  if (one === undefined || other === undefined) return one ?? other ?? null;
+  return one === other ? one : null;
 }
 
 /** Notes by which value a memory is named; null: by several. */

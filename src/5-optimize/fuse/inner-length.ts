@@ -1,10 +1,20 @@
 import { collapse } from '../../../runtime/device/cpu/loops.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { broadcastStrides, type Shape } from '../../../runtime/tensor/shape.ts';
+import { broadcastStrides, type Shape, sameShape } from '../../../runtime/tensor/shape.ts';
 
 /** Elements of the innermost loop over operands of one shape, or of shapes that broadcast to it. */
 export function innerLength(shape: Shape, operands: readonly TensorMeta[]): number {
-  const strides = operands.map((meta) => broadcastStrides(meta.shape, meta.strides, shape));
+  const strides: (readonly number[])[] = [];
+  let whole: readonly number[] | undefined;
+  for (const meta of operands) {
+    if (!sameShape(meta.shape, shape)) {
+      strides.push(broadcastStrides(meta.shape, meta.strides, shape));
+    } else if (!whole || !sameShape(whole, meta.strides)) {
+      // Most operands have the whole shape and one layout: that cuts the loop as one of them does.
+      strides.push(meta.strides);
+      whole ??= meta.strides;
+    }
+  }
   return collapse(shape, strides).shape.at(-1) ?? 1;
 }
 

@@ -1,0 +1,98 @@
+/** Searching for groups of ops to fuse does little: each op is looked at once, and a first plan searches once. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { collapse } from '../../runtime/device/cpu/loops.ts';
+import type { Program, ProgramOp } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { broadcastStrides, contiguousStrides } from '../../runtime/tensor/shape.ts';
+import { fuseGroups } from '../../src/5-optimize/fuse/fuse-groups.ts';
+import { findGroups, onceForEachOp } from '../../src/5-optimize/fuse/groups.ts';
+import { innerLength } from '../../src/5-optimize/fuse/inner-length.ts';
+import { PointwiseRules } from '../../src/5-optimize/fuse/pointwise-groups.ts';
+import { randn, type Tensor, toStatic } from '../../src/index.ts';
+import { memoryOptions } from '../../src/programs/memory-options.ts';
+import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
+
+/** The program before it is fused: pointwise ops in two groups, with a product between them. */
+function ordered(): Program {
+  const weight = randn([8, 8]);
+  const step = toStatic((x: Tensor) => x.mul(2).exp().matmul(weight).mul(3).exp().sum());
+  const records: PassRecord[] = [];
+  const unsubscribe = passObservers.subscribe((record) => {
+    if (record.stage === 'ordered') records.push(record);
+  });
+  step(randn([8, 8])).dispose();
+  unsubscribe();
+  return records[0]!.given;
+}
+
+const everything = { fixed: new Set<never>(), sourcesOf: () => 0n };
+
+it('an op is looked at once for all searches', () => {
+  const program = ordered();
+  const rules = new PointwiseRules(program.values);
+  const seen: ProgramOp[] = [];
+  const counting = {
+    mostParts: rules.mostParts,
+    mostOperands: rules.mostOperands,
+    begin(op: ProgramOp) {
+      seen.push(op);
+      return rules.begin(op);
+    },
+    join: rules.join.bind(rules),
+  };
+  const once = onceForEachOp(counting);
+  const found = [false, true].map((adjacent) =>
+    findGroups(program, once, { ...everything, adjacent }),
+  );
+  expect(seen).toEqual(program.ops);
+  const plain = [false, true].map((adjacent) =>
+    findGroups(program, rules, { ...everything, adjacent }),
+  );
+  expect(found).toEqual(plain);
+  expect(found[0]!.length).toBe(2);
+});
+
+describe('where the groups raise the peak', () => {
+  const program = ordered();
+  const searches = (isFirst: boolean): readonly boolean[] => {
+    const seen: boolean[] = [];
+    // Each group costs more than the program.
+    const costOf = (each: Program) => (each === program ? 1 : 2);
+    const context = { stage: 'ordered', memory: memoryOptions(), gradOutputs: 0 } as const;
+    const done = fuseGroups(
+      { program, firstLate: 0, alsoRead: [] },
+      { ...context, costOf, isFirst },
+      (options) => {
+        seen.push(options.adjacent);
+        return findGroups(program, new PointwiseRules(program.values), options);
+      },
+    );
+    expect(done.program).toBe(program);
+    return seen;
+  };
+  it('a first plan does without them', () => expect(searches(true)).toEqual([false]));
+  it('a final plan searches adjacent ones', () => expect(searches(false)).toEqual([false, true]));
+});
+
+it('operands that are laid out alike have the inner loop of one of them', () => {
+  const dims = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 4 });
+  const layouts = ['dense', 'transposed', 'broadcast', 'row'] as const;
+  const kinds = fc.array(fc.constantFrom(...layouts), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(dims, kinds, (shape, chosen) => {
+      const operands = chosen.map((kind): Pick<TensorMeta, 'shape' | 'strides'> => {
+        const dense = contiguousStrides(shape);
+        if (kind === 'dense') return { shape, strides: dense };
+        if (kind === 'broadcast') return { shape: shape.map(() => 1), strides: dense };
+        if (kind === 'row') return { shape: shape.slice(-1), strides: dense.slice(-1) };
+        const reversed = [...shape].reverse();
+        return { shape, strides: [...contiguousStrides(reversed)].reverse() };
+      }) as TensorMeta[];
+      const strides = operands.map((each) => broadcastStrides(each.shape, each.strides, shape));
+      expect(innerLength(shape, operands)).toBe(collapse(shape, strides).shape.at(-1) ?? 1);
+    }),
+    { numRuns: 300 },
+  );
+});
