@@ -35,7 +35,7 @@ export { expand } from './core/broadcast.ts';
 export type { CallTraceCounts } from './core/call-trace.ts';
 export { cast } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
-export type { Sizes } from './core/positional.ts';
+export type { Keyword, Sizes } from './core/positional.ts';
 export {
   type IndexItem,
   type IndexPutOptions,

@@ -66,7 +66,7 @@ async function exportToOnnx(file: string, stem: string, options: Options): Promi
   const external = `${stem}.onnx.data`;
   const { model, data, sidecar, state } = await exportOnnx(file, {
     ...chosen(options),
-    sizes: sizesOf(options.sizes),
+    ...(options.sizes !== undefined && { sizes: sizesOf(options.sizes) }),
     ...(options.externalData && { externalData: basename(external) }),
   });
   writeOutput(`${stem}.onnx`, model);
@@ -75,12 +75,12 @@ async function exportToOnnx(file: string, stem: string, options: Options): Promi
   return { ...sidecar, main: `${stem}.onnx` };
 }
 
-function sizesOf(given = 'symbolic'): 'symbolic' | 'fixed' {
+function sizesOf(given: string): 'symbolic' | 'fixed' {
   if (given === 'symbolic' || given === 'fixed') return given;
   throw new ArgumentError({
     what: 'export: --sizes',
     given,
     expected: 'symbolic or fixed',
-    remedy: 'leave it out for open sizes',
+    remedy: 'leave it out: sizes are open where the function has a program for all of them',
   });
 }

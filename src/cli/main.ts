@@ -65,7 +65,10 @@ program
     'path of the output without its extension; by default the name of the file',
   )
   .option('-p, --program <number>', 'index of the program in the file; by default the last')
-  .option('--sizes <which>', 'ONNX: symbolic (the default) or fixed, those that were compiled')
+  .option(
+    '--sizes <which>',
+    'ONNX: symbolic or fixed; by default symbolic where there is a program for every size',
+  )
   .option('--external-data', 'ONNX: writes weights to a file beside the model')
   .option('--max-iterations <count>', 'StableHLO: the most iterations of a loop with gradients')
   .addHelpText(

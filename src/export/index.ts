@@ -92,8 +92,8 @@ function iterationsOf(given: number | undefined): number | null {
 
 export interface OnnxOptions extends ExportOptions {
   /**
-   * `symbolic`: sizes of the arguments are open, an ArgumentError where the function has no program for every size; `fixed`:
-   * they are those of the program that was compiled. By default they are open where there is such a program.
+   * `symbolic`: open sizes of arguments are symbolic dimensions; throws ArgumentError where the function has no
+   * program for every size. `fixed`: the sizes that were compiled. By default symbolic where there is such a program.
    */
   readonly sizes?: 'symbolic' | 'fixed';
   /** The name of a file beside the model for weights of 1 KiB and more; a model may have 2 GiB. */
