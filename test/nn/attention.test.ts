@@ -106,13 +106,17 @@ describe('transformers', () => {
     }
   });
 
+  it('a stack takes no layer, but what makes one, and says so', () => {
+    using layer = new nn.TransformerEncoderLayer(4, 2);
+    expect(() => new nn.TransformerEncoder(layer as never, 2)).toThrow(
+      'new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(…), layers)',
+    );
+  });
+
   it('stacks are their layers, and names are those of PyTorch', () => {
     const before = allocated();
     tidy(() => {
       const make = () => new nn.TransformerEncoderLayer(4, 2, { ...sizes, batchFirst: true });
-      expect(() => new nn.TransformerEncoder(make() as never, 2)).toThrow(
-        'new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(…), layers)',
-      );
       using encoder = new nn.TransformerEncoder(make, 2, new nn.LayerNorm(4));
       const x = randn([2, 3, 4]);
       let y: Tensor = x;
