@@ -44,10 +44,12 @@ const forms: ((parameters: string, body: string) => string)[] = [
 
 const surroundings = `
 let n = 0;
-const m = { p: 1, get get() { n++; return 1 }, *[Symbol.iterator]() { n++ } };
-const e = () => { n++; return 'k' };
-const other = e;
-class E { constructor() { n++ } }
+let m = { p: 1, get get() { n++; return 1 }, *[Symbol.iterator]() { n++ } };
+let e = () => { n++; return 'k' };
+let other = e;
+let E = class { constructor() { n++ } };
+// What changes is not copied: a call begins.
+const change = () => { m = e = other = E = null };
 `;
 
 // What concise arrows return; places of calls lie behind those of their parts.
@@ -68,7 +70,7 @@ function ranWhenCaptured(texts: readonly string[]): string[] {
       const make = new Function(`${surroundings} return { f: ${text}, count: () => n }`);
       const { f, count } = make() as { f: AnyFunction; count: () => number };
       const { scope } = captured(f);
-      return count() !== 0 || scope.get('n') !== 0;
+      return count() !== 0 || (scope.has('n') && scope.get('n') !== 0);
     }),
   );
 }
