@@ -126,8 +126,8 @@ describe('layers', () => {
       /(?:from|import\()\s*'gpu\.js'/.test(readFileSync(join(root, file), 'utf8')),
     );
     expect(users).toEqual([
-      'runtime/device/gpu/gpujs.ts',
       'runtime/device/gpu/webgl/gpujs-glsl.ts',
+      'runtime/device/gpu/webgpu/gpujs.ts',
     ]);
   });
 
@@ -173,16 +173,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/device/cpu/wasm',
     'runtime/device/cpu/wasm/assembler',
     'runtime/device/cpu/wasm/convolution',
-  ],
-  [
-    'runtime/device/gpu',
-    'runtime/device/gpu/codegen',
-    'runtime/device/gpu/wgsl',
-    'runtime/device/gpu/wgsl/convolution',
-    'runtime/device/gpu/wgsl/indexing',
-    'runtime/device/gpu/wgsl/movement',
-    'runtime/device/gpu/wgsl/order',
-    'runtime/device/gpu/wgsl/random',
   ],
 ];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import type { BufferHandle } from '../../runtime/device/gpu/buffer-pool.ts';
-import { BufferPool } from '../../runtime/device/gpu/buffer-pool.ts';
+import type { BufferHandle } from '../../runtime/device/gpu/core/buffer-pool.ts';
+import { BufferPool } from '../../runtime/device/gpu/core/buffer-pool.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';

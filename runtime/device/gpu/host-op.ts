@@ -8,8 +8,8 @@ import { sameShape, sizeOf } from '../../tensor/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import type { BufferHandle, CheckedHandle } from './buffer-pool.ts';
-import type { DeviceCore, Place, Span } from './device-core.ts';
+import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
+import type { DeviceCore, Place, Span } from './core/device-core.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
 import type { Prepared } from './prepared-kernel.ts';
 

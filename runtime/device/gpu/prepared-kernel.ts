@@ -4,11 +4,11 @@ import { E } from '../../ops/expr/expr.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
-import type { BufferHandle, CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 import { pointwisePlan } from './codegen/pointwise.ts';
-import type { DeviceCore, Place } from './device-core.ts';
-import type { KernelPlan, Scalar, Slot } from './kernel-plan.ts';
-import { type KernelText, keyOf, type StoreLayout } from './kernel-text.ts';
+import type { BufferHandle, CheckedHandle, PoolBuffer } from './core/buffer-pool.ts';
+import type { DeviceCore, Place } from './core/device-core.ts';
+import type { KernelPlan, Scalar, Slot } from './core/kernel-plan.ts';
+import { type KernelText, keyOf, type StoreLayout } from './core/kernel-text.ts';
 
 /** Where the buffers of one launch are. */
 export type Places<H extends CheckedHandle = BufferHandle> = (slot: Slot) => Place<H>;

@@ -2,7 +2,7 @@
 
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output, singleStage } from '../kernel-plan.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';

@@ -3,7 +3,7 @@
  * exact below 2^24 but for divisions; those are corrected by one step.
  */
 
-import type { StoreLayout } from '../kernel-text.ts';
+import type { StoreLayout } from '../core/kernel-text.ts';
 
 /** Dimensions from the outermost, each with its size and one stride per operand. */
 interface Loop {

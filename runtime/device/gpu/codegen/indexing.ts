@@ -1,7 +1,7 @@
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
-import { input, output, singleStage } from '../kernel-plan.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { coordinates } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { type ArrayRef, StageWriter } from './stage-writer.ts';

@@ -7,8 +7,15 @@ import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
-import { input, type KernelPlan, output, type Slot, type Stage, scratch } from '../kernel-plan.ts';
-import { maxArrays } from '../limits.ts';
+import {
+  input,
+  type KernelPlan,
+  output,
+  type Slot,
+  type Stage,
+  scratch,
+} from '../core/kernel-plan.ts';
+import { maxArrays } from '../core/limits.ts';
 import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';
 import { inputsOf, splitExpr } from './split-expr.ts';
 import { StageWriter } from './stage-writer.ts';

@@ -11,7 +11,7 @@ import {
   type KernelUnaryFn,
 } from '../../../ops/kernel-code.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, type KernelPlan, output, singleStage } from '../kernel-plan.ts';
+import { input, type KernelPlan, output, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { binaryCode, numberCode, unaryCode } from './math-code.ts';
 import { type ArrayRef, StageWriter, thread } from './stage-writer.ts';

@@ -1,6 +1,6 @@
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Slot, scratch } from '../kernel-plan.ts';
+import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import {
   type Fold,
   type FoldSizes,

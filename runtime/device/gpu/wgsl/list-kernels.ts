@@ -5,7 +5,7 @@ import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
 import type { ListBody, ListItem } from '../../../ops/list-body.ts';
 import { stageAttr } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output } from '../kernel-plan.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 

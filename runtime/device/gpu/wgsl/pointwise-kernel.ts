@@ -4,7 +4,7 @@ import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
-import type { Slot } from '../kernel-plan.ts';
+import type { Slot } from '../core/kernel-plan.ts';
 import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';

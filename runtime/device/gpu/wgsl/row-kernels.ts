@@ -1,6 +1,6 @@
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output } from '../kernel-plan.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';

@@ -1,5 +1,5 @@
-import type { Dispatched } from '../command-batch.ts';
-import { messageOf } from '../node-webgpu.ts';
+import type { Dispatched } from '../core/command-batch.ts';
+import { messageOf } from '../core/node-webgpu.ts';
 import type { WgslText } from './wgsl-text.ts';
 
 /** GPUShaderStage.COMPUTE by value: its global doesn't exist everywhere. */

@@ -1,6 +1,6 @@
 import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { Groups } from '../command-batch.ts';
-import type { Slot } from '../kernel-plan.ts';
+import type { Groups } from '../core/command-batch.ts';
+import type { Slot } from '../core/kernel-plan.ts';
 import type { WgslText } from './wgsl-text.ts';
 import type { StorageType, UniformValue } from './wgsl-writer.ts';
 

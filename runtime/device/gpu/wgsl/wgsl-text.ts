@@ -1,4 +1,4 @@
-import type { Groups } from '../command-batch.ts';
+import type { Groups } from '../core/command-batch.ts';
 
 /** A kernel of our own as data: the text of one WGSL module, what it binds, and its uniforms. */
 export interface WgslText {

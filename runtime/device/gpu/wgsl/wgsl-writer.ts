@@ -1,7 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import { mathFunctions } from './math-functions.ts';
-import { randomFunctions } from './random/random-functions.ts';
+import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
 
 /** Where a uniform's value comes from at a launch. */

@@ -3,7 +3,7 @@
 import type { Attrs } from '../../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { elementStage } from '../element-stage.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';

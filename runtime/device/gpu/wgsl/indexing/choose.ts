@@ -3,7 +3,7 @@
 import type { Attrs } from '../../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';

@@ -7,7 +7,7 @@
 import type { Attrs } from '../../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';

@@ -5,7 +5,7 @@ import { identity } from '../../../../ops/expr/expr-type.ts';
 import { remainder } from '../../../../ops/numbers/number-arithmetic.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { type PointwiseBody, pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';

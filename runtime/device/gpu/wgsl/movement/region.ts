@@ -5,7 +5,7 @@ import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';

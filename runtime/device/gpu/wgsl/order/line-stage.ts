@@ -1,6 +1,6 @@
 import type { TensorMeta } from '../../../../tensor/meta.ts';
 import { sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
 import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';

@@ -3,7 +3,7 @@
  * runs of blocks merged in pairs, each element finding its place in the other run. Nothing depends on timing.
  */
 
-import { type Slot, scratch } from '../../kernel-plan.ts';
+import { type Slot, scratch } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByNothing, type WgslOperand, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';

@@ -1,8 +1,8 @@
 import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import type { BufferHandle } from '../buffer-pool.ts';
-import type { GpuCore } from '../gpu-core.ts';
+import type { BufferHandle } from '../core/buffer-pool.ts';
 import type { OwnKernels } from '../gpu-device.ts';
+import type { GpuCore } from './gpu-core.ts';
 import { PreparedWgsl } from './prepared-wgsl.ts';
 import { copyPlan, wgslPlan } from './wgsl-kernels.ts';
 

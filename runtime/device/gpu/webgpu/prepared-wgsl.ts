@@ -1,12 +1,12 @@
 import { alignedBytes } from '../../../memory/allocator.ts';
 import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Launch } from '../../device.ts';
-import type { PoolBuffer } from '../buffer-pool.ts';
-import type { Place } from '../device-core.ts';
-import type { GpuCore } from '../gpu-core.ts';
+import type { PoolBuffer } from '../core/buffer-pool.ts';
+import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
-import type { WgslPlan, WgslStage, WrittenStage } from './wgsl-plan.ts';
-import { isWhole, type StorageType, type UniformValue } from './wgsl-writer.ts';
+import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
+import { isWhole, type StorageType, type UniformValue } from '../wgsl/wgsl-writer.ts';
+import type { GpuCore } from './gpu-core.ts';
 
 /** A plan on a device: finds which operands are one buffer, and issues the stages. */
 export class PreparedWgsl implements Prepared {

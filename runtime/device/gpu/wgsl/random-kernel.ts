@@ -1,11 +1,11 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import { twoWords } from '../../../../random/philox.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
-import { output } from '../../kernel-plan.ts';
-import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
-import { WgslWriter } from '../wgsl-writer.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import { twoWords } from '../../../random/philox.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { sizeOf } from '../../../tensor/shape.ts';
+import { output } from '../core/kernel-plan.ts';
+import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { WgslWriter } from './wgsl-writer.ts';
 
 /** Numbers that one thread draws: a block of Philox. */
 const lanes = 4;

@@ -1,19 +1,25 @@
-import { DeviceError } from '../../errors/errors.ts';
-import { events } from '../../memory/events.ts';
-import { copying, copyingAsync } from '../../profiler/copying.ts';
-import { spans } from '../../profiler/spans.ts';
-import type { Operand } from '../device.ts';
-import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
-import { CommandBatch, type CommandCounts } from './command-batch.ts';
-import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from './device-core.ts';
-import { buildError, closedError, lostError, runError, tooLargeForGpuJs } from './gpu-errors.ts';
+import { DeviceError } from '../../../errors/errors.ts';
+import { events } from '../../../memory/events.ts';
+import { copying, copyingAsync } from '../../../profiler/copying.ts';
+import { spans } from '../../../profiler/spans.ts';
+import type { Operand } from '../../device.ts';
+import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
+import { CommandBatch, type CommandCounts } from '../core/command-batch.ts';
+import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../core/device-core.ts';
+import {
+  buildError,
+  closedError,
+  lostError,
+  runError,
+  tooLargeForGpuJs,
+} from '../core/gpu-errors.ts';
+import { IssueQueue, type Task } from '../core/issue-queue.ts';
+import { KernelCache } from '../core/kernel-cache.ts';
+import type { KernelText } from '../core/kernel-text.ts';
+import { gpuJsLimit, maxElements } from '../core/limits.ts';
+import { WgslKernel } from '../wgsl/wgsl-kernel.ts';
+import type { WgslText } from '../wgsl/wgsl-text.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
-import { IssueQueue, type Task } from './issue-queue.ts';
-import { KernelCache } from './kernel-cache.ts';
-import type { KernelText } from './kernel-text.ts';
-import { gpuJsLimit, maxElements } from './limits.ts';
-import { WgslKernel } from './wgsl/wgsl-kernel.ts';
-import type { WgslText } from './wgsl/wgsl-text.ts';
 
 const elementBytes = 4;
 

@@ -2,14 +2,14 @@
  * Everything we touch of gpu.js, 2.24.1 exactly: its public kernels return a Promise per call and pin
  * their outputs, so we drive the built kernel below them. A newer gpu.js changes this file alone.
  */
-import { DeviceError } from '../../errors/errors.ts';
-import { invariant } from '../../errors/invariant.ts';
-import { adapterName, refuseSoftware } from './adapter.ts';
-import type { BufferHandle } from './buffer-pool.ts';
-import type { CommandBatch, Dispatched, Groups } from './command-batch.ts';
-import type { KernelText, StoreLayout } from './kernel-text.ts';
-import type { BufferLimit } from './limits.ts';
-import { messageOf, provideWebGpu } from './node-webgpu.ts';
+import { DeviceError } from '../../../errors/errors.ts';
+import { invariant } from '../../../errors/invariant.ts';
+import { adapterName, refuseSoftware } from '../core/adapter.ts';
+import type { BufferHandle } from '../core/buffer-pool.ts';
+import type { CommandBatch, Dispatched, Groups } from '../core/command-batch.ts';
+import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
+import type { BufferLimit } from '../core/limits.ts';
+import { messageOf, provideWebGpu } from '../core/node-webgpu.ts';
 
 export interface KernelOperands {
   readonly output: GPUBuffer;

@@ -4,34 +4,47 @@ import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import type { StagedBody } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
-import { type GatherOp, gatherPlan, headedGather } from './convolution/gather-kernel.ts';
-import { adaptiveMaxPoolPlan, maxPoolGradPlan, maxPoolPlan } from './convolution/pool-kernel.ts';
-import { resampleGradPlan, resamplePlan } from './convolution/resample-kernel.ts';
-import { convWeightGradPlan } from './convolution/weight-gradient.ts';
-import { folds } from './fold-text.ts';
-import { elementsPlan, indexPlan } from './indexing/choose.ts';
-import { gatherGradPlan, indexGradPlan, indexUpdatePlan, scatterPlan } from './indexing/update.ts';
-import { listPlan } from './list-kernels.ts';
+import { type GatherOp, gatherPlan, headedGather } from '../wgsl/convolution/gather-kernel.ts';
+import {
+  adaptiveMaxPoolPlan,
+  maxPoolGradPlan,
+  maxPoolPlan,
+} from '../wgsl/convolution/pool-kernel.ts';
+import { resampleGradPlan, resamplePlan } from '../wgsl/convolution/resample-kernel.ts';
+import { convWeightGradPlan } from '../wgsl/convolution/weight-gradient.ts';
+import { folds } from '../wgsl/fold-text.ts';
+import { elementsPlan, indexPlan } from '../wgsl/indexing/choose.ts';
+import {
+  gatherGradPlan,
+  indexGradPlan,
+  indexUpdatePlan,
+  scatterPlan,
+} from '../wgsl/indexing/update.ts';
+import { listPlan } from '../wgsl/list-kernels.ts';
 import {
   crossEntropyGradPlan,
   nllLossGradPlan,
   nllLossPlan,
   nllLossSharePlan,
-} from './loss-kernels.ts';
-import { matmulPlan, productPlan } from './matmul-kernel.ts';
-import { catPlan, flipPlan, rollPlan } from './movement/joining.ts';
-import { arangePlan, unfoldGradPlan } from './movement/range.ts';
-import { narrowGradPlan, placeIntoPlan, placePlan } from './movement/region.ts';
-import { standardizeGradPlan, standardizePlan, standardizeWeightGradPlan } from './norm-kernels.ts';
-import { cumprodGradPlan, extremePlacePlan, scanPlan } from './order/line-kernels.ts';
-import { sortPlan } from './order/sort-kernel.ts';
-import { fusedBody, singleBody } from './pointwise-bodies.ts';
-import { pointwiseStage } from './pointwise-kernel.ts';
-import { randomPlan } from './random/random-kernel.ts';
-import { headedReduction, reducePlan, reductionOf, repeatedDims } from './reduce-kernel.ts';
-import { type RowOpName, rowPlan } from './row-kernels.ts';
-import { headedOf } from './staged-body.ts';
-import type { WgslPlan } from './wgsl-plan.ts';
+} from '../wgsl/loss-kernels.ts';
+import { matmulPlan, productPlan } from '../wgsl/matmul-kernel.ts';
+import { catPlan, flipPlan, rollPlan } from '../wgsl/movement/joining.ts';
+import { arangePlan, unfoldGradPlan } from '../wgsl/movement/range.ts';
+import { narrowGradPlan, placeIntoPlan, placePlan } from '../wgsl/movement/region.ts';
+import {
+  standardizeGradPlan,
+  standardizePlan,
+  standardizeWeightGradPlan,
+} from '../wgsl/norm-kernels.ts';
+import { cumprodGradPlan, extremePlacePlan, scanPlan } from '../wgsl/order/line-kernels.ts';
+import { sortPlan } from '../wgsl/order/sort-kernel.ts';
+import { fusedBody, singleBody } from '../wgsl/pointwise-bodies.ts';
+import { pointwiseStage } from '../wgsl/pointwise-kernel.ts';
+import { randomPlan } from '../wgsl/random-kernel.ts';
+import { headedReduction, reducePlan, reductionOf, repeatedDims } from '../wgsl/reduce-kernel.ts';
+import { type RowOpName, rowPlan } from '../wgsl/row-kernels.ts';
+import { headedOf } from '../wgsl/staged-body.ts';
+import type { WgslPlan } from '../wgsl/wgsl-plan.ts';
 
 /** Makes the dispatches of an op for operands of these metas. */
 export type NamedWgslPlan = (

@@ -1,6 +1,6 @@
 /** The random numbers of `runtime/random/philox.ts` as WGSL functions. */
 
-import { numberText } from '../math-functions.ts';
+import { numberText } from './math-functions.ts';
 
 export const randomFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({

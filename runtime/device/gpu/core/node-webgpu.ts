@@ -1,4 +1,4 @@
-import { DeviceError } from '../../errors/errors.ts';
+import { DeviceError } from '../../../errors/errors.ts';
 
 /** What we use of the package `webgpu` (Dawn for Node). */
 interface WebGpuPackage {

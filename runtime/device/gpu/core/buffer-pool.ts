@@ -1,13 +1,13 @@
-import { DeviceError, OutOfMemoryError } from '../../errors/errors.ts';
-import { invariant } from '../../errors/invariant.ts';
+import { DeviceError, OutOfMemoryError } from '../../../errors/errors.ts';
+import { invariant } from '../../../errors/invariant.ts';
 import {
   type Allocator,
   alignedBytes,
   alignment,
   type FreeMemory,
-} from '../../memory/allocator.ts';
-import { noteGrowth } from '../../memory/pressure.ts';
-import { MemoryCounter } from '../../memory/stats.ts';
+} from '../../../memory/allocator.ts';
+import { noteGrowth } from '../../../memory/pressure.ts';
+import { MemoryCounter } from '../../../memory/stats.ts';
 import { noMemory } from './gpu-errors.ts';
 
 /** A device's own object for a buffer. */

@@ -1,4 +1,4 @@
-import type { KernelTiming } from '../../profiler/spans.ts';
+import type { KernelTiming } from '../../../profiler/spans.ts';
 
 /** By value: WebGPU's globals for them don't exist everywhere. */
 const usage = { mapRead: 1, copySource: 4, copyTarget: 8, queryResolve: 512 } as const;

@@ -1,5 +1,5 @@
-import { invariant } from '../../errors/invariant.ts';
-import type { KernelTiming } from '../../profiler/spans.ts';
+import { invariant } from '../../../errors/invariant.ts';
+import type { KernelTiming } from '../../../profiler/spans.ts';
 import { KernelClock } from './kernel-clock.ts';
 
 /** Numbers of workgroups along x, y and z. */

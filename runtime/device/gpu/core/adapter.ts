@@ -1,4 +1,4 @@
-import { DeviceError } from '../../errors/errors.ts';
+import { DeviceError } from '../../../errors/errors.ts';
 
 /** The environment variable that admits adapters without a GPU behind them. */
 const softwareVariable = 'TOSTATIC_GPU_SOFTWARE';

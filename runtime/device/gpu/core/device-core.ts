@@ -1,4 +1,4 @@
-import type { Operand } from '../device.ts';
+import type { Operand } from '../../device.ts';
 import type { BufferHandle, BufferPool, CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 import type { CommandCounts } from './command-batch.ts';
 import type { KernelText } from './kernel-text.ts';

@@ -1,8 +1,8 @@
+import { GpuDevice } from '../gpu-device.ts';
+import type { OpenDeviceOptions } from '../init.ts';
 import { GpuCore } from './gpu-core.ts';
-import { GpuDevice } from './gpu-device.ts';
 import { GpuJsBackend } from './gpujs.ts';
-import type { OpenDeviceOptions } from './init.ts';
-import { WgslKernels } from './wgsl/own-kernels.ts';
+import { WgslKernels } from './own-kernels.ts';
 
 export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice> {
   const backend = await GpuJsBackend.open(options);

@@ -1,5 +1,5 @@
-import { DeviceError, OutOfMemoryError } from '../../errors/errors.ts';
-import type { UserPosition } from '../../errors/position.ts';
+import { DeviceError, OutOfMemoryError } from '../../../errors/errors.ts';
+import type { UserPosition } from '../../../errors/position.ts';
 import { messageOf } from './node-webgpu.ts';
 
 /** gpu.js or the driver took offence at a kernel's text. */
