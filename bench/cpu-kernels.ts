@@ -4,11 +4,11 @@
  * the same memory; absolute figures vary with what else the machine does.
  */
 
+import { heap } from '../runtime/device/cpu/core/heap.ts';
+import type { KernelFactory } from '../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { heap } from '../runtime/device/cpu/heap.ts';
-import type { KernelFactory } from '../runtime/device/cpu/kernel.ts';
 import { cpuKernels } from '../runtime/device/cpu/kernels.ts';
-import { pointwise } from '../runtime/device/cpu/pointwise.ts';
+import { pointwise } from '../runtime/device/cpu/pointwise/pointwise.ts';
 import { matmul as scalarMatmul } from '../runtime/device/cpu/scalar/matmul.ts';
 import type { Launch, Operand } from '../runtime/device/device.ts';
 import { layerNorm, noGrad, rand, tidy } from '../runtime/index.ts';

@@ -163,17 +163,6 @@ const knownGroups: readonly (readonly string[])[] = [
     'runtime/tensor',
     'runtime/trace-log',
   ],
-  [
-    'runtime/device/cpu',
-    'runtime/device/cpu/conv',
-    'runtime/device/cpu/fused',
-    'runtime/device/cpu/pointwise',
-    'runtime/device/cpu/scalar',
-    'runtime/device/cpu/threads',
-    'runtime/device/cpu/wasm',
-    'runtime/device/cpu/wasm/assembler',
-    'runtime/device/cpu/wasm/convolution',
-  ],
 ];
 
 /** The file itself at the root of `src` or `runtime`: the public surface is above, the pipeline below. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
+import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import * as pool from '../../runtime/device/cpu/scalar/pool.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/softmax.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';

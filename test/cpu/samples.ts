@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
 import { cpuKernels } from '../../runtime/device/cpu/kernels.ts';
 import type { Operand } from '../../runtime/device/device.ts';
 import { Holder } from '../../runtime/memory/holder.ts';

@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import { heap } from '../../runtime/device/cpu/heap.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { Holder } from '../../runtime/memory/holder.ts';
 import { type Attrs, type OpRecord, opTable } from '../../runtime/ops/core/define-op.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { collapse } from '../../runtime/device/cpu/loops.ts';
+import { collapse } from '../../runtime/device/cpu/core/loops.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { broadcastStrides, contiguousStrides } from '../../runtime/tensor/shape.ts';

@@ -1,8 +1,8 @@
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
-import { addressOf, type KernelFactory } from './kernel.ts';
-import { collapse } from './loops.ts';
+import { addressOf, type KernelFactory } from './core/kernel.ts';
+import { collapse } from './core/loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';

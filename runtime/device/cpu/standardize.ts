@@ -1,6 +1,6 @@
 import { sizeOf } from '../../tensor/shape.ts';
-import { fillBytes } from './bytes.ts';
-import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
+import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.ts';
+import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
 import { mostParts } from './threads/control.ts';

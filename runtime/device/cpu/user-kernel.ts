@@ -14,8 +14,8 @@ import {
 import type { TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
-import { heap } from './heap.ts';
-import { indexOf } from './kernel.ts';
+import { heap } from './core/heap.ts';
+import { indexOf } from './core/kernel.ts';
 import { comparisons } from './scalar/pointwise.ts';
 
 /** The state that the closures of one launch share. */

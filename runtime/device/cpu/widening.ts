@@ -7,8 +7,8 @@ import { isHalf } from '../../tensor/half.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import type { KernelFactory } from './kernel.ts';
-import { pointwise } from './pointwise.ts';
+import type { KernelFactory } from './core/kernel.ts';
+import { pointwise } from './pointwise/pointwise.ts';
 
 /**
  * Kernels of float32 for operands of 16 bits: these are widened into memory that the launch takes and

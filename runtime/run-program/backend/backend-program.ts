@@ -1,4 +1,4 @@
-import { heap } from '../../device/cpu/heap.ts';
+import { heap } from '../../device/cpu/core/heap.ts';
 import type { Device } from '../../device/device.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';

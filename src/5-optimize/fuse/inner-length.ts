@@ -1,4 +1,4 @@
-import { collapse } from '../../../runtime/device/cpu/loops.ts';
+import { collapse } from '../../../runtime/device/cpu/core/loops.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { broadcastStrides, type Shape, sameShape } from '../../../runtime/tensor/shape.ts';
 

@@ -1,14 +1,14 @@
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Launch } from '../../device.ts';
-import { fillBytes } from '../bytes.ts';
-import { addressOf, expectContiguous, type KernelFactory } from '../kernel.ts';
-import * as scalar from '../scalar/conv.ts';
+import { addressOf, expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { fillBytes } from '../movement/bytes.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches, inputGradPatches } from './forward-patches.ts';
 import type { ConvSpec } from './geometry.ts';
 import { oncePerShape } from './once-per-shape.ts';
 import { convolution } from './product.ts';
+import * as scalar from './scalar-conv.ts';
 import { convShape } from './shape.ts';
 import { forwardTaps, gradientTaps } from './taps.ts';
 import type { WeightGrad } from './weight-blocks.ts';

@@ -4,11 +4,11 @@ import { type FusedBody, writtenByFused } from '../../../ops/expr/fused-body.ts'
 import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { collapse } from '../loops.ts';
+import { collapse } from '../core/loops.ts';
+import { argumentsBytes } from '../core/scratch.ts';
 import type { Flat } from '../pointwise/flat-list.ts';
 import { bindLoops, type Nest } from '../pointwise/nest.ts';
-import { walkOf } from '../pointwise.ts';
-import { argumentsBytes } from '../scratch.ts';
+import { walkOf } from '../pointwise/pointwise.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import { compileFused, type FusedSignature } from './fused-kernel.ts';

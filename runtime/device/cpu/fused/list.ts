@@ -5,7 +5,7 @@ import { stageAttr } from '../../../ops/staged-body.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
 import { bindFlatList, type FlatItem } from '../pointwise/flat-list.ts';
-import { flatPointwise } from '../pointwise.ts';
+import { flatPointwise } from '../pointwise/pointwise.ts';
 import { flatFused } from './fused.ts';
 
 /** Operands of one item, filled at each launch. */

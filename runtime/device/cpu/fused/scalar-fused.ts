@@ -4,9 +4,9 @@ import { newTypedArray } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { heap } from '../heap.ts';
-import { indexOf } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import { heap } from '../core/heap.ts';
+import { indexOf } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
 import { elementOf, type ScalarCursor } from '../scalar/pointwise.ts';
 
 /**

@@ -13,7 +13,7 @@ import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Shape } from '../../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
 import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
-import { innerAt } from '../heap.ts';
+import { innerAt } from '../core/heap.ts';
 import { pool } from '../threads/pool.ts';
 
 /** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */

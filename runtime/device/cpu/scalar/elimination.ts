@@ -5,8 +5,8 @@ import { math } from '../../../numerics/math.ts';
 import type { TypedArray } from '../../../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /** The factors of an n×n matrix with exchanged rows: L below the diagonal of `lu` (1 on it), U on and above. */
 interface Factors {

@@ -11,8 +11,8 @@ import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { toInt32 } from './pointwise.ts';
 
 export const fill: KernelFactory = (_inputs, [out], attrs) => {

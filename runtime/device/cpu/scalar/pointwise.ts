@@ -14,11 +14,11 @@ import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { doubleFunctions } from '../double-functions.ts';
-import { heap } from '../heap.ts';
-import { imported } from '../imported.ts';
-import { indexOf } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import { doubleFunctions } from '../core/double-functions.ts';
+import { heap } from '../core/heap.ts';
+import { imported } from '../core/imported.ts';
+import { indexOf } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
 
 /**
  * The scalar function as nested closures: slow and simple. It is the oracle of the generated kernels

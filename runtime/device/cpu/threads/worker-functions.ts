@@ -1,5 +1,5 @@
 import { numerics } from '../../../numerics/math.ts';
-import { errorFunction } from '../double-functions.ts';
+import { errorFunction } from '../core/double-functions.ts';
 
 /**
  * What generated kernels call for want of an instruction, as text for threads of the pool, which load no module

@@ -1,8 +1,8 @@
 import { invariant } from '../../../../errors/invariant.ts';
 import { fixNumerics } from '../../../../numerics/math.ts';
-import { type DoubleFunction, doubleFunctions } from '../../double-functions.ts';
-import { canShare, heap } from '../../heap.ts';
-import { imported } from '../../imported.ts';
+import { type DoubleFunction, doubleFunctions } from '../../core/double-functions.ts';
+import { canShare, heap } from '../../core/heap.ts';
+import { imported } from '../../core/imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';

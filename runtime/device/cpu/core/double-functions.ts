@@ -1,5 +1,5 @@
-import { math } from '../../numerics/math.ts';
-import type { BinaryFn, DoubleFn, UnaryFn } from '../../ops/expr/expr.ts';
+import { math } from '../../../numerics/math.ts';
+import type { BinaryFn, DoubleFn, UnaryFn } from '../../../ops/expr/expr.ts';
 
 /**
  * The error function, or its complement, in float64; relative errors stay below 1e-14. Names nothing outside of it:

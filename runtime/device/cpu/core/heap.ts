@@ -1,7 +1,7 @@
-import { OutOfMemoryError } from '../../errors/errors.ts';
-import type { ChunkSource } from '../../memory/allocator.ts';
-import type { DType, TypedArray } from '../../tensor/dtype.ts';
-import { innerBytes } from '../inner-bytes.ts';
+import { OutOfMemoryError } from '../../../errors/errors.ts';
+import type { ChunkSource } from '../../../memory/allocator.ts';
+import type { DType, TypedArray } from '../../../tensor/dtype.ts';
+import { innerBytes } from '../../inner-bytes.ts';
 
 /** Bytes of a WebAssembly page. */
 export const pageBytes = 65536;

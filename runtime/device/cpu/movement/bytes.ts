@@ -1,7 +1,7 @@
-import { heap } from './heap.ts';
-import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/assembler/module-builder.ts';
-import { byteKernels } from './wasm/byte-kernels.ts';
+import { heap } from '../core/heap.ts';
+import { pool } from '../threads/pool.ts';
+import { hasSimd } from '../wasm/assembler/module-builder.ts';
+import { byteKernels } from '../wasm/byte-kernels.ts';
 
 /** Runs of memory as a whole. JavaScript's own `fill` goes byte by byte where memory is shared. */
 

@@ -1,4 +1,4 @@
-import { math } from '../../numerics/math.ts';
+import { math } from '../../../numerics/math.ts';
 
 /** Functions in JavaScript, also for generated kernels where WebAssembly has no instruction. */
 export const imported = {

@@ -1,15 +1,15 @@
-import { E } from '../../ops/expr/expr.ts';
-import { identity } from '../../ops/expr/expr-type.ts';
-import { remainder } from '../../ops/numbers/number-arithmetic.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
-import type { Launch, Operand } from '../device.ts';
+import { E } from '../../../ops/expr/expr.ts';
+import { identity } from '../../../ops/expr/expr-type.ts';
+import { remainder } from '../../../ops/numbers/number-arithmetic.ts';
+import { dtypes } from '../../../tensor/dtype.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import type { Launch, Operand } from '../../device.ts';
+import { addressOf, type KernelFactory } from '../core/kernel.ts';
+import { pointwise } from '../pointwise/pointwise.ts';
+import { fill } from '../scalar/fill.ts';
 import { fillBytes } from './bytes.ts';
 import { copy } from './copies.ts';
-import { addressOf, type KernelFactory } from './kernel.ts';
-import { pointwise } from './pointwise.ts';
-import { fill } from './scalar/fill.ts';
 
 /** Kernels that write strided parts of their result. */
 

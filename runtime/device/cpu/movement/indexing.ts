@@ -4,11 +4,11 @@ import { dtypes } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
-import { fillBytes } from '../bytes.ts';
-import { copy } from '../copies.ts';
-import { heap } from '../heap.ts';
-import { addressOf, expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import { heap } from '../core/heap.ts';
+import { addressOf, expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
+import { fillBytes } from './bytes.ts';
+import { copy } from './copies.ts';
 
 function outOfRange(op: string, index: number, size: number, dim: number, from: number): never {
   throw new ArgumentError({

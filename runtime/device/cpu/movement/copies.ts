@@ -1,16 +1,16 @@
-import { identity } from '../../ops/expr/expr-type.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
-import type { Launch } from '../device.ts';
+import { identity } from '../../../ops/expr/expr-type.ts';
+import { dtypes } from '../../../tensor/dtype.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import type { Launch } from '../../device.ts';
+import { addressOf, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
+import { pointwise } from '../pointwise/pointwise.ts';
+import { mostParts } from '../threads/control.ts';
+import { pool } from '../threads/pool.ts';
+import { hasSimd } from '../wasm/assembler/module-builder.ts';
+import { transposeKernels } from '../wasm/transpose-kernel.ts';
 import { copyBytes, fillBytes } from './bytes.ts';
-import { addressOf, indexOf, type KernelFactory } from './kernel.ts';
-import { collapse, walk } from './loops.ts';
-import { pointwise } from './pointwise.ts';
-import { mostParts } from './threads/control.ts';
-import { pool } from './threads/pool.ts';
-import { hasSimd } from './wasm/assembler/module-builder.ts';
-import { transposeKernels } from './wasm/transpose-kernel.ts';
 
 /** Kernels that only move elements: the pointwise identity over strides. */
 

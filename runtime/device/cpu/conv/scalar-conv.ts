@@ -1,8 +1,8 @@
 import { sizeOf } from '../../../tensor/shape.ts';
-import { type ConvShape, convShape } from '../conv/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { roundingOf } from './reduce.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { roundingOf } from '../scalar/reduce.ts';
+import { type ConvShape, convShape } from './shape.ts';
 
 /**
  * Calls `body` with the flat indices of every (output, input, weight) triple that meets in the sum;

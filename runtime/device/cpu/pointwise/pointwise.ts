@@ -1,28 +1,22 @@
-import type { Attrs } from '../../ops/core/define-op.ts';
-import type { Expr } from '../../ops/expr/expr.ts';
-import { textOf } from '../../ops/expr/expr-nodes.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';
-import type { Launch, Operand } from '../device.ts';
-import { heap } from './heap.ts';
-import { addressOf } from './kernel.ts';
-import { collapse, type Loops } from './loops.ts';
-import {
-  argumentWords,
-  attrWordsOf,
-  partLength,
-  partWords,
-  putAttrs,
-} from './pointwise/call-arguments.ts';
-import type { Flat } from './pointwise/flat-list.ts';
-import { bindLoops } from './pointwise/nest.ts';
-import { scalarPointwise } from './scalar/pointwise.ts';
-import { argumentsAt, argumentsBytes } from './scratch.ts';
-import { pool } from './threads/pool.ts';
-import type { Walk } from './wasm/assembler/elements.ts';
-import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
-import { compilePointwise, type PointwiseKernel } from './wasm/pointwise-kernel.ts';
+import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Expr } from '../../../ops/expr/expr.ts';
+import { textOf } from '../../../ops/expr/expr-nodes.ts';
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
+import type { Launch, Operand } from '../../device.ts';
+import { heap } from '../core/heap.ts';
+import { addressOf } from '../core/kernel.ts';
+import { collapse, type Loops } from '../core/loops.ts';
+import { argumentsAt, argumentsBytes } from '../core/scratch.ts';
+import { scalarPointwise } from '../scalar/pointwise.ts';
+import { pool } from '../threads/pool.ts';
+import type { Walk } from '../wasm/assembler/elements.ts';
+import { hasSimd, type Kernel } from '../wasm/assembler/module-builder.ts';
+import { compilePointwise, type PointwiseKernel } from '../wasm/pointwise-kernel.ts';
+import { argumentWords, attrWordsOf, partLength, partWords, putAttrs } from './call-arguments.ts';
+import type { Flat } from './flat-list.ts';
+import { bindLoops } from './nest.ts';
 
 /** Binds the kernel of a scalar function. */
 export function pointwise(
