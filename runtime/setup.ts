@@ -2,6 +2,6 @@
 
 import './device/cpu/cpu-device.ts';
 import './device/meta/meta-device.ts';
-import './tensor/methods.ts';
-import './tensor/operators.ts';
+import './tensor-methods/methods.ts';
+import './tensor-methods/operators.ts';
 import './trace-log/from-environment.ts';

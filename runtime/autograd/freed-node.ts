@@ -1,5 +1,5 @@
+import { GradNode } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode } from './node.ts';
 
 /** Represents a graph that was freed: a backward that comes to it fails as it would have in the graph. */
 class SpentNode extends GradNode {

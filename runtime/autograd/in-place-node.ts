@@ -1,9 +1,9 @@
 import { AutogradError } from '../errors/errors.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
 import type { OperandSharing } from '../ops/core/operand-sharing.ts';
+import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { retainAt, targetOf } from './node.ts';
 import { OpNode, targetsOf } from './op-node.ts';
 import { RebasedNode } from './rebased-node.ts';
 import { isWritable, noteWrite, regionOf } from './view-family.ts';

@@ -9,11 +9,12 @@ import {
   type SaveKind,
 } from '../ops/core/define-op.ts';
 import { dtypes } from '../tensor/dtype.ts';
+import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode, share, type Target, targetOf } from './node.ts';
 import { SavedValue } from './saved-value.ts';
+import { share } from './share.ts';
 
 /** Undoes one op of the table. Saves what the gradients that are needed say, and nothing else. */
 export class OpNode extends GradNode {

@@ -1,5 +1,5 @@
+import type { GradNode, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { GradNode, Target } from './node.ts';
 
 /** Where a gradient arrives: a leaf, or one output of a node. */
 export type Place = NonNullable<Target>;

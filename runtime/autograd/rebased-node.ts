@@ -1,7 +1,7 @@
 import { invariant } from '../errors/invariant.ts';
+import { GradNode, type Target } from '../tensor/grad-node.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode, type Target } from './node.ts';
 import type { OpNode } from './op-node.ts';
 import type { Region } from './view-family.ts';
 

@@ -2,10 +2,10 @@ import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { opNamed } from '../ops/core/define-op.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
+import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
-import { retainAt, targetOf } from './node.ts';
 import { OpNode } from './op-node.ts';
 
 /** Where a view's elements lie among those of its base, in elements. */

@@ -1,7 +1,7 @@
 /** Batches of tensors, from samples or from what a worker sent. */
 
+import { tensor } from '../ops/core/create.ts';
 import { stack } from '../ops/movement/joining.ts';
-import { tensor } from '../tensor/create.ts';
 import type { DType, TypedArray } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';

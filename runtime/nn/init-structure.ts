@@ -3,13 +3,13 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { tensor as fromArray } from '../ops/core/create.ts';
 import { randn } from '../ops/movement/create.ts';
 import { eye } from '../ops/movement/ranges.ts';
 import { copy_ } from '../ops/pointwise/in-place.ts';
 import { lt, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { randnLike } from '../ops/random/random.ts';
 import { argsort } from '../ops/reduce/order.ts';
-import { tensor as fromArray } from '../tensor/create.ts';
 import { newTypedArray } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';

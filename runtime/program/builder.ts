@@ -1,6 +1,5 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { apartFromTarget, recordInPlace } from '../autograd/in-place-node.ts';
-import { attach, targetOf } from '../autograd/node.ts';
 import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
@@ -12,6 +11,7 @@ import { isOverwritten, type OperandSharing } from '../ops/core/operand-sharing.
 import { settledAttrs, symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 import { PlacedOffset } from '../random/seed.ts';
+import { attach, targetOf } from '../tensor/grad-node.ts';
 import { contiguousMeta, handedThroughMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';

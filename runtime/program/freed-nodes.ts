@@ -1,4 +1,4 @@
-import type { GradNode } from '../autograd/node.ts';
+import type { GradNode } from '../tensor/grad-node.ts';
 
 /** The questions of a region to the surrounding program. */
 export interface OutsideNodes {

@@ -1,4 +1,9 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
+import { changedInPlace } from '../autograd/saved-value.ts';
+import type { AutogradError } from '../errors/errors.ts';
+import { optionalGradientsOf } from '../program/optional-gradients.ts';
+import type { BackwardPart, Plan } from '../program/plan.ts';
+import type { ValueId } from '../program/program.ts';
 import {
   GradNode,
   type PassOutput,
@@ -6,12 +11,7 @@ import {
   type Target,
   undoneTwice,
   type Wanted,
-} from '../autograd/node.ts';
-import { changedInPlace } from '../autograd/saved-value.ts';
-import type { AutogradError } from '../errors/errors.ts';
-import { optionalGradientsOf } from '../program/optional-gradients.ts';
-import type { BackwardPart, Plan } from '../program/plan.ts';
-import type { ValueId } from '../program/program.ts';
+} from '../tensor/grad-node.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { WatchedInput } from './compacted-inputs.ts';

@@ -1,5 +1,5 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
-import { attach, type PassOutput, share, type Target } from '../autograd/node.ts';
+import { share } from '../autograd/share.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { ScalarDependencies, ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import type {
@@ -11,6 +11,7 @@ import type {
 } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
+import { attach, type PassOutput, type Target } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope/scope.ts';
 

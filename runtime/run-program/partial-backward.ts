@@ -1,4 +1,3 @@
-import type { Wanted } from '../autograd/node.ts';
 import { copy } from '../ops/core/copy.ts';
 import { operandUse } from '../ops/core/define-op.ts';
 import { fullOp } from '../ops/movement/create.ts';
@@ -6,6 +5,7 @@ import { isGradientSum } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
+import type { Wanted } from '../tensor/grad-node.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
 /** A backward for the case that some outputs got no gradient, or that some gradients aren't requested. */

@@ -1,10 +1,10 @@
 /** Backward through a program whose results have a history, or to which gradients of such results come. */
 
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import type { PassOutput, TakeSum, Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
 import type { GradientProgram, GradientRequest } from '../program/higher-order-gradients.ts';
 import type { ValueId } from '../program/program.ts';
+import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';
 import type { Partial } from './partials.ts';

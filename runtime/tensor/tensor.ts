@@ -1,9 +1,9 @@
-import type { GradEdge, HookEntry } from '../autograd/node.ts';
 import type { Device, Operand } from '../device/device.ts';
 import { AutogradError, DTypeError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
 import { disposedError } from './disposed-error.ts';
 import { type DType, dtypes } from './dtype.ts';
+import type { GradEdge, HookEntry } from './grad-node.ts';
 import { type HandleList, track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
 import { normalizeDim, type Shape, sizeOf } from './shape.ts';

@@ -1,4 +1,4 @@
-import { runBackward } from '../../runtime/autograd/engine.ts';
+import { runBackward } from '../../runtime/backward/engine.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { bind1, withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';

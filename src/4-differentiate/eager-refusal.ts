@@ -1,5 +1,5 @@
-import { runBackward } from '../../runtime/autograd/engine.ts';
 import { placeOf } from '../../runtime/autograd/place.ts';
+import { runBackward } from '../../runtime/backward/engine.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';

@@ -1,4 +1,4 @@
-import { registerHook } from '../../runtime/autograd/hooks.ts';
+import { registerHook } from '../../runtime/backward/hooks.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';

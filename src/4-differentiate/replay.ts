@@ -1,5 +1,4 @@
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { GradNode } from '../../runtime/autograd/node.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
@@ -14,6 +13,7 @@ import {
   whileBackwardOp,
 } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -1,11 +1,11 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/autograd/node.ts';
 import { type CheckError, OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
 import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Scope } from '../../runtime/run-program/scope/scope.ts';
+import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { CheckCounter } from './check-counter.ts';
 import { checkError } from './check-error.ts';

@@ -1,7 +1,7 @@
 import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
-import type { Wanted } from '../../runtime/autograd/node.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { Wanted } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import { type NamedTensor, type Outcome, outcomeOf } from './outcome.ts';

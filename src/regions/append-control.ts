@@ -1,5 +1,4 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { targetOf } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
@@ -14,6 +13,7 @@ import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';

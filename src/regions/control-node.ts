@@ -1,5 +1,4 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { GradNode, type TakeSum, type Target } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
@@ -7,6 +6,7 @@ import { contiguous } from '../../runtime/ops/movement/movement.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
+import { GradNode, type TakeSum, type Target } from '../../runtime/tensor/grad-node.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Existence, optionalGradientsIn } from './optional-gradients.ts';

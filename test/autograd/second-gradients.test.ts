@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { defineOp, saving } from '../../runtime/ops/core/define-op.ts';

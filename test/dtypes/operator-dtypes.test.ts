@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { Tensor, tensor } from '../../runtime/index.ts';
 import { cast } from '../../runtime/ops/core/cast.ts';

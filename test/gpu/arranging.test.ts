@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
 import { embedding } from '../../runtime/ops/indexing/embedding.ts';
@@ -10,7 +11,6 @@ import { pad } from '../../runtime/ops/movement/padding.ts';
 import { arange, eye, linspace } from '../../runtime/ops/movement/ranges.ts';
 import { bernoulli, multinomial, randint, randperm } from '../../runtime/ops/random/random.ts';
 import { seed } from '../../runtime/random/seed.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

@@ -7,10 +7,10 @@ import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
 import { GpuCore } from '../../runtime/device/gpu/webgpu/gpu-core.ts';
 import { GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
 import { DeviceError, DTypeError } from '../../runtime/errors/errors.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/order', () => {
   const gpu = gpuForTests();

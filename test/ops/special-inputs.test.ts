@@ -1,7 +1,7 @@
 /** Huge numbers, integers, truth values and tensors without elements, for every operator of the table. */
 
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { bincount, crossEntropy, nn, pad, polygamma, zeros } from '../../runtime/index.ts';
 import { cast } from '../../runtime/ops/core/cast.ts';

@@ -1,4 +1,4 @@
-import type { HookHandle } from '../../autograd/hooks.ts';
+import type { HookHandle } from '../../backward/hooks.ts';
 import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';

@@ -1,4 +1,4 @@
-import { tensor } from '../../tensor/create.ts';
+import { tensor } from '../../ops/core/create.ts';
 import type { DType } from '../../tensor/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';

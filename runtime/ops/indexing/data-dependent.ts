@@ -2,13 +2,13 @@
 
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { tensor } from '../../tensor/create.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { tensor } from '../core/create.ts';
 import { expectTensors } from '../core/expect-tensors.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { indexed } from './indexing.ts';

@@ -2,13 +2,13 @@
 
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { tensor } from '../../tensor/create.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { formatShape, normalizeDim, type Shape } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
+import { tensor } from '../core/create.ts';
 import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
 import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { expectWhole } from '../core/positional.ts';

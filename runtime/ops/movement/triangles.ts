@@ -1,10 +1,10 @@
 /** Parts of matrices above or below a diagonal. */
 
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { tensor } from '../../tensor/create.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { tensor } from '../core/create.ts';
 import { expectTensors } from '../core/expect-tensors.ts';
 import { expectNumber } from '../core/positional.ts';
 import { plus } from '../numbers/number-arithmetic.ts';

@@ -3,13 +3,13 @@
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { tensor } from '../../tensor/create.ts';
 import { newTypedArray } from '../../tensor/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { formatSpec } from '../../tensor/meta.ts';
 import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { tensor } from '../core/create.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';

@@ -1,8 +1,8 @@
 /** `backward()` inside a trace: the engine runs over the traced graph. */
 
-import { expectHistory } from '../../../runtime/autograd/backward.ts';
-import { runBackward } from '../../../runtime/autograd/engine.ts';
-import { seedGradient } from '../../../runtime/autograd/seed-gradient.ts';
+import { expectHistory } from '../../../runtime/backward/backward.ts';
+import { runBackward } from '../../../runtime/backward/engine.ts';
+import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';

@@ -1,6 +1,6 @@
 /** `grad()` inside a trace: the engine runs over the traced graph. */
 
-import { gradWith } from '../../../runtime/autograd/grad.ts';
+import { gradWith } from '../../../runtime/backward/grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Perform } from '../state/tape.ts';

@@ -1,8 +1,8 @@
 /** The engine's walk back over a traced graph, whose ops become part of the program. */
 
-import type { gradWith } from '../../../runtime/autograd/grad.ts';
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { gradWith } from '../../../runtime/backward/grad.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

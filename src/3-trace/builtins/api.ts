@@ -1,8 +1,9 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
-import { backward } from '../../../runtime/autograd/backward.ts';
-import { grad } from '../../../runtime/autograd/grad.ts';
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
+import { backward } from '../../../runtime/backward/backward.ts';
+import { grad } from '../../../runtime/backward/grad.ts';
+import { asTensor, isTensor, tensor } from '../../../runtime/ops/core/create.ts';
 import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { dequantize, quantize } from '../../../runtime/ops/core/quantize.ts';
 import * as ops from '../../../runtime/ops/index.ts';
@@ -20,9 +21,8 @@ import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-p
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
-import { asTensor, isTensor, tensor } from '../../../runtime/tensor/create.ts';
-import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { isKernelCall } from '../../../runtime/user-kernels/kernel-op.ts';
 import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

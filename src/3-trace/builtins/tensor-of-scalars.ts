@@ -3,10 +3,10 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { expand } from '../../../runtime/ops/core/broadcast.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
+import { tensor } from '../../../runtime/ops/core/create.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { stack } from '../../../runtime/ops/movement/joining.ts';
 import { clone, reshape } from '../../../runtime/ops/movement/movement.ts';
-import { tensor } from '../../../runtime/tensor/create.ts';
 import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -1,6 +1,6 @@
-import type { HookHandle } from '../../../runtime/autograd/hooks.ts';
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { HookHandle } from '../../../runtime/backward/hooks.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';

@@ -1,7 +1,7 @@
 /** Walks over the graph that the tensors of a trace have recorded. */
 
-import type { GradNode } from '../../../runtime/autograd/node.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /** Everything that a gradient of `root` comes through, in the order in which backward looks at it. */

@@ -1,6 +1,6 @@
 /** What a trace knows of whether tensors require gradients, where paths differ in it. */
 
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
 

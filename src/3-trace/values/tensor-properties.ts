@@ -1,5 +1,5 @@
-import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { accessorOf, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';

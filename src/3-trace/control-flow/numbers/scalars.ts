@@ -14,8 +14,8 @@ import {
 import * as ops from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../../runtime/tensor/dtype.ts';
-import { single } from '../../../../runtime/tensor/read.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';

@@ -1,10 +1,10 @@
 /** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
 
-import { backward } from '../../../../runtime/autograd/backward.ts';
 import { checkpoint } from '../../../../runtime/autograd/checkpoint.ts';
-import { rulesOf } from '../../../../runtime/autograd/custom-function.ts';
-import { grad } from '../../../../runtime/autograd/grad.ts';
 import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { backward } from '../../../../runtime/backward/backward.ts';
+import { rulesOf } from '../../../../runtime/backward/custom-function.ts';
+import { grad } from '../../../../runtime/backward/grad.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';

@@ -1,3 +1,6 @@
+import { enableGrad } from '../autograd/grad-mode.ts';
+import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { share } from '../autograd/share.ts';
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, that } from '../options/option-kinds.ts';
@@ -5,9 +8,6 @@ import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
 import { type RunOptions, runBackward } from './engine.ts';
-import { enableGrad } from './grad-mode.ts';
-import { share } from './node.ts';
-import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface GradOptions {

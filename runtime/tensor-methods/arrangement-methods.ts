@@ -15,8 +15,8 @@ import * as triangles from '../ops/movement/triangles.ts';
 import * as views from '../ops/movement/views.ts';
 import * as windows from '../ops/movement/windows.ts';
 import * as order from '../ops/reduce/order.ts';
-import type { Shape } from './shape.ts';
-import type { Tensor } from './tensor.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** A method whose sizes come in one array, or one by one as in PyTorch. */
 function sized(name: string, fn: (x: Tensor, sizes: Shape) => Tensor) {

@@ -1,6 +1,5 @@
 import { AutogradError } from '../errors/errors.ts';
-import type { Tensor } from '../tensor/tensor.ts';
-import { gradEnabled } from './grad-mode.ts';
+import type { Tensor } from './tensor.ts';
 
 /** Where a gradient goes: output number `index` of the op whose gradients `node` computes. */
 export interface GradEdge {
@@ -171,12 +170,6 @@ export function attach(tensor: Tensor, target: Target): Tensor {
   target.node.retain();
   tensor.setGradEdge(target);
   return tensor;
-}
-
-/** Another handle on the same value; while gradients are recorded, at the same place of the graph. */
-export function share(tensor: Tensor): Tensor {
-  const handle = tensor.detach();
-  return gradEnabled() ? attach(handle, targetOf(tensor)) : handle;
 }
 
 /** Tells the node that made the tensor. Again after a write in place, whose gradient another node computes. */

@@ -1,10 +1,10 @@
 import { ShapeError } from '../errors/errors.ts';
 import { select } from '../ops/movement/movement.ts';
-import type { DType } from './dtype.ts';
-import { formatSpec } from './meta.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { data, dataSync, readSync } from './read.ts';
-import { numbersOf } from './stored-numbers.ts';
-import type { Tensor } from './tensor.ts';
 
 /** The values of a tensor: one number, or arrays of arrays; booleans for bool. */
 export type Nested<D extends DType = DType> = Value<D> | Nested<D>[];

@@ -2,7 +2,7 @@ import { gradEnabled, withGradMode } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
 import { transfer } from '../ops/core/transfer.ts';
-import type { Tensor } from './tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * The tensor on another device, through which gradients flow; itself where it is there already. Throws DeviceError

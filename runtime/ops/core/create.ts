@@ -1,16 +1,16 @@
-import { currentDevice } from '../device/current.ts';
-import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { bind1, intercepted } from '../ops/core/bind.ts';
-import { type CreateOptions, created, expectOptions } from '../ops/core/creation-options.ts';
-import { newHolder } from '../ops/core/eager.ts';
-import { literal } from '../ops/core/literal.ts';
-import { isNumber, isSymbolic } from '../ops/numbers/symbolic-number.ts';
-import type { DType, TypedArray } from './dtype.ts';
-import { isHalf } from './half.ts';
-import { contiguousMeta } from './meta.ts';
-import { formatShape, type Shape, sizeOf } from './shape.ts';
-import { heldNumbers, storedNumbers } from './stored-numbers.ts';
-import { Tensor } from './tensor.ts';
+import { currentDevice } from '../../device/current.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import type { DType, TypedArray } from '../../tensor/dtype.ts';
+import { isHalf } from '../../tensor/half.ts';
+import { contiguousMeta } from '../../tensor/meta.ts';
+import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
+import { heldNumbers, storedNumbers } from '../../tensor/stored-numbers.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { isNumber, isSymbolic } from '../numbers/symbolic-number.ts';
+import { bind1, intercepted } from './bind.ts';
+import { type CreateOptions, created, expectOptions } from './creation-options.ts';
+import { newHolder } from './eager.ts';
+import { literal } from './literal.ts';
 
 export type NestedArray<V extends number | boolean = number | boolean> =
   | V

@@ -1,11 +1,11 @@
 /** The values that the text of a tensor shows: a long one is read at its corners alone. */
 
 import type { Operand } from '../device/device.ts';
-import type { TypedArray } from './dtype.ts';
-import type { TensorMeta } from './meta.ts';
-import { contiguousStrides, type Shape, sizeOf } from './shape.ts';
-import { numbersOf } from './stored-numbers.ts';
-import type { Tensor } from './tensor.ts';
+import type { TypedArray } from '../tensor/dtype.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../tensor/shape.ts';
+import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** Longer dimensions of a shortened tensor show this many entries at each end. */
 export const edgeItems = 3;

@@ -1,3 +1,6 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import { ownsWholeHolder } from '../autograd/owned-memory.ts';
+import type { Place } from '../autograd/place.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
@@ -9,9 +12,6 @@ import { liveWith } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward, runBackwardAsync } from './engine.ts';
-import { gradEnabled } from './grad-mode.ts';
-import { ownsWholeHolder } from './owned-memory.ts';
-import type { Place } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {

@@ -1,15 +1,16 @@
+import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { SavedValue } from '../autograd/saved-value.ts';
+import { share } from '../autograd/share.ts';
 import { deviceGuard } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { dtypes } from '../tensor/dtype.ts';
+import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { isTracked, tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { gradEnabled, noGrad } from './grad-mode.ts';
-import { GradNode, share, type Target, targetOf } from './node.ts';
-import { SavedValue } from './saved-value.ts';
 
 /** Passes from `forward` to `backward`; constants may be put on it under names of their own. */
 export interface FunctionContext {

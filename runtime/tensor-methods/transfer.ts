@@ -1,9 +1,9 @@
 import { deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { cast } from '../ops/core/cast.ts';
-import { type DType, dtypes } from './dtype.ts';
+import { type DType, dtypes } from '../tensor/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { moveToDevice, moveToDeviceAsync } from './move-to-device.ts';
-import type { Tensor } from './tensor.ts';
 
 export type TransferTarget = DType | Device | (string & {});
 

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { formatTensor } from './format.ts';
-import { formatSpec } from './meta.ts';
-import { Tensor } from './tensor.ts';
 
 /** `x + 1` would glue text together without a word: operators say which method is meant. */
 Object.defineProperty(Tensor.prototype, Symbol.toPrimitive, {

@@ -1,13 +1,14 @@
 /** Functions that see, and may replace, a gradient on its way through one tensor. */
 
+import { type Place, placeOf } from '../autograd/place.ts';
+import { share } from '../autograd/share.ts';
 import { AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
+import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { type GradHook, type GradNode, type HookEntry, retainAt, share } from './node.ts';
-import { type Place, placeOf } from './place.ts';
 
 export interface HookHandle {
   remove(): void;

@@ -1,10 +1,10 @@
 import { ShapeError } from '../errors/errors.ts';
 import { isUnderPressure, relieve } from '../memory/pressure.ts';
-import type { TypedArray } from './dtype.ts';
-import { formatSpec } from './meta.ts';
-import { sameShape } from './shape.ts';
-import { numbersOf } from './stored-numbers.ts';
-import type { Tensor } from './tensor.ts';
+import type { TypedArray } from '../tensor/dtype.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {
   // Issued now, awaited later: what the user does to the tensor afterwards comes after the read.

@@ -1,18 +1,18 @@
+import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
+import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { share } from '../autograd/share.ts';
 import { withoutMoves } from '../ops/core/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
+import type {
+  GradEdge,
+  GradNode,
+  PassOutput,
+  TakeSum,
+  Target,
+  Wanted,
+} from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { enableGrad, noGrad } from './grad-mode.ts';
 import { passOutput, throughHooks } from './hooks.ts';
-import {
-  type GradEdge,
-  type GradNode,
-  type PassOutput,
-  share,
-  type TakeSum,
-  type Target,
-  type Wanted,
-} from './node.ts';
-import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { sum } from './sum.ts';
 
 /** Gets the complete gradient of a place; takes over the handle. */

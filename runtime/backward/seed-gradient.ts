@@ -1,3 +1,5 @@
+import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
+import { share } from '../autograd/share.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { ones } from '../ops/movement/create.ts';
@@ -5,8 +7,6 @@ import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { enableGrad, noGrad } from './grad-mode.ts';
-import { share } from './node.ts';
 
 /** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */
 export function seedGradient(use: string, output: Tensor, gradient: Tensor | null): Tensor {

@@ -1,9 +1,10 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
-import { backward, backwardAsync } from '../autograd/backward.ts';
-import { registerHook, retainGrad } from '../autograd/hooks.ts';
+import { backward, backwardAsync } from '../backward/backward.ts';
+import { registerHook, retainGrad } from '../backward/hooks.ts';
 import { defineAbsent } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
+import { newTensor } from '../ops/core/create.ts';
 import * as loss from '../ops/loss/loss.ts';
 import * as movement from '../ops/movement/movement.ts';
 import * as ranges from '../ops/movement/ranges.ts';
@@ -16,17 +17,16 @@ import * as extremes from '../ops/reduce/extremes.ts';
 import * as reduce from '../ops/reduce/reduce.ts';
 import * as scans from '../ops/reduce/scans.ts';
 import * as statistics from '../ops/reduce/statistics.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { type AbsentMethods, absentMethods } from './absent-methods.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
-import { newTensor } from './create.ts';
-import type { DType } from './dtype.ts';
 import { formatTensor, formatTensorAsync } from './format.ts';
 import { functionMethods, overloadedFunctions } from './function-methods.ts';
 import type { TensorMethods } from './method-types.ts';
 import * as nested from './nested.ts';
 import { otherMethods, otherWrites } from './other-methods.ts';
 import * as read from './read.ts';
-import { Tensor } from './tensor.ts';
 import { moveTo, moveToAsync } from './transfer.ts';
 
 const unaryMethods = {
@@ -219,7 +219,7 @@ const readers = {
   toAsync: moveToAsync,
 } as const;
 
-declare module './tensor.ts' {
+declare module '../tensor/tensor.ts' {
   interface Tensor<D extends DType = DType> extends TensorMethods<D>, AbsentMethods {}
 }
 

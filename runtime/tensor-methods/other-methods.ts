@@ -8,8 +8,8 @@ import * as pointwise from '../ops/pointwise/pointwise.ts';
 import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
 import * as compositions from '../ops/products/compositions.ts';
 import * as products from '../ops/products/products.ts';
-import { dtypes } from './dtype.ts';
-import type { Tensor } from './tensor.ts';
+import { dtypes } from '../tensor/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 export const otherMethods = {
   absolute: pointwise.absolute,

@@ -1,10 +1,10 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import { ownsWholeHolder } from '../autograd/owned-memory.ts';
 import { add_ } from '../ops/pointwise/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { gradEnabled } from './grad-mode.ts';
-import { ownsWholeHolder } from './owned-memory.ts';
 
 /** Sums two contributions to a gradient and takes over their handles: in place of the first, if its memory is unaliased. */
 export function sum(earlier: Tensor, gradient: Tensor): Tensor {

@@ -1,15 +1,15 @@
 /** Return types of tensor methods, as far as they follow from the dtype. */
 
-import type { BackwardOptions } from '../autograd/backward.ts';
-import type { HookHandle } from '../autograd/hooks.ts';
-import type { GradHook } from '../autograd/node.ts';
+import type { BackwardOptions } from '../backward/backward.ts';
+import type { HookHandle } from '../backward/hooks.ts';
 import type { Device } from '../device/device.ts';
 import type { ValuesAndPlaces } from '../ops/reduce/order.ts';
-import type { DType, TypedArrayOf } from './dtype.ts';
-import type { Promoted, RealOf, SumOf, WithNumber } from './dtype-types.ts';
+import type { DType, TypedArrayOf } from '../tensor/dtype.ts';
+import type { Promoted, RealOf, SumOf, WithNumber } from '../tensor/dtype-types.ts';
+import type { GradHook } from '../tensor/grad-node.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import type { Methods } from './methods.ts';
 import type { Nested, TensorSummary } from './nested.ts';
-import type { Tensor } from './tensor.ts';
 import type { TransferTarget } from './transfer.ts';
 
 /** Return booleans. */
