@@ -11,14 +11,14 @@ import { cpuKernels } from '../runtime/device/cpu/kernels.ts';
 import { pointwise } from '../runtime/device/cpu/pointwise/pointwise.ts';
 import { matmul as scalarMatmul } from '../runtime/device/cpu/scalar/matmul.ts';
 import type { Launch, Operand } from '../runtime/device/device.ts';
+import { Holder } from '../runtime/device/holder.ts';
+import type { KernelName } from '../runtime/device/kernel-names.ts';
+import type { Attrs } from '../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../runtime/device/tensor-meta.ts';
 import { layerNorm, noGrad, rand, tidy } from '../runtime/index.ts';
-import { Holder } from '../runtime/memory/holder.ts';
-import type { Attrs } from '../runtime/ops/core/define-op.ts';
-import type { KernelName } from '../runtime/ops/core/kernel-names.ts';
 import { E, type Expr } from '../runtime/ops/expr/expr.ts';
-import { type DType, dtypes } from '../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../runtime/tensor/meta.ts';
-import { contiguousStrides, type Shape, sizeOf } from '../runtime/tensor/shape.ts';
+import { type DType, dtypes } from '../runtime/spec/dtype.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../runtime/spec/shape.ts';
 import { measureLimits } from './machine-limits.ts';
 
 interface Placed extends TensorMeta, Operand {

@@ -8,7 +8,7 @@ import {
   get,
 } from '../runtime/device/cpu/wasm/assembler/function-builder.ts';
 import { compile } from '../runtime/device/cpu/wasm/assembler/module-builder.ts';
-import { Holder } from '../runtime/memory/holder.ts';
+import { Holder } from '../runtime/device/holder.ts';
 
 const accumulators = 10;
 const unrolled = 4;

@@ -22,7 +22,10 @@ export { type Condition, cond, map, scan, whileLoop } from './control-flow/index
 export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
 export type { Device, DeviceKind } from './device/device.ts';
+export * as memory from './device/memory.ts';
 export { withMetaReads } from './device/meta/meta-device.ts';
+export type { TensorMeta } from './device/tensor-meta.ts';
+export { tick } from './device/tick.ts';
 export type { ErrorFacts } from './errors/errors.ts';
 export {
   ArgumentError,
@@ -50,9 +53,7 @@ export {
   tensorSpec,
 } from './input-spec/spec.ts';
 export type { MemoryEvent } from './memory/events.ts';
-export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';
-export { tick } from './memory/tick.ts';
 export * as nn from './nn/index.ts';
 export type { Numerics } from './numerics/math.ts';
 export {
@@ -88,12 +89,11 @@ export {
   progress,
 } from './seeing/progress.ts';
 export { Summary, type SummaryRow, summary } from './seeing/summary.ts';
-export type { DType, TypedArray, TypedArrayOf } from './tensor/dtype.ts';
-export type { Promoted } from './tensor/dtype-types.ts';
+export type { DType, TypedArray, TypedArrayOf } from './spec/dtype.ts';
+export type { Promoted } from './spec/dtype-types.ts';
+export type { Shape } from './spec/shape.ts';
 export type { GradHook } from './tensor/grad-node.ts';
 export { keep, tidy } from './tensor/lifetime.ts';
-export type { TensorMeta } from './tensor/meta.ts';
-export type { Shape } from './tensor/shape.ts';
 export { Tensor } from './tensor/tensor.ts';
 export type { JsonNested, Nested, TensorSummary } from './tensor-methods/nested.ts';
 export type { TransferTarget } from './tensor-methods/transfer.ts';

@@ -1,17 +1,12 @@
 import type { Device } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
+import { type Attrs, operandUse } from '../device/kernel-op.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
-import {
-  type Attrs,
-  type Gradient,
-  type OpRecord,
-  operandUse,
-  type SaveKind,
-} from '../ops/core/define-op.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import type { Gradient, OpRecord, SaveKind } from '../ops/record/define-op.ts';
+import { dtypes } from '../spec/dtype.ts';
 import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { SavedValue } from './saved-value.ts';
 import { share } from './share.ts';

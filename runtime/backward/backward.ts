@@ -1,6 +1,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
 import type { Place } from '../autograd/place.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
@@ -9,7 +10,6 @@ import { add } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
 import { liveWith } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward, runBackwardAsync } from './engine.ts';
 import { seedGradient } from './seed-gradient.ts';

@@ -3,13 +3,13 @@ import { SavedValue } from '../autograd/saved-value.ts';
 import { share } from '../autograd/share.ts';
 import { deviceGuard } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
+import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import { dtypes } from '../spec/dtype.ts';
+import { sameShape } from '../spec/shape.ts';
 import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { isTracked, tidy } from '../tensor/lifetime.ts';
-import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** Passes from `forward` to `backward`; constants may be put on it under names of their own. */

@@ -1,10 +1,10 @@
 import { enableGrad } from '../autograd/grad-mode.ts';
 import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, that } from '../options/option-kinds.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
 import { type RunOptions, runBackward } from './engine.ts';

@@ -2,12 +2,12 @@
 
 import { type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
+import { sameShape } from '../spec/shape.ts';
 import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export interface HookHandle {

@@ -1,11 +1,11 @@
 import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
 import { share } from '../autograd/share.ts';
 import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { ones } from '../ops/movement/create.ts';
+import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */

@@ -2,8 +2,8 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
 import { add_ } from '../ops/pointwise/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
+import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
-import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Sums two contributions to a gradient and takes over their handles: in place of the first, if its memory is unaliased. */

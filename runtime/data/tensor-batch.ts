@@ -2,8 +2,8 @@
 
 import { tensor } from '../ops/core/create.ts';
 import { stack } from '../ops/movement/joining.ts';
-import type { DType, TypedArray } from '../tensor/dtype.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { DType, TypedArray } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { collate, disposable, isPlainObject, type Leaves } from './collate.ts';
 import { isHostTensor, mapped } from './host-batch.ts';

@@ -2,6 +2,7 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assertNever } from '../errors/invariant.ts';
 import { rand, randn } from '../ops/movement/create.ts';
@@ -10,9 +11,8 @@ import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, oneOf } from '../options/option-kinds.ts';
+import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { normalShare } from './normal-distribution.ts';
 

@@ -1,4 +1,5 @@
 import { noGrad } from '../autograd/grad-mode.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
@@ -16,9 +17,8 @@ import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag, orNull } from '../options/option-kinds.ts';
+import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer, type Parameter, parameter } from './module/parameter.ts';

@@ -35,7 +35,6 @@ export { expand } from './core/broadcast.ts';
 export type { CallTraceCounts } from './core/call-trace.ts';
 export { cast } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
-export type { Keyword, Sizes } from './core/positional.ts';
 export {
   type IndexItem,
   type IndexPutOptions,
@@ -379,6 +378,7 @@ export {
   randnLike,
   randperm,
 } from './random/random.ts';
+export type { Keyword, Sizes } from './record/positional.ts';
 export {
   bincount,
   bucketize,

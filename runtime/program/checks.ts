@@ -1,6 +1,6 @@
 /** Effects that a program may have had when one of its checks fails, or a kernel rejects its values. */
 
-import type { OpRecord } from '../ops/core/define-op.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { Plan, Step } from './plan.ts';
 import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';

@@ -1,8 +1,8 @@
 import { InvariantError } from '../errors/invariant.ts';
-import { type OpRecord, opNamed } from '../ops/core/define-op.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import type { DType } from '../tensor/dtype.ts';
-import type { Shape } from '../tensor/shape.ts';
+import { type OpRecord, opNamed } from '../ops/record/define-op.ts';
+import type { DType } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import { listOps } from './list-ops.ts';
 import { fillMissing, isThere } from './optional-gradients.ts';
 import type { Region } from './program.ts';

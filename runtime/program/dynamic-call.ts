@@ -4,8 +4,8 @@
  * of shapes that runs bring.
  */
 
-import type { TensorSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { TensorSpec } from '../device/tensor-meta.ts';
+import type { Shape } from '../spec/shape.ts';
 import type { Region } from './program.ts';
 
 /** `tensor`: of a known shape; `number`: one that decides shapes, float64 without dimensions. */

@@ -1,10 +1,11 @@
 import type { Launch } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
+import { Holder } from '../device/holder.ts';
+import { type Attrs, userName } from '../device/kernel-op.ts';
+import { hasChangingAttrs, launchAttrs } from '../device/symbolic-attrs.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
-import { Holder } from '../memory/holder.ts';
-import { type Attrs, userName } from '../ops/core/define-op.ts';
-import { hasChangingAttrs, launchAttrs } from '../ops/core/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
 import type { Backend } from '../program/backend.ts';
@@ -12,8 +13,7 @@ import { leavesOf } from '../program/fused/fused-op.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { extentOf, sizeOf } from '../tensor/shape.ts';
+import { extentOf, sizeOf } from '../spec/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import {
   BackendProgram,

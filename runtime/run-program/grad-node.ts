@@ -1,5 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
@@ -12,7 +13,6 @@ import {
   undoneTwice,
   type Wanted,
 } from '../tensor/grad-node.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { WatchedInput } from './compacted-inputs.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';

@@ -1,8 +1,8 @@
-import { TensorList } from '../memory/tensor-list.ts';
+import { TensorList } from '../device/tensor-list.ts';
+import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { GradNode, targetOf } from '../tensor/grad-node.ts';
-import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { itemSync } from '../tensor-methods/read.ts';
 import { noteIdentity, ownPlace } from './scope/identity.ts';

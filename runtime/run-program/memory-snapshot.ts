@@ -1,5 +1,5 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import type { Holder } from '../memory/holder.ts';
+import type { Holder } from '../device/holder.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { copy_ } from '../ops/pointwise/in-place.ts';

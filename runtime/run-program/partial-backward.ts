@@ -1,5 +1,5 @@
+import { operandUse } from '../device/kernel-op.ts';
 import { copy } from '../ops/core/copy.ts';
-import { operandUse } from '../ops/core/define-op.ts';
 import { fullOp } from '../ops/movement/create.ts';
 import { isGradientSum } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';

@@ -1,5 +1,5 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { DynamicTensor } from '../memory/dynamic-tensor.ts';
+import { DynamicTensor } from '../device/dynamic-tensor.ts';
 import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';

@@ -1,9 +1,9 @@
 import { joinViews } from '../autograd/view-family.ts';
+import { isContiguousMeta } from '../device/tensor-meta.ts';
 import type { Plan } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ViewBases } from '../program/view-bases.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**

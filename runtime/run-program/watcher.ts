@@ -1,7 +1,7 @@
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { Step } from '../program/plan.ts';
 import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { writtenOperands } from '../program/writes.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
 import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 

@@ -1,7 +1,6 @@
 /** The methods that move, join, choose and order elements. */
 
 import * as broadcast from '../ops/core/broadcast.ts';
-import { type Sizes, sizesOf } from '../ops/core/positional.ts';
 import * as advancedIndex from '../ops/indexing/advanced-index.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
 import * as gather from '../ops/indexing/gather.ts';
@@ -14,8 +13,9 @@ import * as splitting from '../ops/movement/splitting.ts';
 import * as triangles from '../ops/movement/triangles.ts';
 import * as views from '../ops/movement/views.ts';
 import * as windows from '../ops/movement/windows.ts';
+import { type Sizes, sizesOf } from '../ops/record/positional.ts';
 import * as order from '../ops/reduce/order.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** A method whose sizes come in one array, or one by one as in PyTorch. */

@@ -1,7 +1,7 @@
 /** Tensors as text, by the rules of PyTorch's printing: 4 digits, 80 columns, long ones shortened. */
 
-import { type DType, dtypes } from '../tensor/dtype.ts';
-import { contiguousStrides, type Shape } from '../tensor/shape.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
+import { contiguousStrides, type Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { edgeItems, type ShownValues, shownValues, shownValuesAsync } from './shown-values.ts';
 

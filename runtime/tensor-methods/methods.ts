@@ -17,7 +17,7 @@ import * as extremes from '../ops/reduce/extremes.ts';
 import * as reduce from '../ops/reduce/reduce.ts';
 import * as scans from '../ops/reduce/scans.ts';
 import * as statistics from '../ops/reduce/statistics.ts';
-import type { DType } from '../tensor/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type AbsentMethods, absentMethods } from './absent-methods.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';

@@ -1,8 +1,8 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { select } from '../ops/movement/movement.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { DType } from '../spec/dtype.ts';
+import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { data, dataSync, readSync } from './read.ts';
 

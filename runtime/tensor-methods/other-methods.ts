@@ -1,6 +1,5 @@
 /** Methods under PyTorch's second names, and those made of a few other ops. */
 
-import { type Sizes, sizesOf } from '../ops/core/positional.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
 import { transpose } from '../ops/movement/movement.ts';
 import * as inPlace from '../ops/pointwise/in-place.ts';
@@ -8,7 +7,8 @@ import * as pointwise from '../ops/pointwise/pointwise.ts';
 import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
 import * as compositions from '../ops/products/compositions.ts';
 import * as products from '../ops/products/products.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import { type Sizes, sizesOf } from '../ops/record/positional.ts';
+import { dtypes } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export const otherMethods = {

@@ -1,9 +1,9 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { isUnderPressure, relieve } from '../memory/pressure.ts';
-import type { TypedArray } from '../tensor/dtype.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
-import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { TypedArray } from '../spec/dtype.ts';
+import { sameShape } from '../spec/shape.ts';
+import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {

@@ -1,10 +1,10 @@
 /** The values that the text of a tensor shows: a long one is read at its corners alone. */
 
 import type { Operand } from '../device/device.ts';
-import type { TypedArray } from '../tensor/dtype.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { contiguousStrides, type Shape, sizeOf } from '../tensor/shape.ts';
-import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
+import type { TypedArray } from '../spec/dtype.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../spec/shape.ts';
+import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Longer dimensions of a shortened tensor show this many entries at each end. */

@@ -1,7 +1,7 @@
 import { deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { cast } from '../ops/core/cast.ts';
-import { type DType, dtypes } from '../tensor/dtype.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { moveToDevice, moveToDeviceAsync } from './move-to-device.ts';
 

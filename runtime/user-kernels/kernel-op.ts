@@ -1,12 +1,12 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
+import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
+import type { UserKernel } from '../device/user-kernel.ts';
 import { AutogradError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
-import { expectTensor, type Gradient, type OpRecord } from '../ops/core/define-op.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
-import type { UserKernel } from '../ops/user-kernel.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { type Shape, sameShape, sizeOf } from '../tensor/shape.ts';
+import { expectTensor, type Gradient, type OpRecord } from '../ops/record/define-op.ts';
+import type { DType } from '../spec/dtype.ts';
+import { type Shape, sameShape, sizeOf } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** The shape of the result; a function of the operands' shapes if these may change. */

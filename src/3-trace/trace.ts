@@ -1,9 +1,9 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';

@@ -1,5 +1,6 @@
 import { placeOf } from '../../runtime/autograd/place.ts';
 import { runBackward } from '../../runtime/backward/engine.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
@@ -8,7 +9,6 @@ import type {
   BackwardOfValues,
   RefusedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';

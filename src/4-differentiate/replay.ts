@@ -1,10 +1,11 @@
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { GradNode } from '../../runtime/tensor/grad-node.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';

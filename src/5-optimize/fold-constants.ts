@@ -1,8 +1,8 @@
-import type { Attrs } from '../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import { fullOp } from '../../runtime/ops/movement/create.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { isPure } from './same-value.ts';

@@ -1,5 +1,5 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
-import { hasChangingAttrs } from '../../runtime/ops/core/symbolic-attrs.ts';
+import { hasChangingAttrs } from '../../runtime/device/symbolic-attrs.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 

@@ -1,8 +1,9 @@
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { partsOf } from './share-parts.ts';
 

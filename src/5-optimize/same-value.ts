@@ -1,7 +1,7 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 

@@ -1,9 +1,14 @@
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import {
+  contiguousMeta,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { scalesOf } from '../../runtime/ops/core/quantize.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { SavedDType } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';

@@ -1,7 +1,8 @@
-import { type Attrs, operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { type Attrs, operandUse } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /** Where the elements of a value lie in another one. */

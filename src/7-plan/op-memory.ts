@@ -1,8 +1,8 @@
-import { mayOverwrite, operandUse } from '../../runtime/ops/core/define-op.ts';
+import { mayOverwrite, operandUse } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
-import { sameShape } from '../../runtime/tensor/shape.ts';
+import { sameShape } from '../../runtime/spec/shape.ts';
 
 /** What an op does to memory, in whatever order and beside whatever other ops it runs. */
 export interface OpMemory {

@@ -1,9 +1,9 @@
-import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
-import { type ListItem, TensorList } from '../../runtime/memory/tensor-list.ts';
-import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec } from '../../runtime/tensor/meta.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
+import { type ListItem, TensorList } from '../../runtime/device/tensor-list.ts';
+import { contiguousMeta, formatSpec } from '../../runtime/device/tensor-meta.ts';
+import type { DType, TypedArray } from '../../runtime/spec/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import type { Reading } from './reading.ts';

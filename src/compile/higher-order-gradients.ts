@@ -1,7 +1,13 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { presentView } from '../../runtime/device/symbolic-attrs.ts';
+import {
+  contiguousMeta,
+  formatSpec,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
-import { presentView } from '../../runtime/ops/core/symbolic-attrs.ts';
 import type {
   GradientPart,
   GradientProgram,
@@ -12,13 +18,7 @@ import type {
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import {
-  contiguousMeta,
-  formatSpec,
-  isContiguousMeta,
-  type TensorMeta,
-} from '../../runtime/tensor/meta.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import {
   type Differentiated,
   differentiateAgain,

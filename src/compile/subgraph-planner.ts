@@ -1,3 +1,4 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copiedInputs } from '../../runtime/program/checks.ts';
 import { keyOf } from '../../runtime/program/dynamic-call.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
@@ -13,7 +14,6 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { eliminateDeadBackward } from '../5-optimize/cleanup/dead-code.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';
 import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';

@@ -1,6 +1,6 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { AutogradError, TostaticError } from '../../runtime/errors/errors.ts';
 import { poisoning } from '../../runtime/memory/poison.ts';
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import { type SpanStart, spans } from '../../runtime/profiler/spans.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';

@@ -1,4 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { callBackwardOp, callOp } from '../../runtime/program/control-ops.ts';
@@ -8,9 +9,8 @@ import {
   operandsOf,
 } from '../../runtime/program/dynamic-call.ts';
 import type { Region } from '../../runtime/program/program.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import { targetOf } from '../../runtime/tensor/grad-node.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type DifferentiateRegion, readOutside } from './append-control.ts';
 import { ControlNode } from './control-node.ts';

@@ -1,7 +1,9 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
   condBackwardOp,
@@ -12,9 +14,8 @@ import {
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import { targetOf } from '../../runtime/tensor/grad-node.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 

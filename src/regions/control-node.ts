@@ -1,13 +1,13 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
+import { formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import { contiguous } from '../../runtime/ops/movement/movement.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { GradNode, type TakeSum, type Target } from '../../runtime/tensor/grad-node.ts';
-import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';

@@ -1,4 +1,4 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { fillMissing, isGradientSum, isThere } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
 

@@ -15,7 +15,7 @@ import type {
 import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { HostTypeName } from '../guards/host-types.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';

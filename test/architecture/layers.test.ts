@@ -142,26 +142,14 @@ describe('layers', () => {
  */
 const knownGroups: readonly (readonly string[])[] = [
   [
-    'runtime/autograd',
-    'runtime/device',
-    'runtime/memory',
-    'runtime/ops',
-    'runtime/ops/convolution',
-    'runtime/ops/core',
-    'runtime/ops/expr',
     'runtime/ops/indexing',
     'runtime/ops/linalg',
     'runtime/ops/loss',
     'runtime/ops/movement',
-    'runtime/ops/normalization',
     'runtime/ops/pointwise',
     'runtime/ops/products',
     'runtime/ops/random',
     'runtime/ops/reduce',
-    'runtime/profiler',
-    'runtime/random',
-    'runtime/tensor',
-    'runtime/trace-log',
   ],
 ];
 

@@ -5,9 +5,9 @@ import { KernelCache } from '../../runtime/device/gpu/core/kernel-cache.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
 import { GpuCore } from '../../runtime/device/gpu/webgpu/gpu-core.ts';
 import { type CompiledKernel, GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';
 

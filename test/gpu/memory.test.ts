@@ -4,8 +4,8 @@ import type { BufferHandle } from '../../runtime/device/gpu/core/buffer-pool.ts'
 import { BufferPool } from '../../runtime/device/gpu/core/buffer-pool.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';

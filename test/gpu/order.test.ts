@@ -6,9 +6,9 @@ import type { StoreLayout } from '../../runtime/device/gpu/core/kernel-text.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
 import { GpuCore } from '../../runtime/device/gpu/webgpu/gpu-core.ts';
 import { GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { DeviceError, DTypeError } from '../../runtime/errors/errors.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';
 

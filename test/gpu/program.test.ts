@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { Executable } from '../../runtime/run-program/executor.ts';
 import { Scope } from '../../runtime/run-program/scope/scope.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose } from './parity.ts';

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { grad } from '../../runtime/backward/grad.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { expectClose, type Tolerance } from '../ops/eager.ts';
 import { adapters } from './adapters.ts';

@@ -8,8 +8,8 @@ import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/movement/j
 import { pad } from '../../runtime/ops/movement/padding.ts';
 import { arange, eye, linspace, onesLike } from '../../runtime/ops/movement/ranges.ts';
 import { meshgrid } from '../../runtime/ops/movement/views.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
 
 const float = (...shape: number[]) => tensor(spread(shape), { shape });

@@ -7,7 +7,7 @@ import { softmax } from '../../runtime/ops/loss/loss.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';
 import { argmax } from '../../runtime/ops/reduce/extremes.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
 
 const float = (...shape: number[]) => tensor(spread(shape), { shape });

@@ -1,4 +1,4 @@
-import type { KernelName } from '../../ops/core/kernel-names.ts';
+import type { KernelName } from '../kernel-names.ts';
 import {
   addConv2dWeightGrad,
   conv2d,

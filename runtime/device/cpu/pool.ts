@@ -1,8 +1,8 @@
-import type { Attrs } from '../../ops/core/define-op.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
+import type { Attrs } from '../kernel-op.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
 import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
 import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './core/kernel.ts';
 import { fillBytes } from './movement/bytes.ts';

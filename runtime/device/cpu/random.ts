@@ -1,5 +1,5 @@
 import { randomBlock, toNormals, toUniforms, twoWords } from '../../random/philox.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { heap } from './core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
 import * as scalar from './scalar/fill.ts';

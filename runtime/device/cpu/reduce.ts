@@ -1,7 +1,7 @@
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
 import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
 import { addressOf, type KernelFactory } from './core/kernel.ts';
 import type { Loops } from './core/loops.ts';

@@ -1,4 +1,4 @@
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { heap } from './core/heap.ts';
 import { addressOf, expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
 import { argumentsAt } from './core/scratch.ts';

@@ -1,4 +1,4 @@
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.ts';
 import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/standardize.ts';

@@ -1,13 +1,14 @@
 import { userPosition, withPositionProvider } from '../../errors/position.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
-import { Holder } from '../../memory/holder.ts';
-import { type Attrs, type OpRecord, operandUse, userName } from '../../ops/core/define-op.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
+import { Holder } from '../holder.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import { type Attrs, operandUse, userName } from '../kernel-op.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
 import type { DeviceCore, Place, Span } from './core/device-core.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
@@ -33,14 +34,14 @@ interface Transfer {
  * copies on the CPU are freed before anything that was issued later runs.
  */
 export class HostOp<H extends CheckedHandle = BufferHandle> {
-  readonly #op: OpRecord;
+  readonly #op: KernelOp;
   readonly #core: DeviceCore<H>;
   readonly #inputs: readonly TensorMeta[];
   readonly #outputs: readonly TensorMeta[];
   readonly #copyKernel: CopyKernel<H>;
 
   constructor(
-    op: OpRecord,
+    op: KernelOp,
     core: DeviceCore<H>,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],

@@ -1,9 +1,9 @@
 import { alignedBytes } from '../../memory/allocator.ts';
-import type { Attrs } from '../../ops/core/define-op.ts';
 import { E } from '../../ops/expr/expr.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
+import type { Attrs } from '../kernel-op.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import { pointwisePlan } from './codegen/pointwise.ts';
 import type { BufferHandle, CheckedHandle, PoolBuffer } from './core/buffer-pool.ts';
 import type { DeviceCore, Place } from './core/device-core.ts';

@@ -1,5 +1,5 @@
 import { where } from '../../ops/pointwise/comparison.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import type { NodeFacts, Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';

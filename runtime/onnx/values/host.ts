@@ -1,5 +1,5 @@
 import { tensor } from '../../ops/core/create.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 

@@ -1,16 +1,16 @@
 /** The largest value of each window. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-
 import { bind, bind1 } from '../core/bind.ts';
-import { type Attrs, defineOp, saving } from '../core/define-op.ts';
 import { gather } from '../indexing/gather.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
-import { perEntry } from '../row-cuts.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { perEntry } from '../record/row-cuts.ts';
 import { haveElements, pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];

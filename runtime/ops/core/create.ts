@@ -1,10 +1,10 @@
 import { currentDevice } from '../../device/current.ts';
+import { contiguousMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import type { DType, TypedArray } from '../../tensor/dtype.ts';
-import { isHalf } from '../../tensor/half.ts';
-import { contiguousMeta } from '../../tensor/meta.ts';
-import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
-import { heldNumbers, storedNumbers } from '../../tensor/stored-numbers.ts';
+import type { DType, TypedArray } from '../../spec/dtype.ts';
+import { isHalf } from '../../spec/half.ts';
+import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
+import { heldNumbers, storedNumbers } from '../../spec/stored-numbers.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { isNumber, isSymbolic } from '../numbers/symbolic-number.ts';
 import { bind1, intercepted } from './bind.ts';

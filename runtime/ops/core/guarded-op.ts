@@ -1,9 +1,10 @@
 import type { Device } from '../../device/device.ts';
+import { userName } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { type OpRecord, userName } from './define-op.ts';
+import type { OpRecord } from '../record/define-op.ts';
 
 /** An op as `deviceGuard` wants it performed. */
 export interface GuardedOp {

@@ -1,13 +1,12 @@
 /** x[…] with numbers, slices, new dimensions, masks and index tensors, by NumPy's and PyTorch's rules. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames, shown } from '../../options/expect-options.ts';
+import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { stack } from '../movement/joining.ts';
 import { permute, reshape, select, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -15,6 +14,7 @@ import { sliceOf } from '../movement/views.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { add_, copy_, fill_ } from '../pointwise/in-place.ts';
 import { where } from '../pointwise/pointwise.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { nonzeroColumns } from './data-dependent.ts';
 import { expectIndices } from './index-operands.ts';
 import { indexed, indexedShape, indexReplaced } from './indexing.ts';

@@ -1,16 +1,16 @@
 /** Ops whose result has a shape that depends on the data: they read it, so they end a graph. */
 
 import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { narrow, reshape } from '../movement/movement.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { indexed } from './indexing.ts';
 
 /** Thrown while a program is built: the shape can't be known before the program has run. */

@@ -1,18 +1,18 @@
 /** An index for every element: gather, and its opposite, scatter. */
 
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const gatherOp: OpRecord = defineOp({

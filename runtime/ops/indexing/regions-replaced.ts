@@ -1,18 +1,18 @@
 /** Copies of a tensor in which a part is another tensor: entries, slices, diagonals, masked elements. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { normalizeDim, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
 import { arange } from '../movement/ranges.ts';
 import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
 import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
 import { add, clampMin, where } from '../pointwise/pointwise.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { cumsum } from '../reduce/scans.ts';
 import { scatter } from './gather.ts';
 import { mismatch } from './index-operands.ts';

@@ -1,17 +1,16 @@
 /** Values combined where their indices say: sums, products, means and extremes. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -24,6 +23,8 @@ import {
   mul,
   where,
 } from '../pointwise/pointwise.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 

@@ -1,21 +1,22 @@
 /** Inverses, and solutions of systems of linear equations. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
+import { broadcastShapes, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { broadcastShapes, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
 import { bindFloat, floating } from '../core/promotion.ts';
 import { squeeze, transpose, unsqueeze } from '../movement/movement.ts';
 import { tril, triu } from '../movement/triangles.ts';
 import { neg } from '../pointwise/arithmetic.ts';
 import { matmul } from '../products/matmul.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);

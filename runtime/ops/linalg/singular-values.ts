@@ -1,18 +1,18 @@
 /** The nuclear norm: the sum of a matrix's singular values. */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../../errors/errors.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { defineOp, saving } from '../core/define-op.ts';
 import { floating } from '../core/promotion.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
 import { mul } from '../pointwise/arithmetic.ts';
+import { defineOp, saving } from '../record/define-op.ts';
 import type { Dims, ReduceOptions } from '../reduce/reduce.ts';
 
 /** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */

@@ -1,16 +1,16 @@
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { transpose } from '../movement/movement.ts';
 import { exp, mul, neg, sub } from '../pointwise/pointwise.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { alongLastRows, perEntry } from '../record/row-cuts.ts';
 import { sum } from '../reduce/reduce.ts';
-import { alongLastRows, perEntry } from '../row-cuts.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 

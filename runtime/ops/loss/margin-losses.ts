@@ -3,7 +3,6 @@
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { oneHot } from '../indexing/embedding.ts';
 import { gather } from '../indexing/gather.ts';
@@ -17,6 +16,7 @@ import { div } from '../pointwise/division.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';
 import { pairwiseDistance } from '../products/distances.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import {

@@ -1,17 +1,15 @@
 /** Losses on distances between numbers. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectOptions } from '../../options/expect-options.ts';
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
@@ -23,6 +21,8 @@ import { gt, keepWhere } from '../pointwise/comparison.ts';
 import { div } from '../pointwise/division.ts';
 import { exp, log } from '../pointwise/functions.ts';
 import { clamp_ } from '../pointwise/pointwise-in-place.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import { gaussianKinds, huberKinds, lossKinds, poissonKinds, smoothL1Kinds } from './loss-kinds.ts';
 

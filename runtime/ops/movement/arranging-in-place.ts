@@ -1,8 +1,8 @@
 /** Forms that write over their first operand, through a copy as large as it. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';

@@ -1,18 +1,18 @@
 /** Differences along a dimension, slopes and areas: calculus on samples. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { plus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { ne } from '../pointwise/comparison.ts';
 import { div } from '../pointwise/division.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { cumsum } from '../reduce/scans.ts';
 import { cat } from './joining.ts';

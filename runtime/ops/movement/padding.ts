@@ -1,13 +1,13 @@
 /** More entries at the ends of dimensions. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { formatShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectNumber } from '../core/positional.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { cat } from './joining.ts';
 import { clone, narrow } from './movement.ts';
 import { padConstant } from './place.ts';

@@ -1,20 +1,20 @@
 /** Copies of a tensor's elements in another order, repeated or in part. */
 
 import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { formatShape, normalizeDim, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape, normalizeDim, type Shape } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { tensor } from '../core/create.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { expectWhole } from '../core/positional.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { isInteger, negated } from '../numbers/number-arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectWhole } from '../record/positional.ts';
 import { clone, reshape, transpose } from './movement.ts';
 
 const flipOp: OpRecord = defineOp({

@@ -1,13 +1,13 @@
 /** One tensor into several views of it. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape, normalizeDim } from '../../tensor/shape.ts';
+import { formatShape, normalizeDim } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { numbersIn } from '../core/positional.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { numbersIn } from '../record/positional.ts';
 import { narrow, select } from './movement.ts';
 
 function parts(x: Tensor, dim: number, sizes: readonly number[]): Tensor[] {

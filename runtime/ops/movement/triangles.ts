@@ -1,14 +1,14 @@
 /** Parts of matrices above or below a diagonal. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { tensor } from '../core/create.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectNumber } from '../core/positional.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { ge, le, type Operand, where } from '../pointwise/pointwise.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
 import { reshape } from './movement.ts';
 import { arange, fullLike } from './ranges.ts';

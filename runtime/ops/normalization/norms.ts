@@ -1,14 +1,12 @@
 /** Batch, layer, group, instance and RMS norm as functions. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { formatShape, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
-import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
-import { expectNumber } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
 import { reshape } from '../movement/movement.ts';
@@ -20,6 +18,8 @@ import { div } from '../pointwise/division.ts';
 import { rsqrt } from '../pointwise/functions.ts';
 import { add_, mul_ } from '../pointwise/in-place.ts';
 import { pow } from '../pointwise/powers.ts';
+import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { mean } from '../reduce/reduce.ts';
 import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
 

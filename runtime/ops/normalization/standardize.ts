@@ -4,19 +4,20 @@
  */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
-import { DTypeError, ShapeError } from '../../errors/errors.ts';
-import { tidy } from '../../tensor/lifetime.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import {
   formatSpec,
   isContiguousMeta,
   type TensorMeta,
   type TensorSpec,
-} from '../../tensor/meta.ts';
-import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
+} from '../../device/tensor-meta.ts';
+import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { cast, casting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
 import { roundedOnce, wide } from '../core/rounded-once.ts';
 import { contiguous, reshape, select } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -24,8 +25,9 @@ import { negated } from '../numbers/number-arithmetic.ts';
 import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { rsqrt } from '../pointwise/functions.ts';
 import { reciprocal } from '../pointwise/powers.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import type { RowRule } from '../record/row-cuts.ts';
 import { mean, sum } from '../reduce/reduce.ts';
-import type { RowCut, RowRule, RowSlice } from '../row-cuts.ts';
 
 /** How a tensor falls into groups. */
 export interface Grouping {

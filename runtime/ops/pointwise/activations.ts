@@ -2,11 +2,11 @@
 
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { add, mul } from './arithmetic.ts';
 
 const x = E.input(0);

@@ -2,9 +2,6 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
 import {
   bindNumber,
   bindPromoted,
@@ -19,6 +16,9 @@ import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -1,13 +1,10 @@
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes, promote } from '../../tensor/dtype.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { expectWhole } from '../core/positional.ts';
 import {
   bindFloat,
   counted,
@@ -24,6 +21,9 @@ import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { equals, power } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectWhole } from '../record/positional.ts';
 import { mul, neg, sub } from './arithmetic.ts';
 
 const x = E.input(0);

@@ -1,15 +1,15 @@
 /** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. All make float32. */
 
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { add, mul, neg, sub } from './arithmetic.ts';
 import { div } from './division.ts';
 

@@ -1,26 +1,20 @@
 /** Writes over the first operand, which becomes the result where gradients are recorded. */
 
+import { type Attrs, userName } from '../../device/kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { broadcastShapes, sameShape, sizeOf } from '../../tensor/shape.ts';
-import { expectHeld } from '../../tensor/stored-numbers.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
+import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
+import { expectHeld } from '../../spec/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import {
-  type Attrs,
-  defineOp,
-  expectTensor,
-  type OpRecord,
-  saving,
-  userName,
-} from '../core/define-op.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { div, mul } from './pointwise.ts';
 
 const x = E.input(0);

@@ -1,12 +1,12 @@
 /** Booleans: logic of tensors of any dtype, and what kind of number an element is. */
 
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { broadcastShapes } from '../../tensor/shape.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { broadcastShapes } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, expectTensor } from '../core/define-op.ts';
 import { inferBool, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
+import { defineOp, expectTensor } from '../record/define-op.ts';
 
 const x = E.input(0);
 const isTrue = (a: Expr): Expr => E.ne(a, E.const(0));

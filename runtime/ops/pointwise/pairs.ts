@@ -2,21 +2,21 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes, promote } from '../../tensor/dtype.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
-import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
 import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { all } from '../reduce/statistics.ts';
 import { abs, add, mul, neg, sub } from './arithmetic.ts';
 import { dropWhere, eq, ge, keepWhere, le, lt } from './comparison.ts';

@@ -3,13 +3,13 @@
  * same gradient, written over the first operand. The target keeps its dtype.
  */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import { formatSpec } from '../../tensor/meta.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, type OpRecord, opNamed } from '../core/define-op.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
+import { defineOp, type OpRecord, opNamed } from '../record/define-op.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { type ClampBounds, clampBounds } from './combining.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 

@@ -3,10 +3,10 @@
  * copied over it. The target keeps its shape and dtype.
  */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { clone } from '../movement/movement.ts';
 import { tril, triu } from '../movement/triangles.ts';

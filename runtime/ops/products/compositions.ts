@@ -1,10 +1,10 @@
 /** Functions of PyTorch's that are made of a few other ops. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { formatShape, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { inverse } from '../linalg/linear-systems.ts';

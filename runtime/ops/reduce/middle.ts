@@ -2,12 +2,10 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectFlag } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
@@ -25,6 +23,8 @@ import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
 import { div, floorDivide } from '../pointwise/division.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from '../pointwise/logic.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 import { argmax } from './extremes.ts';
 import { sort } from './order.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';

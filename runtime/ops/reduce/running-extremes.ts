@@ -1,13 +1,11 @@
 /** The largest, the smallest and the log-sum-exp of everything up to an entry. */
 
 import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferSame } from '../core/promotion.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape } from '../movement/movement.ts';
@@ -15,6 +13,8 @@ import { mul, sub } from '../pointwise/arithmetic.ts';
 import { dropWhere } from '../pointwise/comparison.ts';
 import { exp } from '../pointwise/functions.ts';
 import { isfinite, logicalNot } from '../pointwise/logic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { amax } from './extremes.ts';
 import { cumsumFromEnd } from './scans.ts';
 

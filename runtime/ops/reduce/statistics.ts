@@ -1,11 +1,10 @@
 /** Reductions that are made of others. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { nuclearNorm } from '../linalg/singular-values.ts';
@@ -17,6 +16,7 @@ import { div } from '../pointwise/division.ts';
 import { exp, log } from '../pointwise/functions.ts';
 import { isfinite, isnan, logicalNot } from '../pointwise/logic.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { amax, amin } from './extremes.ts';
 import {
   type DimOptions,

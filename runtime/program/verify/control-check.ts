@@ -5,8 +5,8 @@ import {
   sameSpec,
   type TensorMeta,
   type TensorSpec,
-} from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+} from '../../device/tensor-meta.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { PlannedSubgraph, Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { expectSpec, type Fail } from './verify-failure.ts';

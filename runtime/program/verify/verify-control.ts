@@ -1,4 +1,4 @@
-import type { ControlForm } from '../../ops/core/define-op.ts';
+import type { ControlForm } from '../../device/kernel-op.ts';
 import type { PlannedSubgraph, Step } from '../plan.ts';
 import { ControlCheck } from './control-check.ts';
 import type { Fail } from './verify-failure.ts';

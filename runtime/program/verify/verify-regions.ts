@@ -1,6 +1,6 @@
 /** Operators with programs inside, and those that undo them. */
 
-import { isContiguousMeta } from '../../tensor/meta.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ControlCheck } from './control-check.ts';
 

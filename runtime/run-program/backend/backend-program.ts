@@ -1,8 +1,8 @@
 import { heap } from '../../device/cpu/core/heap.ts';
 import type { Device } from '../../device/device.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
-import type { Attrs } from '../../ops/core/define-op.ts';
 import type { Backend, CompiledProgram, RunningSteps } from '../../program/backend.ts';
 import type { Plan, Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';

@@ -1,6 +1,6 @@
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
 import { type GivenOperand, type OperandForm, operandsOf } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';

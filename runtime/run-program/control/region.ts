@@ -1,5 +1,5 @@
-import type { Holder } from '../../memory/holder.ts';
-import type { ListItem } from '../../memory/tensor-list.ts';
+import type { Holder } from '../../device/holder.ts';
+import type { ListItem } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../scope/action.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';

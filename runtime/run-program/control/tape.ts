@@ -1,5 +1,5 @@
 import type { Device } from '../../device/device.ts';
-import { Holder } from '../../memory/holder.ts';
+import { Holder } from '../../device/holder.ts';
 import type { Scope } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 

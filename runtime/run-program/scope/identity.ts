@@ -3,7 +3,7 @@
  * number of its own, an input a negative one, which goes with the value through branches, loops and lists.
  */
 
-import type { Holder } from '../../memory/holder.ts';
+import type { Holder } from '../../device/holder.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
 /** What an op has made: its place tells it from all others. */

@@ -1,4 +1,4 @@
-import { TensorList } from '../../memory/tensor-list.ts';
+import { TensorList } from '../../device/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';

@@ -1,12 +1,12 @@
 /** Values whose contents a simulation doesn't know, since what made them is not part of it. */
 
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
-import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { ListMark, TensorList } from '../../device/tensor-list.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { type Shape, sizeOf } from '../../tensor/shape.ts';
+import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { Tape } from '../control/tape.ts';
 import type { Slot } from '../scope/scope.ts';
 

@@ -7,7 +7,7 @@ import { tensor } from '../../../runtime/ops/core/create.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { stack } from '../../../runtime/ops/movement/joining.ts';
 import { clone, reshape } from '../../../runtime/ops/movement/movement.ts';
-import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { traceRequiresGrad } from '../autograd/leaves.ts';

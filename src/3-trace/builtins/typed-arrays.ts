@@ -1,6 +1,6 @@
 /** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
 
-import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { keepBytes } from '../heap/buffers.ts';

@@ -1,7 +1,7 @@
 /** What a call returns in the sample runs, and what these results have in common. */
 
+import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
-import { sameSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../traces/graph-break.ts';
 import { DrawsNumbers } from './call-stream.ts';

@@ -1,6 +1,7 @@
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import { formatSpec, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
 import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
@@ -8,7 +9,6 @@ import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
 import { PlacedOffset, withRandomSource } from '../../../runtime/random/seed.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
-import { formatSpec, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { beginCall, type CallOperand, type CallSite, endCall } from '../../regions/site-call.ts';
 

@@ -1,8 +1,8 @@
 /** Tensors of several known shapes as one value of data-dependent shape. */
 
+import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
-import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';

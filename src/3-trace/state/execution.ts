@@ -1,8 +1,8 @@
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
-import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../../runtime/program/program.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';

@@ -2,9 +2,9 @@
 
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { contiguousStrides } from '../../../runtime/spec/shape.ts';
 import { disposedError } from '../../../runtime/tensor/disposed-error.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
-import { contiguousStrides } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../../guards/source.ts';

@@ -1,7 +1,7 @@
 /** Arrays of data-dependent length: what they are made of. */
 
+import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import type { TensorSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';

@@ -1,8 +1,8 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { TextPart } from '../../../runtime/program/number-text.ts';
-import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';

@@ -1,4 +1,4 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';

@@ -1,9 +1,9 @@
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { areApart, likenessOf } from '../../../runtime/program/fused/list-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { sameShape } from '../../../runtime/spec/shape.ts';
 import type { Group, GroupOptions } from './groups.ts';
 
 /** One launch is told of so many ops at most. */

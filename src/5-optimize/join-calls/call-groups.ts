@@ -1,7 +1,7 @@
 import { callOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { siteOf } from '../../regions/append-call.ts';
 
 /** Numbers of the ops that become one, in their order. */

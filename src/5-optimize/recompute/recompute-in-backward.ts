@@ -1,6 +1,6 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
 

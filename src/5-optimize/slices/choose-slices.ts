@@ -1,7 +1,7 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Field } from '../../../runtime/save/field.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { fusedForm } from '../fuse/fused-form.ts';

@@ -1,6 +1,6 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { type Cut, type Slicing, slicingOf } from './rules.ts';
 

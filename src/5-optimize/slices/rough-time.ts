@@ -1,6 +1,6 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { opWork } from '../recompute/op-work.ts';
 
 /** What a launch takes beside its work, in nanoseconds. */

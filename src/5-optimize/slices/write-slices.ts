@@ -1,15 +1,15 @@
-import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
+import { type Attrs, operandUse } from '../../../runtime/device/kernel-op.ts';
+import { presentView } from '../../../runtime/device/symbolic-attrs.ts';
 import {
-  type Attrs,
-  type OpRecord,
-  operandUse,
-  opNamed,
-} from '../../../runtime/ops/core/define-op.ts';
-import { presentView } from '../../../runtime/ops/core/symbolic-attrs.ts';
+  contiguousMeta,
+  sameStrides,
+  type TensorMeta,
+} from '../../../runtime/device/tensor-meta.ts';
+import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
+import { type OpRecord, opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
-import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
+import { sameShape, sizeOf, viewStrides } from '../../../runtime/spec/shape.ts';
 import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Slicing } from './rules.ts';
 

@@ -1,4 +1,4 @@
-import type { Holder } from '../../../runtime/memory/holder.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';

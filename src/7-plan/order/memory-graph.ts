@@ -1,9 +1,9 @@
-import { mayOverwrite, operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { mayOverwrite, operandUse } from '../../../runtime/device/kernel-op.ts';
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { sameShape } from '../../../runtime/spec/shape.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
 import { AccessOrder } from './accesses.ts';
 import { handedOn, mayRefuse, writesInside } from './control-effects.ts';

@@ -1,6 +1,6 @@
 import { mayBeGivenUp } from '../../../runtime/program/checks.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { compileReader, type Reader, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';

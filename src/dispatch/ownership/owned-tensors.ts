@@ -1,4 +1,4 @@
-import type { Holder } from '../../../runtime/memory/holder.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';

@@ -1,5 +1,5 @@
+import type { Holder } from '../../../runtime/device/holder.ts';
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import type { Holder } from '../../../runtime/memory/holder.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { savedViews } from '../../5-optimize/compact-views.ts';

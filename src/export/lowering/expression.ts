@@ -6,7 +6,7 @@ import type {
   UnaryFn,
 } from '../../../runtime/ops/expr/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr/expr-type.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 import { doubleFunction } from './double-functions.ts';
 import {
   type ArithmeticTarget,

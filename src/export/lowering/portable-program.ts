@@ -1,5 +1,6 @@
 import { deviceNamed } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
 import { zeros } from '../../../runtime/ops/movement/create.ts';
@@ -17,7 +18,6 @@ import { withSizes } from '../../../runtime/save/size-expr.ts';
 import { readSizes } from '../../../runtime/save/sized-program.ts';
 import { readSpec } from '../../../runtime/save/spec-format.ts';
 import { TensorReader } from '../../../runtime/save/tensors.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
 

@@ -1,8 +1,9 @@
-import type { AttrValue, OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { AttrValue } from '../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 
 /** Element types of other engines that programs need; unsigned and 64-bit integers are those of random counters and sizes. */
 export type Element =

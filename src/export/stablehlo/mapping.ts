@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import { emitPointwise } from '../lowering/expression.ts';
 import type { Value } from './emit/emitter.ts';
 import { numberAttr, type OpCall, type OpMapping } from './emit/op-mapping.ts';

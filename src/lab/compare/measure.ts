@@ -3,7 +3,7 @@ import { isMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-dev
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { MemoryCounter } from '../../../runtime/memory/stats.ts';
 import { seed } from '../../../runtime/random/seed.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { predictedPeak } from '../../explain/predicted-peak.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';

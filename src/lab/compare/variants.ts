@@ -1,4 +1,4 @@
-import * as memory from '../../../runtime/memory/memory.ts';
+import * as memory from '../../../runtime/device/memory.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { Captured, type ToStaticOptions } from '../../dispatch/captured-function.ts';

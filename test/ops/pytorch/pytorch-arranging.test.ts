@@ -12,7 +12,7 @@ import {
   onesLike,
   zerosLike,
 } from '../../../runtime/ops/movement/ranges.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { allocated } from '../eager.ts';

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Launch } from '../../device.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { addressOf, expectContiguous, type KernelFactory } from '../core/kernel.ts';
 import { fillBytes } from '../movement/bytes.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';

@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '../../../errors/errors.ts';
 import type { ChunkSource } from '../../../memory/allocator.ts';
-import type { DType, TypedArray } from '../../../tensor/dtype.ts';
+import type { DType, TypedArray } from '../../../spec/dtype.ts';
 import { innerBytes } from '../../inner-bytes.ts';
 
 /** Bytes of a WebAssembly page. */

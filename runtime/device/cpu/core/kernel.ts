@@ -1,8 +1,8 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 
 /** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
 export type KernelFactory = (

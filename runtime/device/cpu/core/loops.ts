@@ -1,4 +1,4 @@
-import type { Shape } from '../../../tensor/shape.ts';
+import type { Shape } from '../../../spec/shape.ts';
 
 /** A loop nest over elements; `strides[k][d]` is what operand k moves by in dimension d. */
 export interface Loops {

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { type Shape, sizeOf } from '../../../tensor/shape.ts';
+import { type Shape, sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { collapse, type Loops } from './loops.ts';
 
 export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';

@@ -1,9 +1,9 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import { textOf } from '../../../ops/expr/expr-nodes.ts';
 import { type FusedBody, writtenByFused } from '../../../ops/expr/fused-body.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { collapse } from '../core/loops.ts';
 import { argumentsBytes } from '../core/scratch.ts';
 import type { Flat } from '../pointwise/flat-list.ts';

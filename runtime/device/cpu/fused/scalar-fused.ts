@@ -1,9 +1,9 @@
-import type { Attrs, AttrValue } from '../../../ops/core/define-op.ts';
 import type { FusedBody } from '../../../ops/expr/fused-body.ts';
-import { newTypedArray } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides } from '../../../tensor/shape.ts';
+import { newTypedArray } from '../../../spec/dtype.ts';
+import { broadcastStrides } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
+import type { Attrs, AttrValue } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { indexOf } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';

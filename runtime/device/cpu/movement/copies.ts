@@ -1,8 +1,8 @@
 import { identity } from '../../../ops/expr/expr-type.ts';
-import { dtypes } from '../../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import { dtypes } from '../../../spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { addressOf, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
 import { pointwise } from '../pointwise/pointwise.ts';

@@ -1,9 +1,9 @@
 import { ArgumentError } from '../../../errors/errors.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { dtypes } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import { dtypes } from '../../../spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { addressOf, expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';

@@ -1,10 +1,10 @@
 import { E } from '../../../ops/expr/expr.ts';
 import { identity } from '../../../ops/expr/expr-type.ts';
 import { remainder } from '../../../ops/numbers/number-arithmetic.ts';
-import { dtypes } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import { dtypes } from '../../../spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { addressOf, type KernelFactory } from '../core/kernel.ts';
 import { pointwise } from '../pointwise/pointwise.ts';
 import { fill } from '../scalar/fill.ts';

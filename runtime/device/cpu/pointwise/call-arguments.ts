@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { heap, partArgumentsAt } from '../core/heap.ts';
 import { argumentsAt } from '../core/scratch.ts';
 import { toInt32 } from '../scalar/pointwise.ts';

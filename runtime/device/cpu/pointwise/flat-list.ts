@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { heap, partArgumentsBytes } from '../core/heap.ts';
 import { addressOf } from '../core/kernel.ts';
 import { argumentsAt } from '../core/scratch.ts';

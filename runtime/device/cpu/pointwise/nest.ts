@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { heap, partArgumentsBytes } from '../core/heap.ts';
 import { addressOf } from '../core/kernel.ts';
 import type { Loops } from '../core/loops.ts';

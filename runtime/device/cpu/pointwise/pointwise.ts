@@ -1,10 +1,10 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { textOf } from '../../../ops/expr/expr-nodes.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { addressOf } from '../core/kernel.ts';
 import { collapse, type Loops } from '../core/loops.ts';

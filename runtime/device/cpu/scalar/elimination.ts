@@ -2,9 +2,9 @@
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
-import type { TypedArray } from '../../../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import type { TypedArray } from '../../../spec/dtype.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 

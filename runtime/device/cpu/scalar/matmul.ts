@@ -1,4 +1,4 @@
-import { dtypes } from '../../../tensor/dtype.ts';
+import { dtypes } from '../../../spec/dtype.ts';
 import { heap } from '../core/heap.ts';
 import { indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';

@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../core/kernel.ts';
 

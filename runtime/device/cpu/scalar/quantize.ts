@@ -1,5 +1,5 @@
 import { blockSize, type QuantizationCode } from '../../../ops/core/quantize.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 

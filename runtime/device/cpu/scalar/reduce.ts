@@ -1,6 +1,6 @@
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Launch } from '../../device.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { walk } from '../core/loops.ts';

@@ -1,6 +1,6 @@
 import { tapsOf } from '../../../numerics/taps.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';

@@ -1,5 +1,5 @@
 import { math } from '../../../numerics/math.ts';
-import { dtypes, type TypedArray } from '../../../tensor/dtype.ts';
+import { dtypes, type TypedArray } from '../../../spec/dtype.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { coordinates } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';

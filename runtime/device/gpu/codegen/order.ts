@@ -1,4 +1,4 @@
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
 import { input, output, type Stage, scratch } from '../core/kernel-plan.ts';
 import { coordinates } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';

@@ -1,12 +1,12 @@
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { operandsOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import {
   input,
   type KernelPlan,

@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, type Stage } from '../core/kernel-plan.ts';
 import { coordinates, element } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, type KernelPlan, output, scratch, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode, indexCode, joinedLoops } from './index-code.ts';
 import type { NamedPlan } from './named-plan.ts';

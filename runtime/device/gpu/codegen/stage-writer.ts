@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { type Scalar, type Slot, type Stage, sameSlot } from '../core/kernel-plan.ts';
 import type { StoreLayout } from '../core/kernel-text.ts';
 import { indexCode, storeLayout } from './index-code.ts';

@@ -9,8 +9,8 @@ import {
   type KernelStatement,
   type KernelTest,
   type KernelUnaryFn,
-} from '../../../ops/kernel-code.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+} from '../../kernel-code.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, type KernelPlan, output, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { binaryCode, numberCode, unaryCode } from './math-code.ts';

@@ -1,6 +1,6 @@
 /** What gpu.js and WebGPU can hold. Apart from gpu.js itself, which is loaded only when asked for. */
 
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 
 /** WebGPU guarantees 8 storage buffers per shader, and gpu.js asks for no more; one is the output. */
 export const maxArrays = 7;

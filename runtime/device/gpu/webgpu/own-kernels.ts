@@ -1,5 +1,5 @@
-import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Attrs, KernelOp } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import type { BufferHandle } from '../core/buffer-pool.ts';
 import type { OwnKernels } from '../gpu-device.ts';
 import type { GpuCore } from './gpu-core.ts';
@@ -15,7 +15,7 @@ export class WgslKernels implements OwnKernels<BufferHandle> {
   }
 
   has(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -24,7 +24,7 @@ export class WgslKernels implements OwnKernels<BufferHandle> {
   }
 
   prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -37,7 +37,7 @@ export class WgslKernels implements OwnKernels<BufferHandle> {
     return new PreparedWgsl('data', this.#core, copyPlan(from, to));
   }
 
-  #plan(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs) {
+  #plan(op: KernelOp, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs) {
     const { mostBuffers } = this.#core;
     return wgslPlan(op, inputs, outputs, attrs, { mostBuffers });
   }

@@ -1,6 +1,6 @@
 import { alignedBytes } from '../../../memory/allocator.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Launch } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
 import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';

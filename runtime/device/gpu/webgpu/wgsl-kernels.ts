@@ -1,9 +1,9 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
-import type { KernelName } from '../../../ops/core/kernel-names.ts';
 import { E, type Expr } from '../../../ops/expr/expr.ts';
-import type { StagedBody } from '../../../ops/staged-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { KernelName } from '../../kernel-names.ts';
+import type { Attrs, KernelOp } from '../../kernel-op.ts';
+import type { StagedBody } from '../../staged-body.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { type GatherOp, gatherPlan, headedGather } from '../wgsl/convolution/gather-kernel.ts';
 import {
   adaptiveMaxPoolPlan,
@@ -137,7 +137,7 @@ const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, Wgsl
 
 /** The op as kernels of ours; null: gpu.js has it. */
 export function wgslPlan(
-  { kernel }: OpRecord,
+  { kernel }: KernelOp,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslStage } from './wgsl-plan.ts';

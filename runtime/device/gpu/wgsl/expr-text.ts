@@ -2,7 +2,7 @@ import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../tensor/dtype.ts';
+import type { DType } from '../../../spec/dtype.ts';
 import {
   binaryText,
   compareText,

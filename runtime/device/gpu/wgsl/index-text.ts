@@ -1,4 +1,4 @@
-import { contiguousStrides } from '../../../tensor/shape.ts';
+import { contiguousStrides } from '../../../spec/shape.ts';
 import { collapse, type Loops } from '../../cpu/core/loops.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 

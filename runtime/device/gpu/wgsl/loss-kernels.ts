@@ -1,5 +1,5 @@
-import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import { type ElementAt, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';

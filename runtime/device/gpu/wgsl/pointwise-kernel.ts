@@ -1,9 +1,9 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
 import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';

@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import { twoWords } from '../../../random/philox.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { output } from '../core/kernel-plan.ts';
 import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';

@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import type { Groups } from '../core/command-batch.ts';
 import type { Slot } from '../core/kernel-plan.ts';
 import type { WgslText } from './wgsl-text.ts';

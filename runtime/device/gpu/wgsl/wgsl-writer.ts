@@ -1,5 +1,5 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';

@@ -1,8 +1,8 @@
 /** The structure of elements of arrays of data-dependent length. */
 
+import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { listSpec } from '../../../../runtime/program/list-ops.ts';
-import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/tensor/meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isSame } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';

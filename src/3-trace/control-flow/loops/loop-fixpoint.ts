@@ -1,7 +1,7 @@
+import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { whileOp } from '../../../../runtime/program/control-ops.ts';
-import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';

@@ -1,8 +1,8 @@
 /** Describes the values of several paths, for errors. */
 
+import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
-import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { absent, hole, type UnbackedTensor, type Variable } from '../../variables/variable.ts';

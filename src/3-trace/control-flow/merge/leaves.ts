@@ -10,7 +10,7 @@ import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { dynamicSpec } from '../../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
-import { extentOf } from '../../../../runtime/tensor/shape.ts';
+import { extentOf } from '../../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { openVariable, unbackedShape } from '../../dynamic-shapes/unbacked-shape.ts';

@@ -1,4 +1,4 @@
-import { formatSpec } from '../../../../runtime/tensor/meta.ts';
+import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';

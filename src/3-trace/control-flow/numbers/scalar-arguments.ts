@@ -7,7 +7,7 @@ import * as inPlace from '../../../../runtime/ops/pointwise/in-place.ts';
 import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
 import * as pointwiseInPlace from '../../../../runtime/ops/pointwise/pointwise-in-place.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import * as ops from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';

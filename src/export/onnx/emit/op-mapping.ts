@@ -1,5 +1,5 @@
+import type { AttrValue } from '../../../../runtime/device/kernel-op.ts';
 import { ArgumentError } from '../../../../runtime/errors/errors.ts';
-import type { AttrValue } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import type { SizeAttr } from '../../lowering/symbolic-sizes.ts';
 import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';

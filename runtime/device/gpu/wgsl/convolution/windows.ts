@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { Attrs } from '../../../kernel-op.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 type Pair = readonly [number, number];

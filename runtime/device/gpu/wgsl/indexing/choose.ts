@@ -1,8 +1,8 @@
 /** Elements and entries that index tensors choose. A GPU can't throw: an index out of range reads NaN. */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';

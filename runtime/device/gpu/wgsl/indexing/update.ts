@@ -4,9 +4,9 @@
  * writes nothing.
  */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';

@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, elementStage } from '../element-stage.ts';
 import { splitText } from '../index-text.ts';

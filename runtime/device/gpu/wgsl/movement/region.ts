@@ -1,10 +1,10 @@
 /** A tensor that is another one inside of a region, and something else around it. */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';

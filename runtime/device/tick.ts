@@ -1,6 +1,6 @@
-import { currentDevice } from '../device/current.ts';
-import { macrotask } from './collect-garbage.ts';
-import { isUnderPressure, relieve } from './pressure.ts';
+import { macrotask } from '../memory/collect-garbage.ts';
+import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { currentDevice } from './current.ts';
 
 /**
  * Lets the host do what it does between macrotasks: free the memory of tensors that were collected, draw,

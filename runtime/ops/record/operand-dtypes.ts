@@ -1,9 +1,9 @@
 /** The dtypes that a named kernel takes for its operands, and the check of them. */
 
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
-import { isHalf } from '../../tensor/half.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
+import { isHalf } from '../../spec/half.ts';
 
 /**
  * `common`: any dtype, the same for all operands whose rule is `common`, `number`, `floating` or `wide`.

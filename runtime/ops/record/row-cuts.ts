@@ -1,34 +1,8 @@
-import type { TensorMeta } from '../tensor/meta.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
-import { broadcastStrides, type Shape, sizeOf } from '../tensor/shape.ts';
-import type { Attrs } from './core/define-op.ts';
-
-/** An operand as rows that lie in equal steps; a step of 0 repeats one row. */
-export interface RowSlice {
-  /** Elements from row to row. */
-  readonly step: number;
-  /** Shape and strides of one row. */
-  readonly shape: Shape;
-  readonly strides: readonly number[];
-}
-
-/**
- * An op as `count` rows that don't depend on each other: over some neighbouring rows of its operands it computes
- * the same rows of its results, to the same bits.
- */
-export interface RowCut {
-  readonly count: number;
-  /** Null: every row reads the whole operand. */
-  readonly inputs: readonly (RowSlice | null)[];
-  /** The results, or the target of a write in place. */
-  readonly outputs: readonly RowSlice[];
-  /** Attributes of the op over so many rows. */
-  readonly attrs: (rows: number) => Attrs;
-  /** Fewer rows at a time cost more, as what every row reads is read again for each call. */
-  readonly least: number;
-  /** Numbers that grow by so much from row to row, such as places in the stream of random ones. */
-  readonly advances?: Readonly<Record<string, number>>;
-}
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { RowCut, RowSlice } from '../../device/staged-body.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
 
 /** The cuts that an op allows, those into most rows first; `outputs` of a write in place are its target. */
 export type RowRule = (

@@ -2,7 +2,7 @@
 
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import type { Shape } from '../../tensor/shape.ts';
+import type { Shape } from '../../spec/shape.ts';
 import { isInteger } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 

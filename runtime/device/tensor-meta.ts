@@ -1,6 +1,12 @@
-import type { Device } from '../device/device.ts';
-import { type DType, dtypes } from './dtype.ts';
-import { contiguousStrides, formatShape, isContiguous, type Shape, sameShape } from './shape.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
+import {
+  contiguousStrides,
+  formatShape,
+  isContiguous,
+  type Shape,
+  sameShape,
+} from '../spec/shape.ts';
+import type { Device } from './device.ts';
 
 /** Everything about a tensor but its data: enough to infer shapes and to choose a kernel. */
 export interface TensorMeta {

@@ -1,4 +1,4 @@
-import type { Device } from '../device/device.ts';
+import type { Device } from './device.ts';
 import { Holder } from './holder.ts';
 
 /** One element: an owner of its holder. */

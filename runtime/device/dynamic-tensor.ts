@@ -1,5 +1,5 @@
-import type { Device } from '../device/device.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { Shape } from '../spec/shape.ts';
+import type { Device } from './device.ts';
 import { Holder } from './holder.ts';
 import type { ListItem } from './tensor-list.ts';
 

@@ -1,21 +1,21 @@
-import { invariant } from '../../errors/invariant.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Expr } from '../expr/expr.ts';
-import { nodesOf } from '../expr/expr-nodes.ts';
-import { type FusedBody, fusedAttr } from '../expr/fused-body.ts';
-import { isSymbolic, type SymbolicNumber } from '../numbers/symbolic-number.ts';
-import { stageAttr } from '../staged-body.ts';
-import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
+import { invariant } from '../errors/invariant.ts';
+import type { Expr } from '../ops/expr/expr.ts';
+import { nodesOf } from '../ops/expr/expr-nodes.ts';
+import { type FusedBody, fusedAttr } from '../ops/expr/fused-body.ts';
+import { isSymbolic, type SymbolicNumber } from '../ops/numbers/symbolic-number.ts';
 import type { KernelName } from './kernel-names.ts';
+import type { Attrs, AttrValue, KernelOp } from './kernel-op.ts';
+import { stageAttr } from './staged-body.ts';
+import type { TensorMeta } from './tensor-meta.ts';
 
-const launched = new WeakMap<OpRecord, ReadonlySet<string>>();
-const symbolic = new WeakMap<OpRecord, ReadonlySet<string>>();
+const launched = new WeakMap<KernelOp, ReadonlySet<string>>();
+const symbolic = new WeakMap<KernelOp, ReadonlySet<string>>();
 
 /**
  * Attributes that a bound kernel is told at each launch: the numbers of a scalar function, and what `fill`
  * writes. Exponents are left out, since GPU kernels are chosen by them.
  */
-export function launchAttrs(op: OpRecord): ReadonlySet<string> {
+export function launchAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(launched, op, launchNames);
 }
 
@@ -23,7 +23,7 @@ export function launchAttrs(op: OpRecord): ReadonlySet<string> {
  * Attributes that a program may compute in each run: those that a launch is told, and those that kernels
  * are bound to again when they change. None of them decides a shape.
  */
-export function symbolicAttrs(op: OpRecord): ReadonlySet<string> {
+export function symbolicAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(symbolic, op, (own) => {
     const { kernel, numbers = [] } = own;
     if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
@@ -35,9 +35,9 @@ export function symbolicAttrs(op: OpRecord): ReadonlySet<string> {
 }
 
 function remembered(
-  known: WeakMap<OpRecord, ReadonlySet<string>>,
-  op: OpRecord,
-  find: (op: OpRecord) => ReadonlySet<string>,
+  known: WeakMap<KernelOp, ReadonlySet<string>>,
+  op: KernelOp,
+  find: (op: KernelOp) => ReadonlySet<string>,
 ): ReadonlySet<string> {
   let names = known.get(op);
   if (!names) {
@@ -54,7 +54,7 @@ const changingAttrs = new Map<KernelName, readonly string[]>([
   ['normal', ['seed', 'offset']],
 ]);
 
-function launchNames({ kernel }: OpRecord): ReadonlySet<string> {
+function launchNames({ kernel }: KernelOp): ReadonlySet<string> {
   if (kernel.kind === 'onCpu') return launchAttrs(kernel.op);
   if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
   if (kernel.kind === 'staged') return partNumbers(kernel.body.stages);
@@ -76,7 +76,7 @@ function fusedNumbers({ parts }: FusedBody): ReadonlySet<string> {
 
 /** The numbers that parts are told, by their names among those of the whole. */
 function partNumbers(
-  parts: readonly { readonly op: OpRecord; readonly part: number }[],
+  parts: readonly { readonly op: KernelOp; readonly part: number }[],
 ): ReadonlySet<string> {
   return new Set(
     parts.flatMap(({ op, part }) => [...launchAttrs(op)].map((name) => stageAttr(part, name))),
@@ -112,7 +112,7 @@ export function presentAttrs(attrs: Attrs): Attrs {
 
 /** The meta of a view in a program, with the place that it had in the trace. */
 export function presentView(
-  { name, kernel }: OpRecord,
+  { name, kernel }: KernelOp,
   inputs: readonly TensorMeta[],
   attrs: Attrs,
 ): TensorMeta {

@@ -1,4 +1,4 @@
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
 /** The values that an attribute of an op may have. */

@@ -1,6 +1,6 @@
-import type { Launch } from '../device/device.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
+import type { Launch } from './device.ts';
 import type { KernelCode } from './kernel-code.ts';
+import type { TensorMeta } from './tensor-meta.ts';
 
 /** The members of `this` in a kernel's function. */
 export interface KernelThis<Constants extends object = Readonly<Record<string, number>>> {

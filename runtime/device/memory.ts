@@ -1,14 +1,14 @@
 /** `memory.…`: what a device's memory holds, and what happened to it. */
 
-import { currentDevice, deviceNamed } from '../device/current.ts';
-import type { Device } from '../device/device.ts';
-import type { FreeMemory } from './allocator.ts';
-import { events } from './events.ts';
-import type { MemoryStats } from './stats.ts';
+import type { FreeMemory } from '../memory/allocator.ts';
+import { events } from '../memory/events.ts';
+import type { MemoryStats } from '../memory/stats.ts';
+import { currentDevice, deviceNamed } from './current.ts';
+import type { Device } from './device.ts';
 
-export type { FreeMemory } from './allocator.ts';
-export { logEvents as log } from './event-log.ts';
-export { recordEvents as record } from './events.ts';
+export type { FreeMemory } from '../memory/allocator.ts';
+export { logEvents as log } from '../memory/event-log.ts';
+export { recordEvents as record } from '../memory/events.ts';
 
 function resolve(device: Device | string | undefined): Device {
   if (device === undefined) return currentDevice();

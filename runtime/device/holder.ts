@@ -1,7 +1,7 @@
-import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
-import { alignedBytes } from './allocator.ts';
-import { poisoning } from './poison.ts';
+import { alignedBytes } from '../memory/allocator.ts';
+import { poisoning } from '../memory/poison.ts';
+import type { Device } from './device.ts';
 
 /** Memory in which a plan, or a kernel, says where everything lies. */
 export interface Ground {

@@ -1,8 +1,8 @@
-import type { OpRecord } from './core/define-op.ts';
+import type { KernelOp } from './kernel-op.ts';
 
 /** One op of a list: its operands and results by their numbers among those of the list. */
 export interface ListItem {
-  readonly op: OpRecord;
+  readonly op: KernelOp;
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
 }

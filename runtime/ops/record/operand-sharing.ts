@@ -1,7 +1,7 @@
 /** The effect of a write in place on operands that share its target's memory. */
 
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { broadcastStrides, sizeOf } from '../../tensor/shape.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 

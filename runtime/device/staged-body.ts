@@ -1,6 +1,33 @@
-import type { DType } from '../tensor/dtype.ts';
-import type { OpRecord } from './core/define-op.ts';
-import type { RowCut } from './row-cuts.ts';
+import type { DType } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
+import type { Attrs, KernelOp } from './kernel-op.ts';
+
+/** An operand as rows that lie in equal steps; a step of 0 repeats one row. */
+export interface RowSlice {
+  /** Elements from row to row. */
+  readonly step: number;
+  /** Shape and strides of one row. */
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+}
+
+/**
+ * An op as `count` rows that don't depend on each other: over some neighbouring rows of its operands it computes
+ * the same rows of its results, to the same bits.
+ */
+export interface RowCut {
+  readonly count: number;
+  /** Null: every row reads the whole operand. */
+  readonly inputs: readonly (RowSlice | null)[];
+  /** The results, or the target of a write in place. */
+  readonly outputs: readonly RowSlice[];
+  /** Attributes of the op over so many rows. */
+  readonly attrs: (rows: number) => Attrs;
+  /** Fewer rows at a time cost more, as what every row reads is read again for each call. */
+  readonly least: number;
+  /** Numbers that grow by so much from row to row, such as places in the stream of random ones. */
+  readonly advances?: Readonly<Record<string, number>>;
+}
 
 /** Where a stage finds one of its operands, or puts a result. */
 export type StagePlace =
@@ -11,7 +38,7 @@ export type StagePlace =
 
 /** One op of a staged one. */
 export interface Stage {
-  readonly op: OpRecord;
+  readonly op: KernelOp;
   /** Its number among the parts, under which attributes of the staged op are its own. */
   readonly part: number;
   readonly cut: RowCut;
