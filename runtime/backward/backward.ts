@@ -5,7 +5,7 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
-import { add_ } from '../ops/pointwise/in-place.ts';
+import { add_ } from '../ops/in-place/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';

@@ -1,6 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
-import { add_ } from '../ops/pointwise/in-place.ts';
+import { add_ } from '../ops/in-place/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';

@@ -2,6 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
+import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
 import { clone } from '../ops/movement/movement.ts';
 import {
@@ -12,7 +13,6 @@ import {
   localResponseNorm,
   rmsNorm,
 } from '../ops/normalization/norms.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';

@@ -1,5 +1,5 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { add, div, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber } from '../options/option-kinds.ts';

@@ -1,6 +1,6 @@
 /** Relatives of Adam, by PyTorch's formulas. */
 
-import { add_, addcdiv_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber } from '../options/option-kinds.ts';

@@ -1,5 +1,5 @@
 import type { QuantizationCode } from '../ops/core/quantize.ts';
-import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';

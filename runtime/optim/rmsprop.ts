@@ -1,4 +1,4 @@
-import { add_, addcdiv_, addcmul_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, mul_ } from '../ops/in-place/in-place.ts';
 import { mul, sqrt, sub } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';

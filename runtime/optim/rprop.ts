@@ -1,7 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
+import { clamp_ } from '../ops/in-place/pointwise-in-place.ts';
 import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise/pointwise.ts';
-import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
 import { expectOptions, type OptionKinds, unknownOption } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, positive } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { add, mul } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';

@@ -1,16 +1,16 @@
 /** The methods that move, join, choose and order elements. */
 
+import * as advancedIndex from '../ops/advanced-indexing/advanced-index.ts';
+import * as rearrange from '../ops/arranging/rearrange.ts';
+import * as splitting from '../ops/arranging/splitting.ts';
+import * as triangles from '../ops/arranging/triangles.ts';
 import * as broadcast from '../ops/core/broadcast.ts';
-import * as advancedIndex from '../ops/indexing/advanced-index.ts';
+import * as inPlace from '../ops/in-place/arranging-in-place.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
 import * as gather from '../ops/indexing/gather.ts';
 import * as indexing from '../ops/indexing/indexing.ts';
-import * as inPlace from '../ops/movement/arranging-in-place.ts';
 import * as movement from '../ops/movement/movement.ts';
 import * as place from '../ops/movement/place.ts';
-import * as rearrange from '../ops/movement/rearrange.ts';
-import * as splitting from '../ops/movement/splitting.ts';
-import * as triangles from '../ops/movement/triangles.ts';
 import * as views from '../ops/movement/views.ts';
 import * as windows from '../ops/movement/windows.ts';
 import { type Sizes, sizesOf } from '../ops/record/positional.ts';

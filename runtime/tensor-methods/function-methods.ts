@@ -1,12 +1,12 @@
 /** The methods that are functions of one or two tensors beyond arithmetic. */
 
-import * as regions from '../ops/indexing/regions-replaced.ts';
-import * as scatterReduce from '../ops/indexing/scatter-reduce.ts';
+import * as regions from '../ops/advanced-indexing/regions-replaced.ts';
+import * as scatterReduce from '../ops/advanced-indexing/scatter-reduce.ts';
+import * as differences from '../ops/arranging/differences.ts';
 import { cholesky } from '../ops/linalg/cholesky.ts';
 import * as determinants from '../ops/linalg/determinants.ts';
 import * as systems from '../ops/linalg/linear-systems.ts';
-import { softmin } from '../ops/loss/loss.ts';
-import * as differences from '../ops/movement/differences.ts';
+import { softmin } from '../ops/normalization/softmax.ts';
 import * as pairs from '../ops/pointwise/pairs.ts';
 import * as special from '../ops/pointwise/special.ts';
 import * as thresholds from '../ops/pointwise/thresholds.ts';
@@ -29,7 +29,7 @@ export const functionMethods = {
   rsub: pairs.rsub,
   floatPower: pairs.floatPower,
   isclose: pairs.isclose,
-  allclose: pairs.allclose,
+  allclose: statistics.allclose,
   erfinv: special.erfinv,
   lgamma: special.lgamma,
   digamma: special.digamma,

@@ -5,12 +5,12 @@ import { registerHook, retainGrad } from '../backward/hooks.ts';
 import { defineAbsent } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
 import { newTensor } from '../ops/core/create.ts';
-import * as loss from '../ops/loss/loss.ts';
+import * as inPlace from '../ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
 import * as movement from '../ops/movement/movement.ts';
 import * as ranges from '../ops/movement/ranges.ts';
-import * as inPlace from '../ops/pointwise/in-place.ts';
+import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
 import * as pointwise from '../ops/pointwise/pointwise.ts';
-import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
 import * as matrix from '../ops/products/matmul.ts';
 import * as random from '../ops/random/random.ts';
 import * as extremes from '../ops/reduce/extremes.ts';
@@ -160,8 +160,8 @@ const methods = {
   any: statistics.any,
   all: statistics.all,
   countNonzero: statistics.countNonzero,
-  softmax: loss.softmax,
-  logSoftmax: loss.logSoftmax,
+  softmax,
+  logSoftmax,
   matmul: matrix.matmul,
   ...arrangementMethods,
   ...functionMethods,

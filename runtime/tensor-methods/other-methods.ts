@@ -1,10 +1,11 @@
 /** Methods under PyTorch's second names, and those made of a few other ops. */
 
+import * as inPlace from '../ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
+import { matrixPower } from '../ops/linalg/matrix-power.ts';
 import { transpose } from '../ops/movement/movement.ts';
-import * as inPlace from '../ops/pointwise/in-place.ts';
 import * as pointwise from '../ops/pointwise/pointwise.ts';
-import * as pointwiseInPlace from '../ops/pointwise/pointwise-in-place.ts';
 import * as compositions from '../ops/products/compositions.ts';
 import * as products from '../ops/products/products.ts';
 import { type Sizes, sizesOf } from '../ops/record/positional.ts';
@@ -46,7 +47,7 @@ export const otherMethods = {
     compositions.sumToSize(x, sizesOf('sumToSize', sizes)),
   where: compositions.whereElse,
   isin: compositions.isin,
-  matrixPower: compositions.matrixPower,
+  matrixPower,
   cov: compositions.cov,
   corrcoef: compositions.corrcoef,
   argwhere: dataDependent.nonzero,

@@ -5,7 +5,7 @@ import { TensorList } from '../../runtime/device/tensor-list.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { copy_ } from '../../runtime/ops/pointwise/in-place.ts';
+import { copy_ } from '../../runtime/ops/in-place/in-place.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 
 type Given = Tensor | null | undefined;

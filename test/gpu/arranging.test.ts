@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
+import { indexPut } from '../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding } from '../../runtime/ops/advanced-indexing/embedding.ts';
+import { pad } from '../../runtime/ops/arranging/padding.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { indexPut } from '../../runtime/ops/indexing/advanced-index.ts';
-import { embedding } from '../../runtime/ops/indexing/embedding.ts';
 import { rand } from '../../runtime/ops/movement/create.ts';
 import { cat, stack } from '../../runtime/ops/movement/joining.ts';
-import { pad } from '../../runtime/ops/movement/padding.ts';
 import { arange, eye, linspace } from '../../runtime/ops/movement/ranges.ts';
 import { bernoulli, multinomial, randint, randperm } from '../../runtime/ops/random/random.ts';
 import { opNamed } from '../../runtime/ops/record/define-op.ts';

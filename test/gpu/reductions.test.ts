@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { logSoftmax, softmax } from '../../runtime/ops/loss/loss.ts';
+import { logSoftmax, softmax } from '../../runtime/ops/normalization/softmax.ts';
 import { max, min } from '../../runtime/ops/reduce/extremes.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { type IndexItem, indexPut, slice } from '../../runtime/ops/indexing/advanced-index.ts';
+import {
+  type IndexItem,
+  indexPut,
+  slice,
+} from '../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding, oneHot } from '../../runtime/ops/advanced-indexing/embedding.ts';
 import { maskedSelect, nonzero } from '../../runtime/ops/indexing/data-dependent.ts';
-import { embedding, oneHot } from '../../runtime/ops/indexing/embedding.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

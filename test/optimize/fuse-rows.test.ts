@@ -7,7 +7,7 @@ import { pool } from '../../runtime/device/cpu/threads/pool.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import { add_, mul_ } from '../../runtime/ops/pointwise/in-place.ts';
+import { add_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { leavesOf } from '../../runtime/program/fused/fused-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';

@@ -13,12 +13,12 @@ import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
+import { logSoftmax, meanOfLabels } from '../normalization/softmax.ts';
 import { equals, isAtMost, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from '../pointwise/pointwise.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-options.ts';
-import { logSoftmax, meanOfLabels } from './loss.ts';
 import { crossEntropyKinds, lossKinds, nllKinds } from './loss-kinds.ts';
 
 export interface NllOptions extends LossOptions {

@@ -3,6 +3,7 @@ import { broadcastShapes } from '../../spec/shape.ts';
 import { expectHeld, isHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { logicalNot } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
@@ -21,7 +22,6 @@ import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
-import { logicalNot } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -4,6 +4,10 @@ import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { log } from '../arithmetic/functions.ts';
+import { logicalAnd, logicalOr } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
@@ -22,11 +26,7 @@ import { equals, isBelow, logarithm, minus } from '../numbers/number-arithmetic.
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
-import { mul, neg, sub } from './arithmetic.ts';
 import { dropWhere, eq, ge } from './comparison.ts';
-import { div } from './division.ts';
-import { log } from './functions.ts';
-import { logicalAnd, logicalOr } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -2,6 +2,9 @@
 
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sign } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
@@ -10,10 +13,7 @@ import { F } from '../expr/expr-functions.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { abs, add, mul, neg, sign } from './arithmetic.ts';
 import { dropWhere, gt, lt } from './comparison.ts';
-import { div } from './division.ts';
-import { exp } from './functions.ts';
 
 interface Activation {
   readonly value: (x: Expr) => Expr;

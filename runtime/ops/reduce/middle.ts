@@ -5,6 +5,9 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div, floorDivide } from '../arithmetic/division.ts';
+import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
@@ -18,11 +21,8 @@ import {
   wholeAbove,
   wholeBelow,
 } from '../numbers/number-arithmetic.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
-import { div, floorDivide } from '../pointwise/division.ts';
-import { isnan, logicalAnd, logicalNot, logicalOr } from '../pointwise/logic.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
 import { argmax } from './extremes.ts';

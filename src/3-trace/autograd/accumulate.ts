@@ -4,7 +4,7 @@ import { enableGrad, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { copy } from '../../../runtime/ops/core/copy.ts';
-import { add_ } from '../../../runtime/ops/pointwise/in-place.ts';
+import { add_ } from '../../../runtime/ops/in-place/in-place.ts';
 import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -3,9 +3,13 @@
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { backward } from '../../../runtime/backward/backward.ts';
 import { grad } from '../../../runtime/backward/grad.ts';
+import * as rearrange from '../../../runtime/ops/arranging/rearrange.ts';
+import * as splitting from '../../../runtime/ops/arranging/splitting.ts';
 import { asTensor, isTensor, tensor } from '../../../runtime/ops/core/create.ts';
 import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { dequantize, quantize } from '../../../runtime/ops/core/quantize.ts';
+import * as inPlace from '../../../runtime/ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../../../runtime/ops/in-place/pointwise-in-place.ts';
 import * as ops from '../../../runtime/ops/index.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
@@ -13,11 +17,7 @@ import { full, ones, rand, randn, zeros } from '../../../runtime/ops/movement/cr
 import * as joining from '../../../runtime/ops/movement/joining.ts';
 import * as movement from '../../../runtime/ops/movement/movement.ts';
 import * as ranges from '../../../runtime/ops/movement/ranges.ts';
-import * as rearrange from '../../../runtime/ops/movement/rearrange.ts';
-import * as splitting from '../../../runtime/ops/movement/splitting.ts';
 import * as views from '../../../runtime/ops/movement/views.ts';
-import * as inPlace from '../../../runtime/ops/pointwise/in-place.ts';
-import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-place.ts';
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';

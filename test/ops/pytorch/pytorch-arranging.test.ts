@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { indexPut } from '../../../runtime/ops/indexing/advanced-index.ts';
+import { indexPut } from '../../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding } from '../../../runtime/ops/advanced-indexing/embedding.ts';
+import { type PadMode, pad } from '../../../runtime/ops/arranging/padding.ts';
 import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
-import { embedding } from '../../../runtime/ops/indexing/embedding.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../../runtime/ops/movement/joining.ts';
-import { type PadMode, pad } from '../../../runtime/ops/movement/padding.ts';
 import {
   arange,
   eye,

@@ -6,14 +6,14 @@ import { AutogradError, ShapeError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
 import { bind } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { floating } from '../core/promotion.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
-import { mul } from '../pointwise/arithmetic.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import type { Dims, ReduceOptions } from '../reduce/reduce.ts';
+import type { Dims, ReduceOptions } from './reduce.ts';
 
 /** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
 const nuclearNormOp = defineOp({

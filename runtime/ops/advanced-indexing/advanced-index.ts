@@ -7,17 +7,17 @@ import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../spec/shape
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { add_, copy_, fill_ } from '../in-place/in-place.ts';
+import { nonzeroColumns } from '../indexing/data-dependent.ts';
+import { expectIndices } from '../indexing/index-operands.ts';
+import { indexed, indexedShape, indexReplaced } from '../indexing/indexing.ts';
 import { stack } from '../movement/joining.ts';
 import { permute, reshape, select, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { sliceOf } from '../movement/views.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { add_, copy_, fill_ } from '../pointwise/in-place.ts';
 import { where } from '../pointwise/pointwise.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
-import { nonzeroColumns } from './data-dependent.ts';
-import { expectIndices } from './index-operands.ts';
-import { indexed, indexedShape, indexReplaced } from './indexing.ts';
 
 /** A range of a dimension: `slice(start, end, step)`, or `{ start, end, step }`. */
 export type SliceIndex =

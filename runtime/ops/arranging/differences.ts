@@ -6,17 +6,17 @@ import { expectNames } from '../../options/expect-options.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { cat } from '../movement/joining.ts';
+import { clone, narrow, reshape } from '../movement/movement.ts';
 import { plus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { ne } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { cumsum } from '../reduce/scans.ts';
-import { cat } from './joining.ts';
-import { clone, narrow, reshape } from './movement.ts';
 
 export interface DiffOptions {
   /** Joined in front of, or behind, the tensor before anything is subtracted. */

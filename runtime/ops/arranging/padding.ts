@@ -6,11 +6,11 @@ import { formatShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { cat } from '../movement/joining.ts';
+import { clone, narrow } from '../movement/movement.ts';
+import { padConstant } from '../movement/place.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
-import { cat } from './joining.ts';
-import { clone, narrow } from './movement.ts';
-import { padConstant } from './place.ts';
 import { flip } from './rearrange.ts';
 
 export type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular';

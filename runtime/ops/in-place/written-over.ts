@@ -8,14 +8,14 @@ import { DTypeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { floorDivide, fmod, remainder } from '../arithmetic/division.ts';
+import { logicalAnd, logicalNot, logicalOr, logicalXor } from '../arithmetic/logic.ts';
+import { tril, triu } from '../arranging/triangles.ts';
 import { clone } from '../movement/movement.ts';
-import { tril, triu } from '../movement/triangles.ts';
+import { copysign, hypot } from '../pointwise/pairs.ts';
+import { clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/pointwise.ts';
 import { cumprod, cumsum } from '../reduce/scans.ts';
-import { floorDivide, fmod, remainder } from './division.ts';
 import { copy_ } from './in-place.ts';
-import { logicalAnd, logicalNot, logicalOr, logicalXor } from './logic.ts';
-import { copysign, hypot } from './pairs.ts';
-import { clampMax, clampMin, lerp, nanToNum, xlogy } from './pointwise.ts';
 
 /** The op, written over its first operand. Throws DTypeError for fractions that would be written to integers. */
 const over =

@@ -9,17 +9,17 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
+import { copy_ } from '../in-place/in-place.ts';
+import { scatter } from '../indexing/gather.ts';
+import { expectIndices, mismatch } from '../indexing/index-operands.ts';
+import { indexAdd, indexCopy, indexed, indexSelect } from '../indexing/indexing.ts';
 import { zeros } from '../movement/create.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
-import { copy_ } from '../pointwise/in-place.ts';
 import { add, eq, gt, mul, reciprocal, where } from '../pointwise/pointwise.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { norm } from '../reduce/statistics.ts';
-import { scatter } from './gather.ts';
-import { expectIndices, mismatch } from './index-operands.ts';
-import { indexAdd, indexCopy, indexed, indexSelect } from './indexing.ts';
 
 export interface EmbeddingOptions {
   /** The row of this index gets no gradient; a negative one counts from the last. */

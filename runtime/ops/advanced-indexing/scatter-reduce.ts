@@ -11,6 +11,8 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
+import { expectWithin, gather, partOf, scatter, scatterAdd } from '../indexing/gather.ts';
+import { expectIndices, indices, mismatch } from '../indexing/index-operands.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
@@ -25,8 +27,6 @@ import {
 } from '../pointwise/pointwise.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
-import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
-import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 

@@ -5,14 +5,14 @@ import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { tensor } from '../core/create.ts';
+import { reshape } from '../movement/movement.ts';
+import { arange, fullLike } from '../movement/ranges.ts';
+import { diagonal } from '../movement/views.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { ge, le, type Operand, where } from '../pointwise/pointwise.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
-import { reshape } from './movement.ts';
-import { arange, fullLike } from './ranges.ts';
-import { diagonal } from './views.ts';
 
 type Compare = (a: Tensor, b: Operand) => Tensor;
 

@@ -6,9 +6,9 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';
-import { copy_, fill_ } from '../pointwise/in-place.ts';
+import { diagonal } from '../movement/views.ts';
 import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
-import { diagonal } from './views.ts';
+import { copy_, fill_ } from './in-place.ts';
 
 /** Writes what the out-of-place form returns over `x`. */
 function over(x: Tensor, result: () => Tensor): Tensor {

@@ -6,9 +6,9 @@ import { formatShape, normalizeDim } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
+import { narrow, select } from '../movement/movement.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { numbersIn } from '../record/positional.ts';
-import { narrow, select } from './movement.ts';
 
 function parts(x: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
   let start = 0;

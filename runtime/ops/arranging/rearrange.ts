@@ -11,11 +11,11 @@ import { expand } from '../core/broadcast.ts';
 import { tensor } from '../core/create.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { indexSelect } from '../indexing/indexing.ts';
+import { clone, reshape, transpose } from '../movement/movement.ts';
 import { isInteger, negated } from '../numbers/number-arithmetic.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
-import { clone, reshape, transpose } from './movement.ts';
 
 const flipOp: OpRecord = defineOp({
   name: 'flip',

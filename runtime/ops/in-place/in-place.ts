@@ -13,9 +13,9 @@ import { casting } from '../core/cast.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { div, mul } from '../pointwise/pointwise.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { div, mul } from './pointwise.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -7,6 +7,9 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
+import { scatter } from '../indexing/gather.ts';
+import { mismatch } from '../indexing/index-operands.ts';
+import { indexCopy, take } from '../indexing/indexing.ts';
 import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
 import { arange } from '../movement/ranges.ts';
 import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
@@ -14,9 +17,6 @@ import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
 import { add, clampMin, where } from '../pointwise/pointwise.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { cumsum } from '../reduce/scans.ts';
-import { scatter } from './gather.ts';
-import { mismatch } from './index-operands.ts';
-import { indexCopy, take } from './indexing.ts';
 
 const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
   arange(start, plus(start, count * step), step, { dtype: 'int32', device: x.device });

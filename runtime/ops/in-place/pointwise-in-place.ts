@@ -8,13 +8,13 @@ import { DTypeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
+import { type ClampBounds, clampBounds } from '../pointwise/combining.ts';
 import { defineOp, type OpRecord, opNamed } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { type ClampBounds, clampBounds } from './combining.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 
 // The records that the table below names.
-import './pointwise.ts';
+import '../pointwise/pointwise.ts';
 import { negated } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
