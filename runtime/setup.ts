@@ -1,4 +1,6 @@
-/** What every published entry point with tensors needs at run time: devices, methods, traces that were asked for. */
+/**
+ * Everything that a published entry point with tensors needs at run time: devices, methods, traces that were asked for.
+ */
 
 import './device/cpu/cpu-device.ts';
 import './device/meta/meta-device.ts';

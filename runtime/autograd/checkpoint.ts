@@ -31,7 +31,7 @@ class Frame {
   readonly #body: (...inputs: readonly unknown[]) => unknown;
   readonly #inputs: readonly Input[];
   readonly #random = randomState();
-  /** What was saved, in order; null for leaves, which nodes keep themselves. */
+  /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
   #values: (SavedValue | null)[] | null = null;
   /** Nodes' values that were not released yet. */

@@ -95,7 +95,7 @@ interface Save {
   readonly output: 0 | 1;
 }
 
-/** What follows from the op and from which of its inputs need a gradient. */
+/** The facts that follow from the op and from which of its inputs need a gradient. */
 interface GradientPlan {
   readonly gradients: readonly (Gradient | null)[];
   readonly saves: readonly Save[];

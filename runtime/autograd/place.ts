@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 /** Where a gradient arrives: a leaf, or one output of a node. */
 export type Place = NonNullable<Target>;
 
-/** What gradients are collected by: the node, or the leaf itself. */
+/** The key by which gradients are collected: the node, or the leaf itself. */
 export type Key = GradNode | Tensor;
 
 export function keyOf(place: Place): Key {

@@ -70,7 +70,7 @@ function modeOf({ createGraph }: RunOptions): Mode {
   return (body) => recording(() => withoutMoves(body));
 }
 
-/** What was done of a node while the pass waited. */
+/** The results of a node that ran while the pass waited. */
 interface Ahead {
   readonly results: readonly (Tensor | null)[];
   readonly summed: Set<number>;
@@ -361,7 +361,7 @@ class BackwardPass {
     return total;
   }
 
-  /** What has arrived so far, for a node that adds its own parts one by one. */
+  /** Takes the sum of the gradients that have arrived so far, for a node that adds its own contributions one by one. */
   #takeSum(place: Place): Tensor | null {
     const gradients = this.#inboxes.get(keyOf(place))?.gradients;
     const earlier = gradients?.[indexOf(place)] ?? null;

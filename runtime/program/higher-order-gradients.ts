@@ -50,7 +50,7 @@ export interface GradientPart {
 /** Backward in parts; behind each but the last a gradient of an output may be looked at and replaced. */
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
-  /** What makes those that forward has not kept, of those that it has; null: nothing is missing. */
+  /** The program that computes values which forward has not kept from those that it has; null if nothing is missing. */
   readonly again: GradientPart | null;
   /** Values whose data forward must have kept. */
   readonly taken: ReadonlySet<ValueId>;

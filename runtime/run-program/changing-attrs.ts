@@ -12,7 +12,7 @@ export interface ChangingAttrs {
   update(scalars: Float64Array): boolean;
 }
 
-/** What one number of a run is put into. */
+/** A location that receives one number of a run. */
 interface Place {
   readonly id: number;
   value: number;

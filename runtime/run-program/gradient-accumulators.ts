@@ -8,7 +8,7 @@ import { sumOperand } from './control/sum-operands.ts';
 export interface GradientAccumulator {
   /** The values of the sum in the program, in their order. */
   readonly sums: readonly ValueId[];
-  /** What was there before, and the sum of that and the first part. */
+  /** The gradient from before, and the sum of it and the first contribution. */
   readonly earlier: ValueId;
   readonly first: ValueId;
 }

@@ -36,7 +36,7 @@ interface Run {
 interface Made {
   readonly backward: RecordedBackward;
   readonly numbers: readonly number[];
-  /** What was decided on numbers while it was made, after the guards of the run. */
+  /** The decisions made on numbers while it was built, after the guards of the run. */
   readonly dependencies: ScalarDependencies;
 }
 
@@ -110,7 +110,10 @@ class RecordedBackward {
       known.set(id, tensor);
       owned.push(tensor);
     };
-    /** What values of forward are made again from: they may be read as well, at their place in the graph. */
+    /**
+     * Returns a handle to a forward value from which others are rematerialized: it may be read as well, at its place in
+     * the graph.
+     */
     const handleFor = (id: ValueId): Tensor => {
       const handle = handleOf(run, id, run.slots[id]!.holder !== null);
       owned.push(handle);

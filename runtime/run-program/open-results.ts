@@ -12,7 +12,7 @@ export class OpenResults {
   readonly #backward: BackwardPart;
   /** The ops that backwards without `retainGraph` have undone, by the gradient of their result. */
   readonly #undone = new Set<ValueId>();
-  /** What may still be undone reads these; null: all is. */
+  /** The values that later backwards may read; null if none can come. */
   #needed: ReadonlySet<ValueId> | null = null;
   /** All backwards that didn't retain the graph. */
   readonly #closed: ClosedResults[] = [];
@@ -93,7 +93,7 @@ export class OpenResults {
     return this.#needed === null;
   }
 
-  /** What the backwards read that may still come. */
+  /** The values that later backwards may read. */
   get needed(): ReadonlySet<ValueId> {
     return this.#needed ?? new Set();
   }

@@ -13,7 +13,10 @@ export interface PartialBackward {
   readonly plan: Plan;
   /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches, or that aren't requested. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
+  /**
+   * The values that the given gradients lead to, except sums of a leaf's contributions: two backwards that share one of
+   * these values run the same op's backward twice.
+   */
   readonly undone: ReadonlySet<ValueId>;
   /** The values whose data it reads or hands out. */
   readonly reads: ReadonlySet<ValueId>;
@@ -37,7 +40,7 @@ export function partialBackward(
 ): PartialBackward {
   const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
-  /** What any gradient leads to. */
+  /** The values that any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   const steps: Step[] = [];
   /** Last used by steps that are left out. */
@@ -117,7 +120,9 @@ export function partialBackward(
   };
 }
 
-/** What only adds up the requested gradients of results: the ops that made these results aren't undone. */
+/**
+ * The sums that only add up the requested gradients of results: the ops that made these results are not differentiated.
+ */
 function sumsAt(
   wanted: Wanted,
   live: readonly Step[],

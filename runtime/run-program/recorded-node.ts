@@ -19,9 +19,9 @@ interface Application {
 }
 
 /**
- * What `apply` of the node returns then: the gradients as results of programs of their own, which read what
- * forward has kept. Each such value has its place in the graph: that of an input or output, or one of the
- * node's own behind them.
+ * Does the work of a node's `apply` while gradients are recorded: the gradients are results of programs of their own,
+ * which read the values that forward has kept. Each such value has its place in the graph: that of an input or output,
+ * or one of the node's own behind them.
  */
 export function applyRecorded(
   node: RunProgramNode,

@@ -7,8 +7,8 @@ import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * What an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop decides
- * it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
+ * The tensor that an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop
+ * decides it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
  * `detach()` makes do.
  */
 export type OutputBase =

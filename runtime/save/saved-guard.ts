@@ -95,7 +95,7 @@ export function readGuard(field: Field, states: number): SavedGuard {
   }
 }
 
-/** What is and what should be; undefined where the fact holds. */
+/** The actual and the expected value; undefined where the fact holds. */
 export interface Misfit {
   readonly kind: 'shape' | 'dtype' | 'device' | 'other';
   readonly given: string;

@@ -142,7 +142,7 @@ export class TensorReader {
     for (const base of this.#bases.values()) base.dispose();
   }
 
-  /** What was made is freed. */
+  /** Frees the tensors that were made. */
   disposeAll(): void {
     for (const tensor of this.#made.values()) tensor.dispose();
   }

@@ -1,4 +1,4 @@
-/** What ops, transforms and scopes do, as lines. Nothing is built while there is no listener. */
+/** The log of ops, transforms and scopes, as lines. Nothing is built while there is no listener. */
 
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import { isContiguousMeta } from '../device/tensor-meta.ts';

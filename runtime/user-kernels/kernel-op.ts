@@ -31,7 +31,7 @@ export function isKernelCall(fn: object): boolean {
   return calls.has(fn);
 }
 
-/** What the elements of a GPU's buffers can be read as. */
+/** The dtypes as which elements of a GPU's buffers can be read. */
 const readable: ReadonlySet<DType> = new Set<DType>(['float32', 'int32', 'uint8', 'bool']);
 
 let made = 0;

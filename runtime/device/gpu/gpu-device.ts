@@ -25,14 +25,14 @@ import { randomNumbers } from './random.ts';
 /** Distinct layouts that are remembered per op. */
 const preparedPerOp = 256;
 
-/** What depends on an op alone. */
+/** The kernels and facts that depend on an op alone. */
 interface OpKernels<H extends CheckedHandle> {
   /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
   readonly attrs: readonly string[] | null;
   readonly byLayout: Map<string, Prepared<H>>;
 }
 
-/** What computes: WebGPU, or WebGL2 where that is missing. */
+/** The API that computes: WebGPU, or WebGL2 where that is missing. */
 export type GpuApi = 'webgpu' | 'webgl2';
 
 /** Kernels that a device has beside those of gpu.js, and uses instead of them. */
@@ -110,7 +110,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.kernelStats;
   }
 
-  /** What was sent to the GPU since the start. */
+  /** The number of commands sent to the GPU since the start. */
   get commandCounts(): CommandCounts {
     return this.#core.commandCounts;
   }
@@ -293,7 +293,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 }
 
-/** What does the same and can be awaited. */
+/** The awaitable counterpart of each synchronous read. */
 const awaitable: Readonly<Record<string, string>> = {
   dataSync: 'await x.data(), or await x.item() for one element',
   itemSync: 'await x.item()',

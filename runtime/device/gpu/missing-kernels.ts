@@ -4,7 +4,7 @@ import type { KernelOp } from '../kernel-op.ts';
 import { userName } from '../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
-/** What happens to ops that a GPU has no kernel for: the CPU computes them, or they are refused. */
+/** The treatment of ops without a GPU kernel: the CPU computes them, or they are refused. */
 export type MissingKernelPolicy = 'cpu' | 'error';
 
 /** Ops without a kernel: never silent, since each launch waits for the GPU and copies twice. */

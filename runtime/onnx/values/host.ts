@@ -10,7 +10,7 @@ import { wrongSetting } from './wrong-setting.ts';
 export interface Host {
   readonly shape: readonly number[];
   readonly values: readonly number[];
-  /** What it is as a tensor. */
+  /** The dtype of the value as a tensor. */
   readonly dtype: DType;
 }
 

@@ -58,10 +58,10 @@ export function guardedOps(): number {
 }
 
 /**
- * What `deviceGuard(device)` makes of an op. Operands move to the guard's device, unless one is where data can't be
- * read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go to the
- * GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write in
- * place whose target would have to move.
+ * Returns how an op runs under `deviceGuard(device)`. Operands move to the guard's device, unless one is where data
+ * can't be read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go
+ * to the GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write
+ * in place whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,

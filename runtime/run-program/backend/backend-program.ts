@@ -9,7 +9,7 @@ import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import type { Scope, Slot } from '../scope/scope.ts';
 
-/** What the executor knows of a step that a backend may compute. */
+/** The description of a step that a backend may compute. */
 export interface ComputableStep {
   /** Puts operands and results where they belong. */
   place(slots: readonly Slot[], scalars: Float64Array): void;

@@ -14,7 +14,7 @@ import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
 
-/** What a run of a call has brought, for who undoes it. */
+/** The operands of each run of a call, for its backward. */
 const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
 /**
@@ -84,7 +84,7 @@ function owned({ holder, offset, identity }: Slot): ListItem {
   return { holder: holder!, offset, identity };
 }
 
-/** What an operand brings, with one ownership each: the operand's own if it moves and is not shared. */
+/** The tensors of an operand, with one ownership each: the operand's own if it moves and is not shared. */
 function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
   if (form === 'tensor') {

@@ -6,7 +6,7 @@
 import type { Holder } from '../../device/holder.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** What an op has made: its place tells it from all others. */
+/** The identity of a value made by an op: its location distinguishes it from all others. */
 export const ownPlace = 0;
 
 /** The identity of input number `index` of the program. */

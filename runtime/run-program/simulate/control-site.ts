@@ -28,7 +28,7 @@ export function countedControl(step: Step, values: ValueTable, run: Action): Act
   };
 }
 
-/** What a control op reads from the device, read by read. */
+/** Returns the numbers that a control op reads from the device, read by read. */
 function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decider): () => number {
   switch (op.op.name) {
     case 'cond': {

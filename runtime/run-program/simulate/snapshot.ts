@@ -11,11 +11,11 @@ interface Living extends ListItem {
   readonly id: number;
 }
 
-/** What is in a scope in the middle of a run. */
+/** The contents of a scope in the middle of a run. */
 export interface Snapshot {
   readonly values: readonly Living[];
   readonly live: number;
-  /** What is the caller's of it. */
+  /** The holders among them that the caller owns. */
   readonly callers: ReadonlySet<Holder>;
 }
 

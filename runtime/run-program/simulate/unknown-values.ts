@@ -13,7 +13,7 @@ import type { Slot } from '../scope/scope.ts';
 /** The tape of a control op that isn't simulated. */
 export class UnknownTape extends Tape {}
 
-/** What an operand is read as, beside tensors. */
+/** The form in which an op reads an operand that is not a tensor. */
 type Contents = 'list' | 'mark' | 'tape' | { readonly shape: Shape };
 
 /** Puts a value into a slot, with one owner. Until an op reads it as something else it is a tensor. */

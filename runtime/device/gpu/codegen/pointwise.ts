@@ -27,7 +27,7 @@ export function attrsInSource(expr: Expr): readonly string[] {
   return [...own, ...operandsOf(expr).flatMap(attrsInSource)];
 }
 
-/** What represents an input of the expression. */
+/** An input of the expression, as code. */
 interface Source {
   readonly slot: Slot;
   readonly meta: TensorMeta;

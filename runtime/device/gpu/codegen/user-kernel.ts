@@ -72,7 +72,7 @@ class Writer {
     return 'result';
   }
 
-  /** What follows a statement that may have returned is left out in that thread. */
+  /** Writes statements so that a thread which has returned skips the rest. */
   #block(statements: readonly KernelStatement[], inLoop: boolean): void {
     const w = this.#w;
     let open = 0;

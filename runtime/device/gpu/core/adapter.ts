@@ -3,7 +3,7 @@ import { DeviceError } from '../../../errors/errors.ts';
 /** The environment variable that admits adapters without a GPU behind them. */
 const softwareVariable = 'TOSTATIC_GPU_SOFTWARE';
 
-/** What an adapter says about itself, in one line. */
+/** An adapter's description of itself, in one line. */
 export function adapterName(info: GPUAdapterInfo): string {
   const facts = [info.vendor, info.architecture, info.description || info.device];
   return facts.filter((fact) => fact !== '').join('/') || 'unnamed adapter';

@@ -37,7 +37,7 @@ interface BufferState {
 /** Where the pool gets buffers and gives them back. */
 export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
-  /** What the limit is from, for errors. */
+  /** The source of the limit, for errors. */
   readonly limitedBy: string;
   createBuffer(bytes: number): H;
   /** Called when work that was issued earlier may still use the buffer. */

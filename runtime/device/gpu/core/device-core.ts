@@ -45,8 +45,8 @@ export interface KernelStats {
 }
 
 /**
- * What an API of the browser (WebGPU, WebGL2) gives a device: buffers whose handles are `H`, kernels of gpu.js, and
- * one order in which everything happens.
+ * The services of a browser API (WebGPU, WebGL2) to a device: buffers whose handles are `H`, kernels of gpu.js, and one
+ * order in which everything happens.
  */
 export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly pool: BufferPool<H>;

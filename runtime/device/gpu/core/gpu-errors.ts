@@ -46,7 +46,7 @@ export function closedError(op: string): DeviceError {
   });
 }
 
-/** What WebGPU says of a lost device. */
+/** WebGPU's report on a lost device. */
 export type LostInfo = Pick<GPUDeviceLostInfo, 'reason' | 'message'>;
 
 /** The driver was reset, the GPU was taken away: nothing on the device is there any more. */

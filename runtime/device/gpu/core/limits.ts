@@ -1,4 +1,4 @@
-/** What gpu.js and WebGPU can hold. Apart from gpu.js itself, which is loaded only when asked for. */
+/** The limits of gpu.js and WebGPU. Apart from gpu.js itself, which is loaded only when asked for. */
 
 import type { TensorMeta } from '../../tensor-meta.ts';
 

@@ -1,6 +1,6 @@
 import { DeviceError } from '../../../errors/errors.ts';
 
-/** What we use of the package `webgpu` (Dawn for Node). */
+/** The part of the package `webgpu` (Dawn for Node) that we use. */
 interface WebGpuPackage {
   readonly create: (options: readonly string[]) => GPU;
   readonly globals: object;

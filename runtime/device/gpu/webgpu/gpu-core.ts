@@ -60,7 +60,7 @@ export class GpuCore implements DeviceCore {
   readonly #reads = new Set<Promise<Float32Array>>();
   /** Submits of which WebGPU has yet to say whether they failed. */
   readonly #reports = new Set<Promise<void>>();
-  /** What WebGPU reported on its own; told at the next read. */
+  /** The error that WebGPU reported on its own, thrown at the next read. */
   #reported: string | null = null;
   #closed = false;
   #lost: GPUDeviceLostInfo | null = null;
@@ -412,7 +412,9 @@ export class GpuCore implements DeviceCore {
     }
   }
 
-  /** What WebGPU reports about work with a buffer that it could not make only repeats that. */
+  /**
+   * Throws the error of a buffer that could not be made. WebGPU's reports about work with it only repeat that error.
+   */
   #expectThere({ missing }: PoolBuffer): void {
     if (!missing) return;
     this.#reported = null;

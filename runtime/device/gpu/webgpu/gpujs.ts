@@ -194,7 +194,7 @@ export class GpuJsBackend {
   }
 }
 
-/** What gpu.js doesn't ask for, and kernels of ours use. */
+/** Limits that our kernels need and gpu.js doesn't request. */
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
 const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query'];
 

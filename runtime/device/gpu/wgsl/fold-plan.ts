@@ -25,7 +25,7 @@ export interface FoldOp {
   readonly reads: readonly number[];
   readonly out: TensorMeta;
   readonly source: (w: WgslWriter, at: ElementAt) => FoldTexts['source'];
-  /** What is stored of the folded `value`. */
+  /** Text of the result to store, made from the folded `value`. */
   readonly result: (value: string, at: ElementAt) => string;
   /** One result per output, in one dispatch, however long the fold is. */
   readonly isWhole?: boolean;

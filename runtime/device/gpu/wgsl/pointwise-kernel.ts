@@ -113,7 +113,7 @@ function segmentText(
   });
 }
 
-/** What the text of a body finds in its kernel. */
+/** The names in scope of a body's text in its kernel. */
 export interface BodySources {
   /** The element of an operand, or of the result with this number after the operands. */
   readonly place: (operand: number) => string;

@@ -10,7 +10,7 @@ import { WgslWriter } from './wgsl-writer.ts';
 /** Numbers of a row, found one after the other, each a fold of all its elements. */
 interface RowFold {
   readonly fold: Fold;
-  /** What an element gives to the fold, from the operands' elements and the numbers before. */
+  /** An element's contribution to the fold, from the operands' elements and the earlier numbers. */
   readonly value: (own: readonly string[], known: readonly string[]) => string;
 }
 

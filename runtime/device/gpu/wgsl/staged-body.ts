@@ -10,7 +10,7 @@ import type { Attrs, KernelOp } from '../../kernel-op.ts';
 import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 
-/** What follows an op with elements of their own, its head, element by element. */
+/** The element-wise ops that follow an op with elements of their own, its head. */
 export interface HeadBody {
   /** The numbers, among the operands of the whole, of those that the head reads. */
   readonly reads: readonly number[];

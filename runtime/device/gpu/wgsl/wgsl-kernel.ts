@@ -36,7 +36,7 @@ export class WgslKernel {
     return this.#dispatched !== null;
   }
 
-  /** What a batch dispatches; the kernel must be built. */
+  /** The command that a batch dispatches; the kernel must be built. */
   get dispatched(): Dispatched {
     return this.#dispatched!;
   }

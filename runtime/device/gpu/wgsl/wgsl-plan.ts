@@ -15,11 +15,11 @@ export interface WgslOperand {
   readonly walk: string | null;
   /** Elements of a written operand. */
   readonly elements: number;
-  /** What the buffer holds; float32 by default, as in every tensor. */
+  /** The buffer's element type; float32 by default, as in every tensor. */
   readonly type?: StorageType;
 }
 
-/** What is known when a stage is issued: where its operands are bound, and the op's numbers. */
+/** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */
 export interface Issue {
   /** Per operand, the number of its storage buffer. */
   readonly bindings: readonly number[];

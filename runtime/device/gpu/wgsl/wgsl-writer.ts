@@ -25,7 +25,7 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** What a storage buffer holds. */
+/** The element type of a storage buffer. */
 export type StorageType = 'f32' | 'u32';
 
 export interface WgslShape {

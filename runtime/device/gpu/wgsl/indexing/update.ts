@@ -28,13 +28,13 @@ interface Update {
   readonly shape: readonly number[];
   readonly dim: number;
   readonly lines: Lines;
-  /** What the number of the line moves by over the shape. */
+  /** The step of the line's number along each dimension of the shape. */
   readonly lineStrides: readonly number[];
   /** Sizes beyond which no element has a line; null: all of them have one. */
   readonly extent: readonly number[] | null;
   readonly base: Walked | null;
   readonly source: Walked;
-  /** What the source moves by from one place of a line to the next. */
+  /** The source's step from one place of a line to the next. */
   readonly step: number;
   readonly combine: Combine;
 }

@@ -19,9 +19,9 @@ interface Side {
   readonly size: number;
   readonly start: number;
   readonly length: number;
-  /** What the region's tensor moves by. */
+  /** The step of the region's tensor. */
   readonly stride: number;
-  /** What the surroundings move by; 0 for a number. */
+  /** The step of the surroundings; 0 for a number. */
   readonly around: number;
 }
 

@@ -16,13 +16,13 @@ export type ElementAt = (operand: number, index: string) => string;
 export interface Lines {
   readonly count: number;
   readonly size: number;
-  /** What the keys are made of: one operand. */
+  /** The operand that the keys are made of. */
   readonly source: Slot;
   /** Writes the body of `key(line, k)`, whose operand 0 is the source. Keys are u32. */
   readonly writeKey: (w: WgslWriter, at: ElementAt) => void;
 }
 
-/** What becomes of sorted elements. */
+/** The destination of sorted elements. */
 export interface SortedTarget {
   /** Written ones come last. */
   readonly operands: readonly WgslOperand[];
