@@ -19,7 +19,7 @@ const thrown = 1;
  * registers like all other state.
  */
 export class Finalizer {
-  /** What is returned or thrown. The lowest temporary of the statement. */
+  /** The value that is returned or thrown. The lowest temporary of the statement. */
   readonly value: Reg;
   /** Which completion is pending. */
   private readonly completion: Reg;

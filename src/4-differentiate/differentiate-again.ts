@@ -16,7 +16,7 @@ import { differentiateRegion } from './differentiate.ts';
 import { markOutputs } from './mark-outputs.ts';
 import { replay, targetsOf } from './replay.ts';
 
-/** What is known of a program that was differentiated once. */
+/** The record of a program that was differentiated once. */
 export interface Differentiated {
   readonly forward: Program;
   readonly needsGrad: readonly boolean[];

@@ -264,7 +264,7 @@ function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
   return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
 }
 
-/** What a check needs beside the run; null where there is no memory for it: the run goes unchecked. */
+/** Makes what a check needs in memory of its own; null where there is no memory for it: the run goes unchecked. */
 function whereMemoryIs<T>(make: () => T): T | null {
   try {
     return runApart(make);

@@ -8,7 +8,10 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import type { Reading } from './reading.ts';
 
-/** What a run shows: results, inputs after it, or gradients, in memory of their own; or what it threw. */
+/**
+ * The observable outcome of a run: results, inputs after it, or gradients, in memory of their own; or the error that it
+ * threw.
+ */
 export interface Outcome {
   readonly values: readonly (ShownValue | null)[];
   readonly error: unknown;
@@ -77,7 +80,7 @@ export function disposeOutcome({ values }: Outcome): void {
 }
 
 export interface Difference {
-  /** What differs: `output 0, f32[2,3]`. */
+  /** The name of the differing value: `output 0, f32[2,3]`. */
   readonly of: string;
   readonly given: string;
   readonly expected: string;

@@ -7,7 +7,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { CompileOptions } from './compilation.ts';
 
-/** What decides how a program is compiled. */
+/** Everything that decides how a program is compiled. */
 export interface CompiledInput {
   readonly program: Program;
   readonly wanted: {

@@ -298,7 +298,10 @@ export class SubgraphPlanner {
   }
 }
 
-/** What stays in the scope between forward and backward: what backward reads, and what is not cleaned up. */
+/**
+ * Returns the values that stay in the scope between forward and backward: those that backward reads, and those that are
+ * not cleaned up.
+ */
 function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
   const made = forward.ops.flatMap((op: ProgramOp) => op.outputs);
   return [

@@ -1,4 +1,4 @@
-/** What is done to pre-existing Maps and Sets after the run. */
+/** Changes to pre-existing Maps and Sets after the run. */
 
 import { compileReader } from '../guards/source.ts';
 import type { Effect } from '../traces/trace-result.ts';

@@ -31,7 +31,7 @@ export interface GuardedEntry {
   readonly guards: readonly Guard[];
 }
 
-/** What an op takes in the programs and plans of one entry, and in the kernels bound for them; an estimate. */
+/** Estimated bytes of an op in the programs and plans of one entry, and in the kernels bound for them. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
@@ -51,7 +51,7 @@ export class Entry {
   readonly #donated: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
-  /** What is freed before the run; null without a program. */
+  /** The tensors that are freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
@@ -116,7 +116,7 @@ export class Entry {
     this.subgraph?.finish();
   }
 
-  /** What it takes of host memory, by an estimate. */
+  /** The estimated bytes of JavaScript memory that it takes. */
   get bytes(): number {
     const { stages } = this.part;
     const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
@@ -186,7 +186,7 @@ export class Entry {
     }
   }
 
-  /** What its branches and loops decide is noted. */
+  /** Runs the subgraph and records the decisions of its branches and loops. */
   #runDeciding(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { decisions } = this.part.record;
     const around = decided.current;

@@ -272,7 +272,7 @@ function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOpti
   return isFinal ? options : { ...options, tier: 'first' };
 }
 
-/** What is told of an entry: its stages are those of the plan in force. */
+/** Returns the description of an entry: its stages are those of the plan in force. */
 function partOf(
   trace: TraceResult,
   { stages, record, tooSmall }: Pick<CompiledPart, 'stages' | 'record' | 'tooSmall'>,

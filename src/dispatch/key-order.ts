@@ -23,7 +23,7 @@ export function inKeyOrder<E>(
   };
 }
 
-/** What the order doesn't name is not there: it doesn't matter where it stands. */
+/** Ranks labels by an order. A label that the order doesn't name is not there, so its rank doesn't matter. */
 function rankIn(text: string): (label: string) => number {
   const labels = JSON.parse(text) as readonly unknown[];
   const ranks = new Map(labels.map((label, i) => [JSON.stringify(label), i]));

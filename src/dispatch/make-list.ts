@@ -9,7 +9,7 @@ import { append } from '../vm/language/primordials.ts';
 import { knownTensor } from './known-tensors.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
-/** What the lists hold for one leaf, element by element. */
+/** The tensors of the lists for one leaf, element by element. */
 type Columns = readonly (readonly Tensor[])[];
 
 /** Reads the element at a place; `from` is the first of the columns that are its own. */

@@ -45,7 +45,7 @@ export function compileMakes(makes: readonly Make[]): (values: RunValues) => voi
   };
 }
 
-/** What something is made of comes before it. */
+/** Orders recipes of objects so that an object's contents come before it. */
 function inOrder(makes: readonly Make[]): number[] {
   const order = new Set<number>();
   const visited = new Set<number>();
@@ -73,7 +73,7 @@ const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
   'iteratorRecord',
 ]);
 
-/** What must be there when it is built; containers are filled later. */
+/** Returns the recipes that must be evaluated before the object is built; containers are filled later. */
 function partsOf(make: Make): readonly Recipe[] {
   return filledLater.has(make.kind) ? [] : contentsOf(make);
 }

@@ -13,7 +13,7 @@ import type { FrameRecipe, Recipe, RecipeLeaf } from '../traces/trace-result.ts'
 import type { Cell, Frame } from '../vm/bytecode/frame.ts';
 import type { KnownTensors } from './known-tensors.ts';
 
-/** What recipes are read from after a run of the graph. */
+/** The values that recipes read after a run of the graph. */
 export interface RunValues extends RunResults {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
@@ -30,7 +30,7 @@ export interface RunValues extends RunResults {
 
 export type RecipeReader = Read<RunValues>;
 
-/** What a recipe returns for an element, property or entry that isn't there. */
+/** A recipe's result for an element, property or entry that isn't there. */
 export const absentValue = Symbol('absent');
 
 /** Compiles a recipe once; reading it costs a closure call. */

@@ -11,7 +11,7 @@ import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
-/** What the plan of a subgraph may rely on in one call. */
+/** The facts that the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
   /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];

@@ -16,8 +16,8 @@ interface Sum {
 }
 
 /**
- * What a comparison of sizes returns for every size that was promised; undefined where that depends on
- * the size, or where something else than promised sizes is compared.
+ * Returns the result of a comparison that is the same for every size within the shape bounds; undefined where it
+ * depends on the size, or where something else than bounded sizes is compared.
  */
 export function decidedByBounds(expr: NumberExpr, promised: ShapeBounds): boolean | undefined {
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;

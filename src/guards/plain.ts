@@ -87,7 +87,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
   return true;
 }
 
-/** What is done to a property, or to an array as a whole. */
+/** A change of a property, or of an array as a whole. */
 export type Change = 'write' | 'delete' | 'resize';
 
 /** True when the change runs no user code and is not refused. */

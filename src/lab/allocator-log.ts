@@ -10,7 +10,7 @@ export interface LogWindow {
   readonly to?: string | undefined;
 }
 
-/** What happened between the two marks. Bytes are those that the lines say. */
+/** The events between the two marks. Bytes are those that the lines say. */
 export interface LogSummary {
   /** Allocated minus freed: what the window left behind (negative when it freed more than it took). */
   readonly remainingBytes: number;

@@ -16,7 +16,7 @@ export interface OnnxruntimeOptions {
   readonly session?: Readonly<Record<string, unknown>>;
 }
 
-/** What became of the programs so far. */
+/** The outcome for the programs so far. */
 export interface OnnxruntimeReport {
   readonly programs: number;
   readonly graphs: number;

@@ -7,7 +7,7 @@ export interface OrtTensor {
   readonly data: ArrayBufferView;
 }
 
-/** What the package's own addon does at once, and its API only later. */
+/** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
   run(

@@ -16,7 +16,7 @@ interface ControlRecord {
   /** The op that is undone, and the op that does it. */
   readonly name: string;
   readonly undo: OpRecord;
-  /** What is in both of them. */
+  /** The regions, or the call, that both of them contain. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
   /** How many operands are carried from iteration to iteration. */
   readonly carried: number;
@@ -97,8 +97,10 @@ export class ControlNode extends GradNode {
   }
 
   /**
-   * What has come to the operands `to` so far, by the numbers that the op which undoes has for it. The last operand
-   * that one tensor is comes first: what iterations capture is read after what they start with.
+   * Takes the gradients that have arrived at the operands `to`, by their operand numbers in the backward op. If one
+   * tensor is several operands, the last one comes first: values that iterations capture are read after those that they
+   * start with. The last operand that one tensor is comes first: what iterations capture is read after what they start
+   * with.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
     const { inside, carried, results, inputs } = this.#record;

@@ -11,10 +11,10 @@ import type { Program, Region } from '../../runtime/program/program.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
-/** What an operand is to the function: a tensor, the tensors of a list, or a number. */
+/** The type of a call's operand: a tensor, the tensors of a list, or a number. */
 export type CallOperand = Tensor | readonly Tensor[] | number;
 
-/** What is called, and can be called again for the shapes of any run. */
+/** A call site, whose function can be called again for the shapes of any run. */
 export interface CallSite {
   /** The function, as the user wrote it. */
   readonly name: string;
@@ -37,7 +37,7 @@ export interface CallSite {
   ) => readonly Tensor[];
 }
 
-/** What is made of a program before it is differentiated. */
+/** Transforms a program before it is differentiated. */
 export type FinishProgram = (program: Program) => Program;
 
 /** A call with a program for each set of shapes. */

@@ -3,7 +3,7 @@ import { childrenOf } from '../../vm/syntax/children.ts';
 import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
-/** What surrounds a node, as far as it decides what is supported. */
+/** The surroundings of a node that decide what is supported. */
 interface Surroundings {
   /** `this`, `arguments` and `new.target` are those of the place where the captured arrow stands. */
   readonly outside: boolean;

@@ -71,7 +71,7 @@ function enteredFrames({ outcome }: TraceResult): Set<number> {
   return new Set(outcome.frames.flatMap(({ call }) => (call.kind === 'entry' ? [call.frame] : [])));
 }
 
-/** What is read from the entry frames for after the call. */
+/** Returns the sources in the entry frames that are read after the call. */
 function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
   const recipes: Recipe[] = [...makes.flatMap(contentsOf), ...effects.flatMap(storedBy)];
   const sources: Source[] = effects.flatMap((effect) => changedBy(effect) ?? []);

@@ -43,7 +43,7 @@ export class ControlGradients<V extends TargetValue, A> {
     this.#write = write;
   }
 
-  /** What a run of a region has kept: the values of its layout. */
+  /** Returns the values of a region's layout that a run has kept. */
   saved({ values, tapes }: SavedLayout, frame: Frame<V, A>): V[] {
     const own = values.map((id) => frame.slot(id).read());
     return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];

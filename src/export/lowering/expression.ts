@@ -130,7 +130,7 @@ class ExpressionEmitter<V extends TargetValue> {
     }
   }
 
-  /** What is made an integer is computed in its own arithmetic. */
+  /** Returns the arithmetic of an operand that becomes an integer: its own. */
   #operand(node: Expr): Computed {
     const own = this.#known.get(node)!;
     return own === 'literal' || own === 'fraction' ? 'f32' : own;

@@ -41,7 +41,7 @@ export interface PortableProgram {
   readonly backwardParts: ReadonlyMap<Region, BackwardPart>;
   /** Arithmetic on JavaScript numbers; undefined where there is none. */
   readonly scalars: ScalarTable | undefined;
-  /** What its numbers are as functions of the sizes of a call; null where they are those of one call. */
+  /** The program's numbers as functions of the sizes of a call; null where they are those of one call. */
   readonly sizes: SymbolicSizes | null;
   dispose(): void;
 }
@@ -149,7 +149,7 @@ function readState(field: Field, tensors: TensorReader): ExportState {
   return { name, value: isNumber ? value : null, isGradient };
 }
 
-/** What a place is called in the program that is exported. */
+/** Returns the name of a location in the program that is exported. */
 export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): string {
   switch (place.kind) {
     case 'argument':

@@ -28,7 +28,7 @@ export const elementOf: { readonly [D in DType]: Element } = {
   float64: 'f64',
 };
 
-/** What every target's values have. */
+/** The properties common to the values of all targets. */
 export interface TargetValue {
   readonly id: string;
   readonly element: Element;
@@ -93,7 +93,7 @@ export interface OpCall<V extends TargetValue, A = AttrValue> {
 
 /** An engine that programs are written for. */
 export interface Engine<V extends TargetValue, A = AttrValue> extends ArithmeticTarget<V> {
-  /** What its form of programs is called. */
+  /** The name of the target's form of programs. */
   readonly form: string;
   /** Input number `index` of the whole program. */
   argument(index: number, name: string, element: Element, shape: V['shape']): V;
@@ -119,7 +119,7 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
   readonly rows: RowTables<V> | null;
 }
 
-/** What gradients that may not exist need besides. */
+/** The additional operations that optional gradients need. */
 export interface GradientArithmetic<V extends TargetValue> {
   /** A number in every element of a type. */
   filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
@@ -137,7 +137,7 @@ export interface RowTables<V extends TargetValue> {
   read(table: V, number: V): V;
 }
 
-/** What halves and small integers are summed in. */
+/** Returns the element type in which halves and small integers are summed. */
 export const wideElement = (element: Element): Element =>
   element === 'f16' || element === 'bf16'
     ? 'f32'
