@@ -8,7 +8,7 @@ import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
 import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
-import type { Backend } from '../program/backend.ts';
+import { type Backend, synchronous } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
@@ -105,6 +105,17 @@ export class Executable {
         events.op = op;
         events.at = at;
       }
+    }
+  }
+
+  /** The same as `run` with an asynchronous backend. Runs follow one another. */
+  async runAsync(scope: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    const memory = this.#memory;
+    try {
+      memory.open();
+      await this.#backend!.runAsync(scope);
+    } finally {
+      memory.close();
     }
   }
 
@@ -219,7 +230,7 @@ function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp
   const { values, backend, counter } = binding;
   if (kernel.kind === 'control') {
     const bindPlan: BindPlan = (plan, own, gradients) =>
-      new Executable(plan, own, gradients, { backend, counter });
+      new Executable(plan, own, gradients, { backend: synchronous(backend), counter });
     return { action: compileControl(kernel.form, step, values, bindPlan), computable: null };
   }
   if (kernel.kind === 'view') return { action: compileView(step, values), computable: null };

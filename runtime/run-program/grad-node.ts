@@ -2,6 +2,7 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
+import { synchronous } from '../program/backend.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
@@ -317,7 +318,7 @@ export class RunProgramNode extends GradNode {
     if (existing) return existing;
     const optional = whole === plan ? [] : optionalGradientsOf(whole.steps.map(({ op }) => op));
     const { values, planned } = this.subgraph;
-    const { backend = null } = planned;
+    const backend = synchronous(planned.backend ?? null);
     const executable = new Executable(plan, values, [...optional], { backend });
     executables.set(plan, executable);
     return executable;

@@ -114,6 +114,7 @@ export class Captured {
     if (!at) return this.#coExecute(thisValue, args);
     const { point, frames } = at;
     const { code } = frames[0]!.closure;
+    if (this.#dispatcher.awaitsRuns && (code.isGenerator || !code.isAsync)) throw this.#notAsync();
     if (code.isGenerator) {
       return generate(this.#dispatcher, frames[0]!, this.fn, () => this.#runsAsItIs);
     }
@@ -239,6 +240,16 @@ export class Captured {
     }
     this.#fallBack(`${this.fn.name} uses super, and its class cannot be found`, undefined);
     return null;
+  }
+
+  #notAsync(): ArgumentError {
+    const { name } = this.#settings.compile.backend!;
+    return new ArgumentError({
+      what: `toStatic: the backend '${name}' runs graphs asynchronously`,
+      given: `${this.name || 'a function'}, which returns before a graph could have run`,
+      expected: 'an async function',
+      remedy: `write async ${this.name || '(…)'} and await it, or use a backend that runs at once`,
+    });
   }
 
   #missBudget({ needed, isFirst }: BudgetMissed): void {

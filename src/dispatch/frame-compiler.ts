@@ -89,6 +89,11 @@ export class FrameCompiler {
     return !this.#settings.fullGraph;
   }
 
+  /** The backend is asynchronous. */
+  get awaitsRuns(): boolean {
+    return this.#settings.compile.backend?.isAsync === true;
+  }
+
   /** Takes entries out that were not used for long, if all of the point's take too much memory. */
   makeRoom(point: ResumePoint): void {
     for (const removed of point.makeRoom()) {

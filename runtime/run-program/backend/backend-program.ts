@@ -69,12 +69,26 @@ export class BackendProgram implements RunningSteps {
     [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
     try {
       this.#compiled.run(this);
-      if (this.#isOpen || this.#next < this.#steps.length) {
-        throw this.#outOfOrder('run has returned', `step ${this.#next} of ${this.#steps.length}`);
-      }
+      this.#expectEnd();
     } finally {
       [this.#slots, this.#scalars, this.#next, this.#isOpen] = outer;
     }
+  }
+
+  /** The same for an asynchronous backend; runs follow one another. */
+  async runAsync({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
+    try {
+      await this.#compiled.run(this);
+      this.#expectEnd();
+    } finally {
+      [this.#slots, this.#scalars] = [[], new Float64Array(0)];
+    }
+  }
+
+  #expectEnd(): void {
+    if (!this.#isOpen && this.#next === this.#steps.length) return;
+    throw this.#outOfOrder('run has returned', `step ${this.#next} of ${this.#steps.length}`);
   }
 
   kernel(step: number): void {

@@ -1,12 +1,13 @@
-import { assertNever } from '../../runtime/errors/invariant.ts';
-import { skipNumbers } from '../../runtime/random/seed.ts';
-import { isTracked, liveWith } from '../../runtime/tensor/lifetime.ts';
-import { requireGrad } from '../../runtime/tensor/require-grad.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
-import { hostType } from '../guards/host-types.ts';
-import { compileReader } from '../guards/source.ts';
-import { storedBy } from '../traces/recipes.ts';
-import type { Effect, Recipe } from '../traces/trace-result.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { skipNumbers } from '../../../runtime/random/seed.ts';
+import { isTracked, liveWith } from '../../../runtime/tensor/lifetime.ts';
+import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { hostType } from '../../guards/host-types.ts';
+import { compileReader } from '../../guards/source.ts';
+import { storedBy } from '../../traces/recipes.ts';
+import type { Effect, Recipe } from '../../traces/trace-result.ts';
+import type { OwnedTensors } from '../ownership/owned-tensors.ts';
 import {
   type Change,
   compileCollectionChange,
@@ -14,7 +15,6 @@ import {
 } from './change-collection.ts';
 import { compileItems } from './make.ts';
 import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
-import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
  * Compiles the effects of an entry. Reading comes first, for all of them: `[a.x, b.x] = [b.x, a.x]` must

@@ -1,20 +1,20 @@
 /** Objects that each run makes again. */
 
-import { compileItems as compileItemsOf, defineData } from '../../runtime/entry/make.ts';
-import { foldStack } from '../../runtime/errors/folded-stack.ts';
-import { assertNever } from '../../runtime/errors/invariant.ts';
-import { hostType } from '../guards/host-types.ts';
-import { contentsOf } from '../traces/recipes.ts';
-import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
-import type { Cell } from '../vm/bytecode/frame.ts';
+import { compileItems as compileItemsOf, defineData } from '../../../runtime/entry/make.ts';
+import { foldStack } from '../../../runtime/errors/folded-stack.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { hostType } from '../../guards/host-types.ts';
+import { contentsOf } from '../../traces/recipes.ts';
+import type { MadeAttributes, MadeTraits, Make, Recipe } from '../../traces/trace-result.ts';
+import type { Cell } from '../../vm/bytecode/frame.ts';
 import {
   parameterCell,
   sharedArguments,
   unmappedArguments,
-} from '../vm/language/arguments-object.ts';
-import { ProtocolIterator } from '../vm/language/iterator-record.ts';
-import { append } from '../vm/language/primordials.ts';
-import { arrayIteratorAt, instantiate, resumedGenerator } from '../vm/machine/run-frames.ts';
+} from '../../vm/language/arguments-object.ts';
+import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
+import { append } from '../../vm/language/primordials.ts';
+import { arrayIteratorAt, instantiate, resumedGenerator } from '../../vm/machine/run-frames.ts';
 import { compileEntries, inKeyOrder } from './key-order.ts';
 import { compileList } from './make-list.ts';
 import {

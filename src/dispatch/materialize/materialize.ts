@@ -1,16 +1,16 @@
-import { compileNumberOf, type NumberReader } from '../../runtime/entry/number-expr.ts';
+import { compileNumberOf, type NumberReader } from '../../../runtime/entry/number-expr.ts';
 import {
   compileRecipeOf,
   type Read,
   type RecipeCompiler,
   type RunResults,
-} from '../../runtime/entry/recipe.ts';
-import { assertNever } from '../../runtime/errors/invariant.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { TracedNumber } from '../guards/number-expr.ts';
-import { compileReader } from '../guards/source.ts';
-import type { FrameRecipe, Recipe, RecipeLeaf } from '../traces/trace-result.ts';
-import type { Cell, Frame } from '../vm/bytecode/frame.ts';
+} from '../../../runtime/entry/recipe.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { TracedNumber } from '../../guards/number-expr.ts';
+import { compileReader } from '../../guards/source.ts';
+import type { FrameRecipe, Recipe, RecipeLeaf } from '../../traces/trace-result.ts';
+import type { Cell, Frame } from '../../vm/bytecode/frame.ts';
 import type { KnownTensors } from './known-tensors.ts';
 
 /** The values that recipes read after a run of the graph. */

@@ -1,6 +1,6 @@
 /** Entries of objects, Maps and Sets, in the order that the run has chosen. */
 
-import type { EntryRecipe, KeyOrder } from '../traces/trace-result.ts';
+import type { EntryRecipe, KeyOrder } from '../../traces/trace-result.ts';
 import { absentValue, compileRecipe, type RunValues } from './materialize.ts';
 
 /** `entries` as the run orders them. */

@@ -1,11 +1,11 @@
 /** Arrays whose length only the program knew, out of the lists that it returns. */
 
-import { defineData } from '../../runtime/entry/make.ts';
-import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
-import { takeItems, takeNumber } from '../../runtime/run-program/list-items.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { ElementRecipe, Make } from '../traces/trace-result.ts';
-import { append } from '../vm/language/primordials.ts';
+import { defineData } from '../../../runtime/entry/make.ts';
+import { assertNever, invariant } from '../../../runtime/errors/invariant.ts';
+import { takeItems, takeNumber } from '../../../runtime/run-program/list-items.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { ElementRecipe, Make } from '../../traces/trace-result.ts';
+import { append } from '../../vm/language/primordials.ts';
 import { knownTensor } from './known-tensors.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 

@@ -1,8 +1,8 @@
 /** Elements of lists that are known tensors: inputs of the run, outputs, and other elements. */
 
-import type { Holder } from '../../runtime/device/holder.ts';
-import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
+import { inputThatIs, isSameValue, valueIn } from '../../../runtime/run-program/scope/identity.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { RunValues } from './materialize.ts';
 
 /** Tensors that a run has left, by their memory. */

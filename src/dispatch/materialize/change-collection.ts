@@ -1,10 +1,10 @@
 /** Changes to pre-existing Maps and Sets after the run. */
 
-import { compileReader } from '../guards/source.ts';
-import type { Effect } from '../traces/trace-result.ts';
+import { compileReader } from '../../guards/source.ts';
+import type { Effect } from '../../traces/trace-result.ts';
+import type { OwnedTensors } from '../ownership/owned-tensors.ts';
 import { compileEntries } from './key-order.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
-import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /** One change with its operands read, ready to be made. */
 export type Change = () => void;
