@@ -121,6 +121,18 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     }
   }
 
+  /** Runs `body` with buffers of these sizes, in bytes, and frees them after it. */
+  withScratch(sizes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void {
+    const ptrs: number[] = [];
+    try {
+      for (const bytes of sizes) ptrs.push(this.alloc(bytes));
+      body(ptrs.map((ptr) => this.at(ptr)));
+    } finally {
+      // What was issued runs before anything that the buffers' next owners issue.
+      ptrs.forEach((ptr, i) => void this.free(ptr, sizes[i]!));
+    }
+  }
+
   freeMemory(): FreeMemory {
     return { free: this.#idleBytes, largest: Math.max(0, ...this.#idle.keys()) };
   }

@@ -107,15 +107,10 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     elements: readonly number[],
     body: (buffers: readonly PoolBuffer<TextureHandle>[]) => void,
   ): void {
-    const ptrs: number[] = [];
-    try {
-      for (const count of elements) ptrs.push(this.pool.alloc(count * elementBytes));
-      body(ptrs.map((ptr) => this.pool.at(ptr)));
-    } finally {
-      ptrs.forEach((ptr, i) => {
-        this.pool.free(ptr, elements[i]! * elementBytes);
-      });
-    }
+    this.pool.withScratch(
+      elements.map((count) => count * elementBytes),
+      body,
+    );
   }
 
   startBuild(op: string, key: string, text: KernelText): void {

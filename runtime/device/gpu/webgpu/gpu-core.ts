@@ -145,16 +145,10 @@ export class GpuCore implements DeviceCore {
   }
 
   withScratch(elements: readonly number[], body: (buffers: readonly PoolBuffer[]) => void): void {
-    const ptrs: number[] = [];
-    try {
-      for (const count of elements) ptrs.push(this.pool.alloc(count * elementBytes));
-      body(ptrs.map((ptr) => this.pool.at(ptr)));
-    } finally {
-      // What was issued runs before anything that the buffers' next owners issue.
-      ptrs.forEach((ptr, i) => {
-        this.pool.free(ptr, elements[i]! * elementBytes);
-      });
-    }
+    this.pool.withScratch(
+      elements.map((count) => count * elementBytes),
+      body,
+    );
   }
 
   startBuild(op: string, key: string, text: KernelText): void {

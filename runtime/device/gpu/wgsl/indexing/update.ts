@@ -7,13 +7,14 @@
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
+import { entriesOf } from '../../core/entries.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
-import { entriesOf, indexText, rowText, strideless } from './choose.ts';
+import { indexText, rowText, strideless } from './choose.ts';
 
 type Combine = 'replace' | 'add';
 
