@@ -73,7 +73,7 @@ class Classes {
     for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
-  /** What such an op makes is equal to nothing from before. */
+  /** Adds an op whose results are equal to none from before. */
   add({ outputs }: ProgramOp): void {
     for (const id of outputs) {
       const shown = this.#equalViews(id);

@@ -66,7 +66,7 @@ function areApart(a: readonly Part[], b: readonly Part[]): boolean {
   );
 }
 
-/** What the sums added up is left to dead-code elimination. */
+/** Replaces the sums; the ops that made their parts are left to dead-code elimination. */
 function rewritten(program: Program, sums: ReadonlyMap<number, Parts>): Program {
   const values = [...program.values];
   const ops = program.ops.flatMap((op, index): ProgramOp[] => {

@@ -54,7 +54,7 @@ interface Part {
   readonly offset: number;
 }
 
-/** What lies as it is in something that was put together, which is there. */
+/** Returns the values that lie unchanged in a concatenation that is available, with their offsets. */
 function partsOfWholes(program: Program, there: ReadonlySet<ValueId>): ReadonlyMap<ValueId, Part> {
   const parts = new Map<ValueId, Part>();
   for (const op of program.ops) {

@@ -14,11 +14,10 @@ export interface Boundary {
 }
 
 /**
- * What backward reads is made again there instead of being kept from forward, where that computes
- * nothing from data: a copy in another layout of memory that is there anyway, and what depends on no
- * tensor at all (constants, random numbers by their counter, and masks of them).
- * Results are kept: the caller holds them anyway, and backward has to find that they were written in between.
- * Adds values to the table; ops before the boundary stay as they are.
+ * Computes values in backward again instead of keeping them from forward, where that computes nothing from data: a copy
+ * in another layout of memory that is there anyway, and values that depend on no tensor at all (constants, random
+ * numbers by their counter, and masks of them). Results are kept: the caller holds them anyway, and backward has to
+ * find that they were written in between. Adds values to the table; ops before the boundary stay as they are.
  */
 export function rematerialize(program: Program, boundary: Boundary): Program {
   const rewriter = new Rewriter(program, boundary);

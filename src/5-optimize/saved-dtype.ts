@@ -26,7 +26,7 @@ interface Candidate {
 
 const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;
 
-/** What is saved in place of a float32 value. */
+/** The metas of the values that are saved in place of a float32 value. */
 function metasOf(dtype: SavedDType, { shape, device }: TensorMeta): readonly TensorMeta[] {
   if (dtype !== 'int8') return [contiguousMeta({ dtype, shape }, device)];
   return [

@@ -12,8 +12,8 @@ interface Place {
 }
 
 /**
- * What was put together of values, and is there for late ops anyway, serves them instead of the values
- * themselves: one copy where there would be two. Late ops are those from `firstLate` on.
+ * Lets late ops read a concatenation that is there for late ops anyway, instead of the values that it was made of: one
+ * copy where there would be two. Late ops are those from `firstLate` on.
  */
 export function shareParts(program: Program, firstLate: number): Program {
   const facts = new ProgramFacts(program);

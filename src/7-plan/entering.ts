@@ -22,7 +22,7 @@ export function enteringAlone(
   };
 }
 
-/** What each input brings. */
+/** Returns how each input enters the program: its bytes, and whether it has no other owner. */
 export function enteringWith(
   { values, inputs }: Program,
   { donated, inputsEnterAlone: alone = false }: EnteringOptions,

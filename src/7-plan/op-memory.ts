@@ -4,7 +4,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/progr
 import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
 import { sameShape } from '../../runtime/spec/shape.ts';
 
-/** What an op does to memory, in whatever order and beside whatever other ops it runs. */
+/** The memory that an op uses and frees, in whatever order and beside whatever other ops it runs. */
 export interface OpMemory {
   /** Operands whose data it reads, each once. Reading a shape needs no memory. */
   readonly reads: readonly ValueId[];
@@ -19,7 +19,7 @@ export interface OpMemory {
   readonly scratch: number;
 }
 
-/** What the ops of a program do to memory. Looked up once for all orders and forms of it that are costed. */
+/** The memory use of a program's ops. Looked up once for all orders and forms of it that are costed. */
 export class OpMemories {
   readonly #values: ValueTable;
   readonly #known = new Map<ProgramOp, OpMemory>();

@@ -14,7 +14,7 @@ import type { Storage } from './order/storages.ts';
 export interface PlanOptions extends CountOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
   readonly isFirst?: boolean;
-  /** What searches have chosen in an earlier compilation, or are to note. */
+  /** The choices of searches in an earlier compilation; new ones are noted there. */
   readonly choices?: Choices;
   /** Of a backward program: the forward plan in whose scope it continues. */
   readonly after?: ForwardBefore;

@@ -5,7 +5,7 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** What rewriting rules ask of a straight-line program. Ops are named by their index. */
+/** The facts about a straight-line program that rewriting rules ask for. Ops are named by their index. */
 export class ProgramFacts {
   readonly program: Program;
   readonly #definedBy = new Map<ValueId, number>();

@@ -59,7 +59,7 @@ export function listGroups(program: Program, options: GroupOptions): Group[] {
 
 const isView = ({ op }: ProgramOp): boolean => op.kernel.kind === 'view';
 
-/** What it does is seen, or may not be done, before or after other writes. */
+/** Whether writes may not be moved across the op: its effect is visible, or it may throw. */
 function isBarrier({ op }: ProgramOp): boolean {
   const isFused = op.kernel.kind === 'fused' || op.kernel.kind === 'staged';
   return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);

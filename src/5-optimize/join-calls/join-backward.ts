@@ -6,7 +6,7 @@ import type { WiredGroup } from './joined-ops.ts';
 
 /** Backward ops of the members of a group, as one. */
 export interface JoinedBackward {
-  /** What the one op represents: the backward ops, and the sums of their gradients. */
+  /** The ops that the one op replaces: the backward ops, and the sums of their gradients. */
   readonly replaced: ReadonlySet<ProgramOp>;
   /** Gradients that enter the joined op, by the results that they belong to. */
   readonly seeds: ReadonlyMap<ValueId, ValueId>;

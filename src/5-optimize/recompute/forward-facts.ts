@@ -6,7 +6,7 @@ import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { opWork } from './op-work.ts';
 
-/** What is asked of a program with its backward when some of forward is to be computed again. */
+/** The facts about a program with its backward that recomputing a part of forward depends on. */
 export class ForwardFacts {
   readonly program: Program;
   readonly isForward: (index: number) => boolean;

@@ -71,7 +71,7 @@ class Rewriter {
     return this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
   }
 
-  /** What leads to the operand of an op of backward runs again, as far as it has to. */
+  /** Runs the ops again that an operand of a backward op depends on, as far as needed. */
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;

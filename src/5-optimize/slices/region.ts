@@ -4,7 +4,7 @@ import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { type Cut, type Slicing, slicingOf } from './rules.ts';
 
-/** What is to be cut, into how many parts. */
+/** The region to cut, and into how many parts. */
 export interface SlicePlan {
   readonly parts: number;
   /** Dimensions along which inputs of the sliced ops are cut, where they are there as a whole. */
@@ -55,7 +55,7 @@ class RegionFinder {
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
-  /** What ops after the slices look at before they refuse. */
+  /** Values that ops after the slices check before they refuse. */
   readonly #lookedAtAfter = new Set<ValueId>();
   #refusesAfter = false;
 

@@ -79,7 +79,10 @@ class SliceWriter {
     return sliced;
   }
 
-  /** What was strided is put together without gaps: only for ops whose bits don't depend on that. */
+  /**
+   * Checks strides. A strided value is put together without gaps, which is allowed only before ops whose bits don't
+   * depend on strides.
+   */
   #checkStrides({ values, ops }: Program): void {
     const made = new Map(ops.map((op) => [op.outputs[0], op]));
     this.#program.ops.forEach(({ op, inputs, outputs }, index) => {

@@ -14,7 +14,7 @@ import { forwardPaths } from './forward-paths.ts';
 import { UniformPath } from './uniform-path.ts';
 import { worstPath } from './worst-path.ts';
 
-/** What one control op does with memory on one path through the program, for who orders the ops. */
+/** The memory that one control op uses on one path through the program, for ordering the ops. */
 export interface ControlMemory {
   /** Bytes that come and go while it runs, beside what it makes; negative where operands go before that. */
   readonly scratch: number;

@@ -15,7 +15,7 @@ export interface RunBytes {
   readonly backwardPeak: number | null;
 }
 
-/** What a path decides: on record, or by control op. */
+/** The decisions of a path: recorded ones, or a decider per control op. */
 export type DecisionsOfRun = readonly number[] | Decider;
 
 /**

@@ -112,7 +112,7 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   return side;
 }
 
-/** What comes with the op in any order: its results, unless one may take a dying operand's memory. */
+/** Returns the bytes that the op adds in any order: its results, unless one may take a dying operand's memory. */
 function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
   const { bytes, makes, reusable, scratch, touchers } = graph;
   const mayTake = reusable[op]!.some((storage) =>

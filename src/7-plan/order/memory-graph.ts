@@ -16,7 +16,7 @@ export type OpIndex = number;
 export type StorageIndex = number;
 
 /**
- * What an order of the ops has to respect, and what decides its peak. Numbers in flat arrays: orders are
+ * The constraints on an order of the ops, and the numbers that decide its peak. Numbers in flat arrays: orders are
  * tried out many times.
  */
 export interface MemoryGraph {
@@ -42,7 +42,7 @@ export interface MemoryGraph {
   readonly liveAtStart: number;
 }
 
-/** What an input brings into the program: bytes, 0 for memory of the caller. */
+/** An input's contribution to the program's memory: bytes, 0 for memory of the caller. */
 export interface Entering {
   readonly bytes: number;
   /** It has no other owner. */
@@ -54,7 +54,7 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
-  /** What control ops do with memory, on the path considered. */
+  /** The memory use of control ops on the path considered. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
   /** Of them the least in any order; else as it was seen. */
   readonly least?: boolean;
@@ -217,7 +217,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** What a tape holds beside what its op has made. */
+  /** Returns the values that a tape holds beside those that its op has made. */
   #heldBy(tape: ValueId): ValueId[] {
     const maker = this.#makerOf(tape);
     if (!maker || maker.outputs.at(-1) !== tape) return [];

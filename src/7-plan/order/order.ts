@@ -243,7 +243,10 @@ class OrderSearch {
   }
 }
 
-/** What a cut puts before the op at the peak first, then the rest; each in the order it had. */
+/**
+ * Reorders ops so that those that a cut puts before the op at the peak come first, then the rest; each in the order it
+ * had.
+ */
 function partitioned(order: Order, earlier: Uint8Array): Order {
   const result = new Int32Array(order.length);
   let at = 0;
