@@ -22,7 +22,7 @@ import { namesElements } from './names-elements.ts';
 import { isDifferentiable, spentBelow } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 
-/** What is kept of a trace to do it again for other sizes; nothing of the user's is held. */
+/** The record of a trace that is needed to replay it for other sizes; it holds nothing of the user's. */
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
@@ -76,7 +76,7 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
   };
 }
 
-/** What a trace reads of its surroundings when it is played for other sizes. */
+/** The surroundings that a trace reads when it is replayed for other sizes. */
 interface Found {
   readonly frames: readonly Frame[];
   readonly readerOf: (source: Source) => Reader;

@@ -45,7 +45,7 @@ export interface TraceOptions extends ControlLimits {
   readonly traceLimit?: number;
   /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
-  /** What later phases do with the programs of branches and loop bodies. */
+  /** The later phases' work on the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
 

@@ -1,4 +1,4 @@
-/** What a walk back has found for a leaf becomes its `.grad`, or a part of it. */
+/** Accumulates the gradient that backward has found for a leaf into its `.grad`. */
 
 import { enableGrad, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';

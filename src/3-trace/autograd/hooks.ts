@@ -1,4 +1,4 @@
-/** What backward does beside its ops: hooks of the user, and gradients of results that are kept. */
+/** The side effects of backward: hooks of the user, and gradients of results that are kept. */
 
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { registerHook, retainGrad } from '../../../runtime/backward/hooks.ts';

@@ -1,4 +1,4 @@
-/** What `backward()` and `grad()` are given beside tensors to walk back from. */
+/** The arguments of `backward()` and `grad()` beside the tensors to walk back from. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';

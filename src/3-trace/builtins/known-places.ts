@@ -18,7 +18,7 @@ type Counted = 'place' | 'count' | null;
 
 const { splice, toSpliced, slice, fill, copyWithin, indexOf, includes } = Array.prototype;
 
-/** What the arguments of a method count. */
+/** The roles of the arguments of methods that count elements. */
 const counting = new Map<unknown, readonly Counted[]>([
   [splice, ['place', 'count']],
   [toSpliced, ['place', 'count']],

@@ -20,7 +20,7 @@ import { plainEntries } from '../values/property-keys.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
-/** What such a call makes; undefined for any other function, and where no number is the program's. */
+/** Returns the tensor that such a call makes; undefined for any other function, and where all numbers are known. */
 export function tensorOfScalars(
   t: Tracer,
   fn: unknown,

@@ -1,4 +1,4 @@
-/** What a call returns in the sample runs, and what these results have in common. */
+/** Results of a call in the sample runs, and the properties that these results share. */
 
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
@@ -83,7 +83,7 @@ export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
   return { dtype, sizes };
 }
 
-/** What an answer is made of, up to the sizes. */
+/** Returns the structure of an answer, up to the sizes. */
 function formOf({ answer }: TriedCall): string {
   const formOfPart = (part: unknown): string =>
     Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);

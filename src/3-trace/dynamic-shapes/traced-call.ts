@@ -43,7 +43,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   readonly at: UserPosition | undefined;
 }
 
-/** What a call returns for some shapes. */
+/** A call's result for some shapes. */
 export interface TriedCall {
   /** The function's result: tensors, and arrays of tensors. */
   readonly answer: unknown;
@@ -101,7 +101,7 @@ function tensorsIn(answer: unknown): Tensor[] {
   throw new NotDynamic('returns something other than tensors');
 }
 
-/** What is known of a result: null for sizes that depend on what a run brings. */
+/** The known facts about a result: null for sizes that depend on a run's data. */
 export interface ResultSizes {
   readonly dtype: TensorMeta['dtype'];
   readonly sizes: readonly (number | null)[];

@@ -11,7 +11,10 @@ import { performing } from './traced-call.ts';
 
 type Sizes = UnbackedTensor['sizes'];
 
-/** What such tensors have in common: null for sizes that differ. Null: they are of several dtypes or ranks, or none. */
+/**
+ * Returns the sizes that such tensors share: null for sizes that differ. Null: they are of several dtypes or ranks, or
+ * none.
+ */
 export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | null {
   const known = variables.map((each) => {
     if (each.kind === 'tensor') return { tensor: t.use(each), sizes: t.use(each).shape };

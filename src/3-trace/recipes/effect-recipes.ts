@@ -1,4 +1,4 @@
-/** What is changed after a run of the graph, in the order in which the code did it. */
+/** The changes after a run of the graph, in the order in which the code made them. */
 
 import { hostType } from '../../guards/host-types.ts';
 import type { Effect, Recipe } from '../../traces/trace-result.ts';

@@ -54,7 +54,7 @@ export class Reconstruction {
   readonly outputs: ProgramOutputs;
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
-  /** What is to be said of outputs after the run. */
+  /** The effects on outputs' gradients after the run. */
   readonly gradients: Effect[] = [];
 
   /** The recipes of tensors that require gradients on some paths only. */

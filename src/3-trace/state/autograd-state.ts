@@ -12,7 +12,7 @@ export interface Site {
   readonly pc: Pc;
 }
 
-/** What a trace knows of the gradients inside it, beyond the graph of its tensors. */
+/** A trace's knowledge of the gradients inside it, beyond the graph of its tensors. */
 export class AutogradState {
   /** Results whose `.grad` backward fills. */
   readonly retained: TensorVariable[] = [];
@@ -33,6 +33,6 @@ export class AutogradState {
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The objects that `registerHook` has returned. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
-  /** What `forward` of a custom function has saved, by its context. */
+  /** The tensors that `forward` of a custom function has saved, by its context. */
   readonly saved = new Map<Variable, readonly Tensor[]>();
 }

@@ -43,7 +43,7 @@ export class RegionBuilder implements Surroundings {
   readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are no captured values. */
   readonly given: Tensor[] = [];
-  /** What they were given for, in the surrounding program. */
+  /** The tensors of the surrounding program for which they were given. */
   readonly givenFor: Tensor[] = [];
   readonly tape: TapeCall[] = [];
 

@@ -1,4 +1,4 @@
-/** What a trace guards of symbolic numbers, and what bounds on sizes decide without a guard. */
+/** A trace's guards on symbolic numbers, and the comparisons that bounds on sizes decide without a guard. */
 
 import { numberKey, numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';

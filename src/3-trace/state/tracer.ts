@@ -72,7 +72,7 @@ export class Tracer {
   readonly control: GraphControl;
   readonly #places: NestedSurroundings;
   readonly guards = new Map<string, Guard>();
-  /** What is changed after the run. */
+  /** The changes after the run. */
   readonly effects: EffectLog;
   readonly collections = new OwnMap<object, WrittenEntries>();
   /** Private fields that were written, by their object. */
@@ -85,7 +85,7 @@ export class Tracer {
   /** JavaScript arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
-  /** What the tensor API was asked for. */
+  /** The calls of the tensor API. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */
   readonly passed = new OwnMap<object, Source>();
@@ -339,7 +339,7 @@ export class Tracer {
     }
   }
 
-  /** What a function of the tensor API would throw, undefined for nothing. Nothing of it stays. */
+  /** Returns the error that a function of the tensor API would throw, undefined for none. The calls leave no trace. */
   tried(body: () => unknown): unknown {
     return this.builder.trial(() => {
       try {

@@ -206,7 +206,7 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return content;
 }
 
-/** What comes after all that the pre-existing array holds already. */
+/** Returns the content that comes after all elements of a pre-existing array. */
 export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);

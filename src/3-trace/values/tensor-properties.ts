@@ -122,7 +122,7 @@ function readDisposed(t: Tracer, variable: TensorVariable): Variable {
   return t.read({ kind: 'property', base: source, key: 'disposed' }, true);
 }
 
-/** What this package has by the name. */
+/** Returns this package's own property of the name. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
     variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));

@@ -25,7 +25,7 @@ export interface ListVariable {
   readonly depth: number;
 }
 
-/** What every element of such an array is made of. */
+/** The structure common to all elements of such an array. */
 export type ListTreeSpec =
   | LeafForm
   /** The same in all of them. */
@@ -39,7 +39,7 @@ export type ListTreeSpec =
   /** An array of any number of elements. */
   | { readonly kind: 'list'; readonly of: ListTreeSpec };
 
-/** What a list of its own holds. */
+/** The content of a list of its own. */
 export interface LeafForm {
   readonly kind: 'leaf';
   readonly of: ListVariable['of'];

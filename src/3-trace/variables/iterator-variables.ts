@@ -10,7 +10,7 @@ import type {
   Variable,
 } from './variable.ts';
 
-/** What an iterator that was created in the trace goes through. */
+/** The object that an iterator created in the trace goes through. */
 export type IteratedVariable =
   | NewArrayVariable
   | ObjectVariable

@@ -158,7 +158,7 @@ export interface ClosureVariable {
   readonly thisVariable: Variable;
 }
 
-/** What `bind` created in the trace. */
+/** A function that `bind` created in the trace. */
 export interface BoundVariable {
   readonly kind: 'bound';
   readonly target: Variable;
@@ -194,7 +194,7 @@ export interface NewObjectVariable {
   readonly entries: Map<string, Variable>;
   /** Left out: `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
-  /** What it has beyond data properties with names. */
+  /** The traits that it has beyond data properties with names. */
   traits?: ObjectTraits | undefined;
   /** The program, or the branch or loop of it, that was followed when it was made. */
   readonly madeIn?: ProgramBuilder;
@@ -338,7 +338,7 @@ export function isPrimitive(value: unknown): value is Primitive | symbol {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** What the object inherits from; undefined: `Object.prototype`. */
+/** Returns the object that the object inherits from; undefined: `Object.prototype`. */
 export function prototypeOf({
   prototype,
   traits,

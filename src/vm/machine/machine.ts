@@ -122,7 +122,7 @@ function helpersFor(machineFor: MachineFor): Helpers {
   return known;
 }
 
-/** What generated code calls; `machineFor` runs the functions that it makes. */
+/** The functions that generated code calls; `machineFor` runs the functions that it makes. */
 const makeHelpers = (machineFor: MachineFor) => ({
   ...semantics,
   apply,

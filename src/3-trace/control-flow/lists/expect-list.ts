@@ -22,7 +22,7 @@ export function expectLength(
   if (part !== 'element' && isNew && form) throw new Grows(array!, form);
 }
 
-/** What the element is where it is there. */
+/** Returns the variables that the element may be where it exists. */
 export function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];

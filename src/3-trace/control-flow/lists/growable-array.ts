@@ -30,7 +30,7 @@ export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefine
 export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
-  /** What its elements will be made of. */
+  /** The structure of its future elements. */
   readonly form: ListTreeSpec;
   readonly #otherwise: GraphBreak;
 

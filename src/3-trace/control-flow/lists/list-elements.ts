@@ -86,8 +86,8 @@ function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>)
 }
 
 /**
- * What each list gets of the element. Throws a break that names both lines where it is of another form, and
- * UnionMet.
+ * Returns the contribution of the element to each list. Throws a break that names both lines where it is of another
+ * form, and UnionMet. Throws a break that names both lines where it is of another form, and UnionMet.
  */
 export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tensor[] {
   const found: Tensor[] = [];

@@ -35,7 +35,7 @@ import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
-/** What goes from iteration to iteration: a location, and its value at the start and after an iteration as one structure. */
+/** A loop-carried location, and its value at the start and after an iteration as one structure. */
 export interface Carried {
   readonly location: Location;
   readonly unified: Unified;
@@ -53,7 +53,7 @@ const returnKey = 'return';
 /** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
 export type Form = 'headed' | 'flagged';
 
-/** What following the body has found so far. */
+/** The findings of tracing the body so far. */
 export interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
@@ -383,7 +383,7 @@ export class LoopFixpoint {
     return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
   }
 
-  /** What a run decides of whether results require gradients. */
+  /** Notes whether results require gradients where a run decides that. */
   #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
     const t = this.#t;
     const flags = this.#starts.length - ends.length - this.#tracked.length;

@@ -1,6 +1,6 @@
 /**
- * What following a loop has found out about it, for the next time: a loop inside of others is followed
- * once more for each attempt to follow those, and would find the same from the start each time.
+ * The findings of tracing a loop, for the next time: a loop inside of others is traced once more for each attempt to
+ * trace those, and would find the same from the start each time.
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -40,7 +40,7 @@ export class KnownLoop {
 
 const loopsOf = new WeakMap<Tracer, Map<string, KnownLoop>>();
 
-/** What the trace knows of the loop at this header, reached by the present chain of calls. */
+/** Returns the trace's knowledge of the loop at this header, reached by the present chain of calls. */
 export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   const loops = loopsOf.get(t) ?? new Map<string, KnownLoop>();
   loopsOf.set(t, loops);
@@ -78,7 +78,7 @@ export function rememberGrown(
   }
 }
 
-/** What was carried the last time, where its value is of the same class now. */
+/** Returns the locations that were carried the last time, where their values are of the same class now. */
 export function operandsKnown(
   t: Tracer,
   { operands }: KnownLoop,

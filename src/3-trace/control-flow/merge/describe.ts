@@ -9,7 +9,7 @@ import { absent, hole, type UnbackedTensor, type Variable } from '../../variable
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
 
-/** What a variable may be: a choice is any of its options. */
+/** Returns the variables that a variable may be: a union is any of its members. */
 export function optionsOf(variable: Variable): readonly Variable[] {
   return variable.kind === 'choice' ? variable.options : [variable];
 }

@@ -173,7 +173,7 @@ function emptyList(t: Tracer, column: Column): Tensor {
   return listOfTensors(t, [], column);
 }
 
-/** What a list of the program holds that is such a leaf. */
+/** Returns the column of a list in the program that is such a leaf. */
 export function columnOf({ values }: Leaf): Column {
   for (const value of values) {
     if (value?.kind === 'list') {

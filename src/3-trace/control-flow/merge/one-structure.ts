@@ -6,8 +6,8 @@ import type { Variable } from '../../variables/variable.ts';
 import { classOf } from './variable-class.ts';
 
 /**
- * What a function returns may be there or not, but where it is there it has one structure, dtype and
- * shape. Throws a break that names what differs, and where it comes from.
+ * Checks that a function's result has one structure, dtype and shape wherever it exists. Throws a break that names what
+ * differs, and where it comes from.
  */
 export function expectOneStructure(t: Tracer, returned: Variable): void {
   const seen = new Set<Variable>();

@@ -29,7 +29,7 @@ export interface Unified {
   build(joined: readonly Variable[]): Variable;
 }
 
-/** What a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
+/** Merges the values that a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
 export function unify(
   t: Tracer,
   paths: Values,
@@ -56,7 +56,7 @@ export class PhiMerger {
   readonly #given: ReadonlySet<Tensor>;
   /** Structures by what each path gives for them. */
   readonly #builds = new Map<string, Build>();
-  /** What the other paths give for a structure that one of them made. */
+  /** The other paths' values for a structure that one of them made. */
   readonly #partners = new Map<Variable, string>();
   readonly #selectors = new UnionTags(this.leaves);
 
@@ -168,7 +168,7 @@ export class PhiMerger {
     return this.#addLeaf({ kind, values: paths as Leaf['values'] });
   }
 
-  /** What every path leaves in two places as one value is one value afterwards. */
+  /** Adds a leaf. A value that every path leaves in two places is one value afterwards. */
   #addLeaf(leaf: Leaf): Build {
     const known = this.leaves.findIndex((other) => this.#isSameLeaf(leaf, other));
     const index = known >= 0 ? known : this.leaves.push(leaf) - 1;
@@ -277,7 +277,7 @@ export class PhiMerger {
     return build;
   }
 
-  /** What each path has of one class; several tensors of a choice become one. */
+  /** Adds the members of one class of all paths; several tensors of a union become one. */
   #addOption(paths: Values, numbers: Numbers, number: number): Build {
     const found = paths.map((path, i) => {
       if (!path) return [];

@@ -1,4 +1,4 @@
-/** What operators answer for a choice without a look at which option it is. */
+/** Operators on a union whose result doesn't depend on which member it is. */
 
 import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -11,7 +11,7 @@ import {
 } from '../../variables/variable.ts';
 import { toldBy } from './union.ts';
 
-/** What a condition is: a value of the program to decide on, or known. */
+/** The value of a condition: a device scalar to decide on, or known. */
 export type Condition = DeviceScalar | boolean;
 
 const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'choice';

@@ -1,4 +1,4 @@
-/** What the program's choices tell, and how one comes about. */
+/** Tags of the program's unions, and how a union is created. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../../runtime/ops/pointwise/comparison.ts';

@@ -48,8 +48,9 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * What one list gets of known elements, where another path has an array of data-dependent length.
- * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
+ * The columns of known elements for one list, where another path has an array of data-dependent length. Null: they
+ * can't be put into such lists, because they are a union, or a list of a narrower form. Null: it can't be put into such
+ * lists, being a choice, or a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';
@@ -66,7 +67,7 @@ export interface Leaf {
   readonly values: readonly (LeafVariable | null)[];
 }
 
-/** What kind of leaf a variable is; undefined of structures. */
+/** Returns the kind of leaf that a variable is; undefined for structures. */
 export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
   const { kind } = variable;
   if (kind === 'tensor' || kind === 'list' || kind === 'dynamic') return kind;

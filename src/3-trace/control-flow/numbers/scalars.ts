@@ -131,7 +131,7 @@ export function scalarBinary(
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
-/** What it is in the sample runs follows from what the operands are there. */
+/** Notes the result's values in the sample runs, computed from those of the operands. */
 function noteCombined(operator: string, { tensor }: DeviceScalar, from: readonly Variable[]): void {
   const fn = scalarFunctions.get(operator);
   if (!fn) return;
@@ -162,7 +162,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   return truth(run(t, () => compare!(left, y)));
 }
 
-/** What the native function of that name, or the operator, returns for numbers of the program. */
+/** Returns the result of the native function of that name, or of the operator, for device scalars. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
     const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;

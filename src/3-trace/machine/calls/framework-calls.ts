@@ -43,7 +43,7 @@ const scoped = new Map<unknown, boolean | null>([
   [tidy, null],
 ]);
 
-/** What a function that calls another one calls, and the guard in which it does (undefined: that around it). */
+/** The function that another one calls, and the guard in which it does (undefined: the surrounding guard). */
 interface GuardedBody {
   readonly body: Variable;
   readonly guard: Device | null | undefined;

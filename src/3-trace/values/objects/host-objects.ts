@@ -22,7 +22,10 @@ import { plainEntries } from '../property-keys.ts';
 import { isPrimitiveVariable } from '../to-primitive.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
 
-/** What represents the object: itself, or what the trace has made of a pre-existing one that it changes. */
+/**
+ * Returns the variable that represents the object: itself, or the trace's version of a pre-existing one that it
+ * changes.
+ */
 export function standsFor(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;
