@@ -99,7 +99,7 @@ interface Save {
 interface GradientPlan {
   readonly gradients: readonly (Gradient | null)[];
   readonly saves: readonly Save[];
-  /** Per gradient, which of `saves` it reads. */
+  /** The indices in `saves` of the values that each gradient reads. */
   readonly reads: readonly (readonly number[])[];
 }
 
@@ -120,7 +120,7 @@ function planFor(op: OpRecord, targets: readonly Target[]): GradientPlan {
   return plan;
 }
 
-/** Which inputs need a gradient, as the bits of a number below a leading 1 where there are few. */
+/** Returns a key for the inputs that need a gradient: where there are few, the bits of a number below a leading 1. */
 function keyOf(targets: readonly Target[]): number | string {
   if (targets.length > 30) return targets.map((target) => (target ? 1 : 0)).join('');
   let key = 1;

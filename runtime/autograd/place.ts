@@ -20,7 +20,7 @@ export function placeOf(tensor: Tensor): Place {
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
-/** Per node or leaf: its outputs among the places. */
+/** Returns the outputs among the places for each node or leaf. */
 export function byKey(places: readonly Place[]): Map<Key, Set<number>> {
   const map = new Map<Key, Set<number>>();
   for (const place of places) {

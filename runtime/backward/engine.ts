@@ -56,7 +56,7 @@ export function runBackward(roots: readonly Root[], options: RunOptions): void {
   mode(() => new BackwardPass(options).run(roots));
 }
 
-/** The same, waiting where a gradient leaves a device that can only be read asynchronously. */
+/** Runs `runBackward`, waiting where a gradient leaves a device that can only be read asynchronously. */
 export async function runBackwardAsync(roots: readonly Root[], options: RunOptions): Promise<void> {
   await new BackwardPass(options).runAwaiting(roots, modeOf(options));
 }
@@ -81,9 +81,9 @@ class BackwardPass {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
-  /** Per node with wanted outputs, which ones; null when leaves are wanted. */
+  /** The wanted outputs of each node that has some; null when leaves are wanted. */
   readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
-  /** Of nodes with several outputs that not all bring a gradient: the targets that the others lead to. */
+  /** The targets that the other outputs lead to, for nodes of which only some outputs bring a gradient. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
   /** With `wanted`: the nodes that lead to one of them, and with which outputs; null: with all. */
   readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();

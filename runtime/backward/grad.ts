@@ -48,7 +48,7 @@ export function grad(
   return gradWith(outputs, inputs, options, {});
 }
 
-/** The same, with an observer that builds a program from the ops of this backward. */
+/** Runs `grad` with an observer that builds a program from the ops of this backward. */
 export function gradWith(
   outputs: OneOrMore,
   inputs: OneOrMore,

@@ -72,8 +72,8 @@ export interface Device {
   /** Reads a tensor, any strides, in row-major order, after everything issued before. */
   download(meta: TensorMeta, source: Operand): Promise<TypedArray>;
   /**
-   * The same at once, for the method or function named `use`. Throws DeviceError where the device can only read
-   * asynchronously.
+   * Reads a tensor synchronously, for the method or function named `use`. Throws DeviceError where the device can only
+   * read asynchronously.
    */
   downloadSync(meta: TensorMeta, source: Operand, use?: string): TypedArray;
   /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */

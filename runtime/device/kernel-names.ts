@@ -9,7 +9,7 @@ export type KernelName =
   | 'literal'
   /** () → out, float32 from the counter-based generator; attrs `seed`, `offset`: uniform in [0,1). */
   | 'uniform'
-  /** The same, standard normal. */
+  /** () → out: as `uniform`, standard normal. */
   | 'normal'
   /** (x, any strides) → contiguous copy of the same dtype. */
   | 'copy'
@@ -100,7 +100,7 @@ export type KernelName =
   | 'inverse'
   /** (a [.., n, n], b [.., n, k]) → the x of a·x = b. */
   | 'solve'
-  /** The same with one triangle of a: attrs `upper`, `unitriangular`. */
+  /** (a, b) → x: as `solve`, with one triangle of a: attrs `upper`, `unitriangular`. */
   | 'solveTriangular'
   /** (x [.., n, n]) → [..] */
   | 'det'
@@ -129,9 +129,9 @@ export type KernelName =
    * (pairs).
    */
   | 'maxPool2d'
-  /** The same with places as uint8, counted from where each window starts. */
+  /** (x) → [out, indices]: as `maxPool2d`, with places as uint8, counted from the start of each window. */
   | 'maxPool2dCoded'
-  /** The same over attr `size` (a pair) equal parts. */
+  /** (x) → [out, indices]: as `maxPool2d`, over attr `size` (a pair) equal parts. */
   | 'adaptiveMaxPool2d'
   /** (dy, indices, x: shape) → dx */
   | 'maxPool2dGrad'

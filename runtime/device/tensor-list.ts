@@ -47,7 +47,7 @@ export class TensorList extends Holder {
   }
 }
 
-/** Which element of a list of which length an op has read or written: what its gradient needs to know. */
+/** The index of the element that an op has read or written and the length of its list, for the op's gradient. */
 export class ListMark extends Holder {
   readonly index: number;
   readonly length: number;

@@ -85,7 +85,7 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 export interface KaimingOptions {
   /** Slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
-  /** Which pass keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
+  /** The pass that keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }

@@ -48,7 +48,7 @@ export const whileOp = controlOp('while');
  * of the results on represent operands of the regions: what has come to them before, which the gradient continues from.
  */
 export const condBackwardOp = controlOp('condBackward');
-/** The same for `while`; attr `carried`: how many of the operands are. */
+/** The backward of `while`; attr `carried`: how many of the operands are loop-carried. */
 export const whileBackwardOp = controlOp('whileBackward');
 
 /**

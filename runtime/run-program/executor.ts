@@ -92,7 +92,7 @@ export class Executable {
     this.#backend = backend && new BackendProgram(backend, plan, values, bound, reserve);
   }
 
-  /** The same for a plan on several devices, awaiting transfers from a GPU. */
+  /** Runs a plan on several devices, awaiting transfers from a GPU. */
   async runAwaiting({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const { steps } = this.plan;
     for (const [i, action] of this.#actions.entries()) {
@@ -108,7 +108,7 @@ export class Executable {
     }
   }
 
-  /** The same as `run` with an asynchronous backend. Runs follow one another. */
+  /** Runs a plan with an asynchronous backend. Runs follow one another. */
   async runAsync(scope: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const memory = this.#memory;
     try {
@@ -254,7 +254,7 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   };
 }
 
-/** The same if each run computes the offset. */
+/** Compiles a view whose offset each run computes. */
 function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): Action {
   const [base, view] = [inputs[0]!, outputs[0]!];
   const { kernel } = op;

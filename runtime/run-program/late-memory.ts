@@ -9,7 +9,7 @@ import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { scratchBytesOf } from '../program/value-bytes.ts';
 import { writtenInputs } from '../program/writes.ts';
 
-/** Which blocks a run reserves, and before which step. */
+/** The blocks that a run reserves, and the step before which it does. */
 export interface LateMemory {
   readonly before: number;
   readonly blocks: readonly LateBlock[];

@@ -5,7 +5,7 @@ import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 
 /**
- * Which results of a run have been differentiated, and for which gradients. Paths without a common op are
+ * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are
  * differentiated one by one, as the separate graphs that they are eagerly: what the others need stays.
  */
 export class OpenResults {

@@ -132,7 +132,7 @@ export class Subgraph {
     return this.planned.backend?.isAsync === true;
   }
 
-  /** The same as `run` with an asynchronous backend. Runs follow one another. */
+  /** Runs with an asynchronous backend. Runs follow one another. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,

@@ -13,7 +13,7 @@ export interface Watcher {
   value(op: ProgramOp, id: number, meta: TensorMeta, slot: Slot): void;
 }
 
-/** Who watches the programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
+/** The watcher of programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
 const watching: { current: Watcher | null } = { current: null };
 
 /** Binds with a watcher, and runs what is bound lazily with it, too. */

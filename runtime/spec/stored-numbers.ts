@@ -29,7 +29,7 @@ export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: stri
   return result;
 }
 
-/** The same for a trace, whose symbolic numbers stay: an array of the dtype is made of them in each run. */
+/** Returns the numbers for a trace, whose symbolic numbers stay: each run makes an array of the dtype from them. */
 export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
   if (isHalf(dtype) || dtype === 'bool') return [...storedNumbers(values.map(Number), dtype, use)];
   return values.map((value) => {

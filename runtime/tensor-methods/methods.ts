@@ -269,7 +269,7 @@ function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeo
 export const tensorMethods: {
   /** Depend on their arguments alone: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
-  /** The same as properties, by name. */
+  /** The properties, by name. */
   readonly properties: ReadonlyMap<string, (x: Tensor) => Tensor>;
   /** Take random numbers. */
   readonly draws: readonly AnyMethod[];

@@ -14,7 +14,7 @@ export function moveToDevice(x: Tensor, device: Device): Tensor {
   return transfer(x, device);
 }
 
-/** The same from a device that can only be read asynchronously. */
+/** Returns the tensor on another device, reading it from one that can only be read asynchronously. */
 export async function moveToDeviceAsync(x: Tensor, device: Device): Promise<Tensor> {
   if (x.device === device) return x;
   x.holderFor('to');

@@ -33,7 +33,7 @@ export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
 /** The gradients of a node that are requested. */
 export interface Wanted {
-  /** Per target. */
+  /** Whether the gradient of each target is requested. */
   readonly targets: readonly boolean[];
   /** Numbers of outputs. */
   readonly outputs: ReadonlySet<number>;
@@ -50,7 +50,7 @@ export abstract class GradNode {
   readonly sequence: number = sequence++;
   abstract readonly name: string;
   readonly targets: readonly Target[];
-  /** Per output. */
+  /** The hooks of each output. */
   hooks: HookEntry[][] | null = null;
   retained: RetainedResult[] | null = null;
   #consumed = false;
@@ -107,8 +107,9 @@ export abstract class GradNode {
   targetOrder?(gradOutputs: readonly (Tensor | null | undefined)[]): readonly number[] | null;
 
   /**
-   * Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. Called
-   * before any node runs: throws AutogradError where an earlier backward has freed what leads there.
+   * Returns for each target whether gradients of these outputs come to it. Null: to all. Without this method: to every
+   * target, whatever outputs they are of. Null: to all. Without it: whatever outputs they are of. Called before any
+   * node runs: throws AutogradError where an earlier backward has freed what leads there.
    */
   leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
 

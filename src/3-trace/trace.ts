@@ -39,7 +39,7 @@ export interface TraceOptions extends ControlLimits {
   readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
-  /** Which data-dependent decisions become part of the program. */
+  /** Selects the data-dependent decisions that become part of the program. */
   readonly controlPolicy?: ControlPolicy;
   /** More instructions than this end the graph. */
   readonly traceLimit?: number;

@@ -50,7 +50,7 @@ function share(given: Staged, same: SameValues): void {
   });
 }
 
-/** Which values have the same bits: the same op on equal operands, or views with one layout of equal memory. */
+/** Classes of values with the same bits: the same op on equal operands, or views with one layout of equal memory. */
 class Classes {
   readonly #given: Staged;
   readonly #same: SameValues;

@@ -67,7 +67,10 @@ export function* savedDtype(given: Staged, context: PassContext): Steps<Staged> 
   );
 }
 
-/** Which ops read what forward saves: in a whole step, those that were traced in `backward()` or `grad()`. */
+/**
+ * Returns whether each op reads what forward saves: in a whole step, the ops that were traced in `backward()` or
+ * `grad()`.
+ */
 function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readonly boolean[] {
   return program.ops.map((op, i) => (stage === 'joint' ? i >= firstLate : op.backward === true));
 }

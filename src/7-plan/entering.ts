@@ -3,7 +3,7 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { EnteringAlone } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Entering } from './order/memory-graph.ts';
 
-/** Whose memory the inputs of a program are. */
+/** The ownership of the inputs of a program. */
 export interface EnteringOptions {
   /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);

@@ -11,8 +11,8 @@ export interface OpMemory {
   /** Bytes of each output, if that gets memory of its own. */
   readonly bytes: readonly number[];
   /**
-   * Per output: operands whose memory it may take, if they die with the op and only the program holds that memory:
-   * the kernel reads each element before it writes it, and the sizes are equal.
+   * The operands whose memory each output may take, if they die with the op and only the program holds that memory: the
+   * kernel reads each element before it writes it, and the sizes are equal.
    */
   readonly takes: readonly (readonly ValueId[])[];
   /** Bytes that its kernel takes while it runs. */

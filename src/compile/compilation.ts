@@ -123,7 +123,7 @@ export class Compilation {
     return this.phase('optimize', () => finish(this.#optimize(given, context)));
   }
 
-  /** The same, in steps. */
+  /** Runs the passes of one stage in steps. */
   optimizeInSteps(given: Staged, context: PassContext): Steps<Staged> {
     return this.inSteps('optimize', () => this.#optimize(given, context));
   }

@@ -61,7 +61,10 @@ function* repeated(
 
 const printed = new WeakMap<Program, string>();
 
-/** The same for programs and options that are compiled alike. A wrong match would cost time or memory, and no bits. */
+/**
+ * Returns a text that is equal for programs and options that are compiled alike. A wrong match would cost time or
+ * memory, and no bits.
+ */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {
   let text = printed.get(program);
   if (text === undefined) {

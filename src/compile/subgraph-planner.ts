@@ -49,7 +49,7 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
 }
 
-/** Which of the values that enter a program it owns exclusively. */
+/** The values that a program owns exclusively among those that enter it. */
 export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are donated: they may also be overwritten. */
@@ -80,7 +80,7 @@ export class SubgraphPlanner {
   /** Regions are planned once: a forward op and its backward op run the same ones. */
   readonly #recorded: Map<Region, PlannedSubgraph>;
   readonly #unrecorded = new Map<Region, PlannedSubgraph>();
-  /** The same for programs whose operands may show what they write. */
+  /** The planner of programs whose operands may share memory that they write. */
   #inSourceOrder: SubgraphPlanner | undefined;
 
   constructor(

@@ -256,7 +256,7 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
-  /** The same with an asynchronous backend. Runs follow one another. */
+  /** Runs with an asynchronous backend. Runs follow one another. */
   async runAsync(frames: readonly Frame[], owned: OwnedTensors): Promise<EntryOutcome | undefined> {
     const { subgraph } = this;
     if (!subgraph) return this.run(frames, owned);

@@ -47,7 +47,7 @@ const regionPhases: RegionPhases = {
 /** From so many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
 const recompileLimit = 8;
 
-/** The same where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
+/** The limit of entries where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
 const openSizesLimit = 64;
 
 /** After this many entries at one point, numbers that came out of a break are not constants any more. */
@@ -161,7 +161,7 @@ export class FrameCompiler {
     return entry;
   }
 
-  /** The same for a trace that does for other sizes: each set of them is compiled when it comes. */
+  /** Returns an entry for a trace that fits other sizes: each set of them is compiled when it comes. */
   #sizedEntry(
     point: ResumePoint,
     frames: readonly Frame[],

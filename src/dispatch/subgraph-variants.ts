@@ -116,7 +116,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.last.run(inputs, takes ? donated : 0, numbers);
   }
 
-  /** The same with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
+  /** Runs with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,

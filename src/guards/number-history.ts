@@ -34,7 +34,10 @@ export class NumberHistory {
     return size > 1 && (differs || this.#dynamic === true);
   }
 
-  /** The same for a number that is not a size. `changes`: it is known to be another one at the next call. */
+  /**
+   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to be another one at the next
+   * call.
+   */
   isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isPromised(place) || this.#differs(place, value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;

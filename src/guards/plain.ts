@@ -35,7 +35,7 @@ const collectionTypes = new Map<unknown, 'Map' | 'Set' | 'WeakMap' | 'WeakSet'>(
   [WeakSet.prototype, 'WeakSet'],
 ]);
 
-/** Which of the built-in collections it is; undefined for subclasses and others. */
+/** Returns the type of a built-in collection; undefined for subclasses and others. */
 export function collectionType(value: object): 'Map' | 'Set' | 'WeakMap' | 'WeakSet' | undefined {
   const type = collectionTypes.get(Object.getPrototypeOf(value));
   return type && Object.getOwnPropertyNames(value).length === 0 ? type : undefined;

@@ -92,7 +92,7 @@ export function compileReader(source: Source): Reader {
   return compileRead(source, compileReader);
 }
 
-/** The same where `readerOf` compiles what the source goes through. */
+/** Compiles a reader where `readerOf` compiles the sources that it goes through. */
 export function compileRead(source: Source, readerOf: (base: Source) => Reader): Reader {
   switch (source.kind) {
     case 'argument': {

@@ -52,7 +52,7 @@ export class GraphProgram<Session> {
   readonly #program: Program;
   readonly #plan: Plan;
   readonly #engine: Engine<Session>;
-  /** Per step why its kernel does it, or null. */
+  /** The reason why each step's kernel does it, or null. */
   readonly #reasons: (string | null)[];
   readonly #segments = new Map<number, BoundSegment<Session>>();
 

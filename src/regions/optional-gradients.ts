@@ -19,7 +19,7 @@ export interface BackwardOp {
   readonly carried: number;
 }
 
-/** Which of the gradients that the op returns exist, from those that it is given. */
+/** Returns which of the op's gradients exist, from those that it is given. */
 export function optionalGradientsIn(undoing: BackwardOp, given: readonly Existence[]): Existence[] {
   if (!undoing.regions) return undoing.to.map(() => 'maybe');
   return undoing.carried > 0 ? ofWhile(undoing, given) : ofCond(undoing, given);

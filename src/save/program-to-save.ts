@@ -90,7 +90,7 @@ function documentOf(
   };
 }
 
-/** Which ops are fused depends on sizes: ops over one shape may have two at others. */
+/** The fusing passes, whose result depends on sizes: ops over one shape may have two at others. */
 const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise', 'fuseRows', 'fuseUpdates']);
 
 /**

@@ -92,7 +92,7 @@ class Products {
     run(a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, this.#cRow, start);
   }
 
-  /** The same by `run`, which is called after the last one. */
+  /** Adds a product to those that `run` computes; call `run` after the last one. */
   add(a: number, b: number, c: number): void {
     const { m, n, k, start = 0 } = this.#sizes;
     const [height, width] = this.#side;

@@ -171,7 +171,7 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
-/** The same from places in the windows, uint8. */
+/** The gradient of max pooling, for places in the windows as uint8. */
 export const maxPool2dCodedGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;
   if (!hasSimd || dy!.dtype !== 'float32') {

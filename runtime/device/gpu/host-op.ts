@@ -72,7 +72,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
 
   #issue(inputs: readonly Operand[], outputs: readonly Operand[], attrs: Attrs): void {
     const transfers: Transfer[] = [];
-    /** Per input: its transfer, or -1. */
+    /** The transfer of each input, or -1. */
     const slots = inputs.map((operand, i) => {
       if (!this.#isRead(i)) return -1;
       const meta = this.#inputs[i]!;
@@ -180,7 +180,10 @@ function copyBetween<H extends CheckedHandle>(
   kernel.run((slot) => (slot.kind === 'input' ? from : to), {});
 }
 
-/** Of strided operands each is packed: how much scratch that takes must be known before they are. */
+/**
+ * Whether two transfers are one. Strided operands are packed each for itself: the scratch that this takes must be known
+ * before.
+ */
 function isSame(a: Transfer, b: Transfer): boolean {
   const isPlain = isContiguousMeta(a.meta) && isContiguousMeta(b.meta);
   const isOnePlace = a.operand.holder === b.operand.holder && a.operand.offset === b.operand.offset;

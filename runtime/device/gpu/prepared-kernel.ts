@@ -37,7 +37,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   readonly #plan: KernelPlan;
   readonly #outputs: readonly TensorMeta[];
   readonly #variants = new Map<string, Variant>();
-  /** Per output: copies a result there that could not be made in place. Made when first needed. */
+  /** For each output, a kernel that copies a result there that could not be made in place. Made when first needed. */
   readonly #copies = new Map<number, PreparedKernel<H>>();
 
   constructor(op: string, core: DeviceCore<H>, plan: KernelPlan, outputs: readonly TensorMeta[]) {

@@ -10,7 +10,7 @@ export type ForwardPreHook = (
 ) => readonly unknown[] | null | undefined;
 /** After `forward`: may return another output. */
 export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
-/** When backward reaches an output of `forward`: may return another gradient for it. */
+/** Runs when backward reaches an output of `forward`: may return another gradient for it. */
 export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
 
 type Forward = (...inputs: unknown[]) => unknown;

@@ -31,7 +31,7 @@ interface Window {
   readonly kernel: readonly number[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
-  /** Per dimension: before and after. */
+  /** The padding of each dimension: before and after. */
   readonly pads: readonly Pair[];
 }
 

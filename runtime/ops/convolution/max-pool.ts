@@ -108,8 +108,8 @@ const maxPool2dOp = defineOp({
 });
 
 /**
- * The same with places as uint8, from where each window starts, padding included. Only the optimizer makes it, where all
- * of them are below 256. Gradients of gradients are those of `maxPool2d`.
+ * Max pooling with places as uint8, from the start of each window, padding included. Only the optimizer makes it, where
+ * all of them are below 256. Gradients of gradients are those of `maxPool2d`.
  */
 defineOp({
   name: 'maxPool2dCoded',
@@ -249,7 +249,7 @@ export const adaptiveMaxPool1d = adaptiveMaxPool<number | readonly [number]>(
   'adaptiveMaxPool1d',
   1,
 );
-/** The same over the last two dimensions; null keeps a size. */
+/** The largest of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveMaxPool2d = adaptiveMaxPool<number | readonly [number | null, number | null]>(
   'adaptiveMaxPool2d',
   2,

@@ -300,12 +300,12 @@ export const adaptiveAvgPool1d = adaptiveAvgPool<number | readonly [number]>(
   'adaptiveAvgPool1d',
   1,
 );
-/** The same over the last two dimensions; null keeps a size. */
+/** Means of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveAvgPool2d = adaptiveAvgPool<number | readonly [number | null, number | null]>(
   'adaptiveAvgPool2d',
   2,
 );
-/** The same over the last three dimensions. */
+/** Means of equal parts of the last three dimensions. */
 export const adaptiveAvgPool3d = adaptiveAvgPool<
   number | readonly [number | null, number | null, number | null]
 >('adaptiveAvgPool3d', 3);

@@ -16,7 +16,7 @@ import { type GuardedOp, guardedOp } from './guarded-op.ts';
 /** Handles an op instead of running its kernel: a program builder appends it. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
-  /** The same for a write in place that gradients flow through: returns the target. */
+  /** Handles a write in place that gradients flow through: returns the target. */
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 

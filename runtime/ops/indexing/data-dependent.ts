@@ -70,7 +70,7 @@ export function nonzero(x: Tensor): Tensor {
   });
 }
 
-/** The same as one int32 vector per dimension: what indexing with a mask chooses. */
+/** The places of `nonzero` as one int32 vector per dimension: those that indexing with a mask chooses. */
 export function nonzeroColumns(op: string, x: Tensor): Tensor[] {
   return tidy(() => {
     const table = coordinateTensor(op, x);

@@ -150,7 +150,10 @@ export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | 
   return scattered(scatterOp, x, dim, index, source);
 }
 
-/** The same, added to what is there; of booleans, whether any is true. */
+/**
+ * A copy of `x` to which the elements of `source` are added at the places of `scatter`; for booleans, whether any is
+ * true.
+ */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);

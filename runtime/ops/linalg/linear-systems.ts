@@ -137,7 +137,7 @@ export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor 
 }
 
 export interface TriangularOptions extends SolveOptions {
-  /** Which triangle of the matrix is read. */
+  /** Whether the upper triangle of the matrix is read. */
   readonly upper: boolean;
   /** 1 on the diagonal, whatever stands there. */
   readonly unitriangular?: boolean;
@@ -166,7 +166,7 @@ export interface TriangularSolveOptions {
   readonly unitriangular?: boolean;
 }
 
-/** The same as a method of the right sides: only the solution is answered, not also the matrix. */
+/** `solveTriangular` as a method of the right sides: it returns only the solution, not also the matrix. */
 export function triangularSolve(
   b: Tensor,
   a: Tensor,

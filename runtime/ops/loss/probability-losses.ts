@@ -90,7 +90,7 @@ export interface LogitOptions extends BinaryOptions {
   readonly posWeight?: Tensor | null;
 }
 
-/** The same of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
+/** Binary cross-entropy of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
 export function binaryCrossEntropyWithLogits(
   x: Tensor,
   target: Tensor,

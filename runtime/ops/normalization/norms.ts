@@ -263,7 +263,7 @@ const instanceNormOptions = [
 
 /** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
 export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
-/** The same with the running values by position, as `batchNorm` takes them. */
+/** `instanceNorm` with the running values by position, as `batchNorm` takes them. */
 export function instanceNorm(
   x: Tensor,
   runningMean: Tensor | null,

@@ -247,7 +247,7 @@ function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
 
 const keep = { keepDim: true } as const;
 
-/** The same made of other ops, in the shape of `view`. */
+/** Standardizes with other ops, in the shape of `view`. */
 function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
   const own = reshape(x, view);
   const center = mean(own, over, keep);

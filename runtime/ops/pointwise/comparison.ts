@@ -150,7 +150,7 @@ export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
   return casting([mask], 'bool', ([test]) => bind1(maskedFillOp, [a, test!], { value: held }));
 }
 
-/** The same, in the dtype that the number gives the tensor. */
+/** `maskedFill` in the dtype that the number gives the tensor. */
 const filledWhere = (a: Tensor, mask: Tensor, value: number): Tensor =>
   casting([a], joinedBy(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
 

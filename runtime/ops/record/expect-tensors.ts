@@ -9,13 +9,13 @@ export function expectTensors(name: string, ...operands: readonly Tensor[]): voi
   for (const operand of operands) if (!isTensor(operand)) throw noTensor(name, operand);
 }
 
-/** The same, where an operand may be left out. */
+/** Throws ArgumentError for an operand that is neither a tensor nor left out. */
 export function expectOptional(name: string, operand: Tensor | null | undefined): void {
   if (operand !== null && operand !== undefined && !isTensor(operand))
     throw noTensor(name, operand);
 }
 
-/** The same, where an operand may be a number. */
+/** Throws ArgumentError for an operand that is neither a tensor nor a number. */
 export function expectOperand(name: string, operand: Tensor | number): void {
   if (!isNumber(operand) && !isTensor(operand)) throw noTensor(name, operand);
 }

@@ -88,7 +88,7 @@ function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
 
 /** The middle value (the lower of two), NaN if there is one: of all elements, or `[values, indices]` along a dimension. */
 export const median = chosenBy('median', middle);
-/** The same without what is NaN. */
+/** The median of the elements that are not NaN. */
 export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
 
 /** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */

@@ -77,7 +77,7 @@ const logcumsumexpOp: OpRecord = defineOp({
   },
 });
 
-/** The same gradient in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
+/** The gradient of `logcumsumexp` in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
 function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tensor {
   // Cancels; without it large x would overflow.
   const shift = noGrad(() => finiteOr0(amax(x, dim, { keepDim: true })));

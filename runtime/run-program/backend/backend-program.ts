@@ -75,7 +75,7 @@ export class BackendProgram implements RunningSteps {
     }
   }
 
-  /** The same for an asynchronous backend; runs follow one another. */
+  /** Runs the program on an asynchronous backend; runs follow one another. */
   async runAsync({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
     try {

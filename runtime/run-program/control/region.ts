@@ -39,7 +39,7 @@ export class RegionRun {
     }
   }
 
-  /** The same, but the slot's own share goes into the scope. */
+  /** Moves an operand into the scope together with the slot's own ownership. */
   move({ slots }: Scope, index: number, from: Slot): void {
     if (this.#enters[index]) {
       slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset, from.identity);
@@ -49,7 +49,7 @@ export class RegionRun {
     }
   }
 
-  /** The same for one ownership of a holder. */
+  /** Puts one ownership of a holder into the scope. */
   own({ slots }: Scope, index: number, { holder, offset, identity }: ListItem): void {
     if (this.#enters[index])
       slots[this.planned.forward.inputs[index]!]!.put(holder, offset, identity);

@@ -1,6 +1,7 @@
 /**
- * Which values of a run are one tensor. Those at one place are, unless they came about as several views: a view has a
- * number of its own, an input a negative one, which goes with the value through branches, loops and lists.
+ * The identities of a run's values: which ones are the same tensor. Those at one place are, unless they came about as
+ * several views: a view has a number of its own, an input a negative one, which goes with the value through branches,
+ * loops and lists.
  */
 
 import type { Holder } from '../../device/holder.ts';

@@ -18,7 +18,7 @@ import { putUnknown } from './unknown-values.ts';
 export interface EnteringAlone {
   /** Only the scope holds it. */
   readonly alone: (input: number) => boolean;
-  /** The same of one whose bytes were there before the run. */
+  /** Only the scope holds it, and its bytes were there before the run. */
   readonly donated: (input: number) => boolean;
 }
 

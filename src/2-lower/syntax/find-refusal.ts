@@ -31,7 +31,10 @@ export function findRefusal(
   return visitChildren(root, place);
 }
 
-/** The same for the text of a constructor, where `super()` has its class, or of a field's value. */
+/**
+ * Finds the first unsupported construct in the text of a constructor, where `super()` has its class, or of a field's
+ * value.
+ */
 export function findConstructionRefusal(
   node: AnyNode,
   privateNames: boolean,

@@ -20,8 +20,8 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
 }
 
 /**
- * Which flags are set, with the defaults of eager execution. `others`: further names of options. What eager execution
- * rejects is left to it.
+ * Returns the flags that are set, with the defaults of eager execution. `others`: further names of options. What eager
+ * execution rejects is left to it.
  */
 export function flagsOf<F extends string>(
   t: Tracer,

@@ -1,4 +1,4 @@
-/** Which functions of the tensor API are traced, and how they are called with variables. */
+/** The functions of the tensor API that are traced, and how they are called with variables. */
 
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { backward } from '../../../runtime/backward/backward.ts';

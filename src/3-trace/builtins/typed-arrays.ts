@@ -70,7 +70,7 @@ const changes = (name: string): Builtin =>
     return array;
   });
 
-/** The same numbers as a pre-existing one has, each behind a guard; undefined for any other object. */
+/** Returns an array of the numbers of a pre-existing one, each behind a guard; undefined for any other object. */
 function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {
   const { value } = variable;
   if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;

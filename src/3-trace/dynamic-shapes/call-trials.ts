@@ -16,7 +16,7 @@ import {
 
 /** A sample run that the call takes. */
 export interface Trial {
-  /** Which one. */
+  /** The number of the sample run. */
   readonly world: number;
   readonly given: readonly GivenOperand[];
   readonly tried: TriedCall;

@@ -91,7 +91,7 @@ export class EffectLog {
   readonly variables = new OwnSet<VariablePlace>();
   /** In the order of the user's code. */
   readonly collectionChanges: CollectionChange[] = [];
-  /** Which objects a later call must not confuse. */
+  /** The objects that a later call must not confuse. */
   readonly met = new ObjectsMet();
   /** Tensors that are freed at the end: the user's own, and values of the program. */
   readonly disposed = new Map<Tensor, Disposal>();

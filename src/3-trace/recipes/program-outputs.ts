@@ -9,7 +9,7 @@ export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];
   readonly #builder: ProgramBuilder;
-  /** Which output each tensor of the trace is. */
+  /** The output number of each tensor of the trace. */
   readonly #numbers = new Map<Tensor, number>();
   readonly #scalars = new Map<Tensor, number>();
 

@@ -24,7 +24,7 @@ export interface Execution {
   runAbove(depth: number): Variable;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** The same, but the instruction where the frame stands is not a stop yet. */
+  /** Follows a frame as `runPath` does, but the instruction where the frame stands is not a stop yet. */
   runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Follows one iteration of a loop, from its header or from behind its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;

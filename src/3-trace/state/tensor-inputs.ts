@@ -1,4 +1,4 @@
-/** Which tensors of the user are inputs of the program, and which values of it are which variables. */
+/** The user's tensors that are inputs of the program, and the variables of its values. */
 
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';

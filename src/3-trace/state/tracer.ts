@@ -306,7 +306,7 @@ export class Tracer {
     return this.perform([], body);
   }
 
-  /** The same for what is not done again: the sizes of this trace are as they are. */
+  /** Runs `body` without recording it for other sizes: the sizes of this trace are as they are. */
   runOnce<T>(body: () => T): T {
     this.sizes.fixed = true;
     return this.append(body);
@@ -363,7 +363,7 @@ export class Tracer {
     return this.currentDevice;
   }
 
-  /** The same where the program doesn't come to depend on it. */
+  /** The device where ops without inputs are made, without making the program depend on it. */
   get currentDevice(): Device {
     return this.top.guard ?? currentDevice();
   }

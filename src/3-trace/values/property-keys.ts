@@ -1,4 +1,4 @@
-/** Which properties an object has, and what their keys are. */
+/** The properties of an object, and their keys. */
 
 import { isProxy, listsPlainly } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';

@@ -103,7 +103,7 @@ export interface TextVariable {
   readonly parts: readonly TextPart<DeviceScalar>[];
 }
 
-/** Which of several values the program has chosen; those that were chosen together share one. */
+/** The program's choice of one of several values; values that were chosen together share one tag. */
 export interface UnionTag {
   /** The number of the option. */
   readonly which: DeviceScalar;

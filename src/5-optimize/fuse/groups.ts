@@ -26,7 +26,7 @@ export interface GroupRules<Kind> {
   isAlias?(op: ProgramOp): boolean;
 }
 
-/** The same rules, which look at each op once for all searches. */
+/** Returns rules that look at each op once for all searches. */
 export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
   const kinds = new Map<ProgramOp, Kind | null>();
   return {

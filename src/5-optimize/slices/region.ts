@@ -19,7 +19,7 @@ export interface SlicePlan {
 
 export type Stage = 'before' | 'sliced' | 'after';
 
-/** Which ops run in slices: those between what is there as a whole and what needs all slices. */
+/** The ops that run in slices: those between values that exist as a whole and ops that need all slices. */
 export interface SliceRegion {
   readonly stages: readonly Stage[];
   /** How each sliced op is computed, by its index. */

@@ -29,7 +29,7 @@ export class UniformPath implements Decider {
     return null;
   }
 
-  /** The same, but for one op. */
+  /** Returns the path with another decision of one op. */
   with(op: ProgramOp, decision: number): UniformPath {
     return new UniformPath(new Map(this.chosen).set(op, decision));
   }

@@ -1,6 +1,6 @@
 import type { OpIndex, StorageIndex } from './memory-graph.ts';
 
-/** Who has written and read one memory so far. */
+/** The writers and readers of one memory so far. */
 interface Accesses {
   /** One, or several where memories turned out to be one. */
   writers: OpIndex[];
@@ -11,8 +11,9 @@ interface Accesses {
 }
 
 /**
- * Which accesses to memory have to stay in their order. What may be one memory counts as one: a result of
- * a control op may be one of its operands.
+ * The order that accesses to memory have to keep. Values that may be one memory count as one: a result of a control op
+ * may be one of its operands. What may be one memory counts as one: a result of a control op may be one of its
+ * operands.
  */
 export class AccessOrder {
   readonly #of: Accesses[] = [];

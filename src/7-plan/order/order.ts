@@ -34,7 +34,7 @@ const rounds = 24;
 const windowOps = 14;
 const windowStates = 600;
 const probes = 6;
-/** Of programs above this size only a round that saves a share of the peak is followed by another. */
+/** In programs above this size, only a round that saves a share of the peak is followed by another. */
 const largeOps = 4000;
 const leastShare = 1e-3;
 /** Cuts of the largest programs take seconds: one for the bound, and none to refine. */

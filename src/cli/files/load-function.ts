@@ -24,7 +24,7 @@ export async function loadFunction(
   return functionOf(file, name, await importFile(file));
 }
 
-/** The same of a module that is loaded. */
+/** Returns the function of a loaded module. */
 export function functionOf(
   file: string,
   name: string | undefined,

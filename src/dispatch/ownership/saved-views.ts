@@ -44,7 +44,7 @@ const none: readonly SavedInput[] = [];
 interface Kept {
   bytes: number;
   owners: number;
-  /** Which run of the call has read it last. */
+  /** The number of the run that read it last. */
   last: number;
   readonly views: {
     readonly run: number;

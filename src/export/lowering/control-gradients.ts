@@ -120,7 +120,7 @@ export class ControlGradients<V extends TargetValue, A> {
     return ends.map(({ value, exists }) => Slot.of(this.#engine, value, exists));
   }
 
-  /** The same of a loop, whose operands are those of its body. */
+  /** Gradients of a loop, whose operands are those of its body. */
   ofLoop(
     tape: Tape<V>,
     given: ReadonlyMap<number, Slot<V, A>>,

@@ -14,7 +14,7 @@ import type { Engine, RowTables, TargetValue } from './target.ts';
 export interface ControlResults<V> {
   readonly values: readonly V[];
   readonly written: readonly (readonly [Memory<V>, V])[];
-  /** Per result: memory that it may be. */
+  /** The memories that each result may be. */
   readonly shows: readonly ReadonlySet<Memory<V>>[];
 }
 
@@ -176,7 +176,7 @@ export class ControlLowering<V extends TargetValue, A> {
     });
   }
 
-  /** Per result of a region: memory inside, and of its operands outside, that it may be. */
+  /** Returns for each result of a region the memories, inside and among its operands outside, that it may be. */
   #shown(
     results: readonly Slot<V, A>[],
     inputs: readonly Slot<V, A>[],

@@ -21,7 +21,7 @@ type Computed = 'i32' | 'f32' | 'f64';
 
 export interface Pointwise<V extends TargetValue> {
   readonly expr: Expr;
-  /** Of any shapes that broadcast to the result's. */
+  /** The inputs, of any shapes that broadcast to the result's. */
   readonly inputs: readonly V[];
   readonly dtypes: readonly DType[];
   readonly dtype: DType;
@@ -197,7 +197,7 @@ class ExpressionEmitter<V extends TargetValue> {
     }
   }
 
-  /** Of integers by 0: 0. */
+  /** Emits `remainder` or `divide`; for integers, the result for a divisor 0 is 0. */
   #whole(name: 'remainder' | 'divide', x: V, y: V): V {
     const to = this.#to;
     if (x.element !== 'i32') return to.binary(name, x, y);

@@ -128,7 +128,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
 
-  /** When the results exist, where an operand is an optional gradient: a boolean. */
+  /** Returns when the results exist, where an operand is an optional gradient: a boolean. */
   #existence(op: ProgramOp, { slots }: Frame<V, A>): V | null {
     const { gradients } = this.#engine;
     if (!gradients) return null;

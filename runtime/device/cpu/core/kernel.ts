@@ -16,7 +16,7 @@ export function addressOf(operand: Operand, dtype: DType): number {
   return operand.holder!.ptr + operand.offset * dtypes[dtype].bytes;
 }
 
-/** The same as an index into the heap's view of the dtype. */
+/** Index of an operand's first element in the heap's view of the dtype. */
 export function indexOf(operand: Operand, dtype: DType): number {
   return operand.holder!.ptr / dtypes[dtype].bytes + operand.offset;
 }

@@ -7,7 +7,7 @@ export interface Loops {
 }
 
 /**
- * The same elements in the same order with as few dimensions as possible: sizes of 1 go, and
+ * Returns loops over the same elements in the same order with as few dimensions as possible: sizes of 1 go, and
  * neighbours that every operand walks through without a jump become one.
  */
 export function collapse(shape: Shape, strides: readonly (readonly number[])[]): Loops {

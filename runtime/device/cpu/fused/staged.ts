@@ -13,7 +13,7 @@ import { pool } from '../threads/pool.ts';
 
 /** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */
 const blockBytes = 64 << 10;
-/** The same where several threads share each stage. */
+/** The longest value of a block where several threads share each stage. */
 const sharedBlockBytes = 512 << 10;
 
 const innerGround = { alloc: (offset: number) => innerAt + offset, free: () => {} };

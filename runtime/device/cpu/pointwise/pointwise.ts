@@ -65,7 +65,7 @@ export function walkOf(stride: number, isOutput: boolean): Walk {
 }
 
 const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
-/** The same by structure: passes build equal expressions again. */
+/** Kernels by the structure of their expressions: passes build equal expressions again. */
 const kernelsByText = new Map<string, PointwiseKernel>();
 
 const dtypeCodes: { readonly [D in DType]: number } = {
@@ -145,7 +145,7 @@ function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   return false;
 }
 
-/** The same in parts, whose arguments are those of the whole, shifted. */
+/** Runs a flat kernel in parts, whose arguments are those of the whole, shifted. */
 function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: number): void {
   const words = heap.i32;
   const { numbers } = pool;

@@ -12,7 +12,7 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 interface Factors {
   readonly n: number;
   readonly lu: Float64Array;
-  /** Which row of the matrix stands in each row of `lu`. */
+  /** The row of the matrix that each row of `lu` holds. */
   readonly rows: Int32Array;
   /** 1 or −1: of an even or odd number of exchanges. */
   sign: number;

@@ -48,7 +48,7 @@ export function divisionCode(
 
 export interface IndexCode {
   readonly lines: readonly string[];
-  /** Per operand, its element without the offset: an expression of whole numbers. */
+  /** The element of each operand without the offset: an expression of whole numbers. */
   readonly indices: readonly string[];
 }
 

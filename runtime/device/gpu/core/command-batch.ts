@@ -58,7 +58,7 @@ export class CommandBatch {
   #pass: GPUComputePassEncoder | null = null;
   /** Made for the first profile. */
   #clock: KernelClock | null = null;
-  /** Who wants to know the time of the next dispatch; null: nobody. */
+  /** Receives the time of the next dispatch; null: it is not measured. */
   timing: KernelTiming | null = null;
   /** Slots in use. */
   #used = 0;

@@ -38,7 +38,7 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 export interface KernelStats {
   /** Since the start. */
   readonly compiled: number;
-  /** Of those, in our own WGSL. */
+  /** Kernels among those in our own WGSL. */
   readonly wgsl: number;
   /** Kept now. */
   readonly cached: number;

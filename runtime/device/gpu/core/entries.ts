@@ -5,7 +5,7 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 /** A contiguous tensor as [outer, rows, inner], of which an index tensor [dimensions, chosen] names rows. */
 export interface Entries {
   readonly outer: number;
-  /** Of the dimensions that have an index. */
+  /** Sizes of the dimensions that have an index. */
   readonly sizes: readonly number[];
   readonly rows: number;
   readonly inner: number;

@@ -13,7 +13,7 @@ export class PreparedWgsl implements Prepared {
   readonly #op: string;
   readonly #core: GpuCore;
   readonly #plan: WgslPlan;
-  /** Per stage, by what chooses the text. */
+  /** The written stages of each stage number, by what decides the text. */
   readonly #written: readonly Map<string, WrittenStage>[];
 
   constructor(op: string, core: GpuCore, plan: WgslPlan) {

@@ -21,11 +21,11 @@ export interface WgslOperand {
 
 /** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */
 export interface Issue {
-  /** Per operand, the number of its storage buffer. */
+  /** The number of each operand's storage buffer. */
   readonly bindings: readonly number[];
-  /** Per storage buffer. */
+  /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
-  /** Per storage buffer. */
+  /** The element type of each storage buffer. */
   readonly types: readonly StorageType[];
   readonly attrs: Attrs;
 }

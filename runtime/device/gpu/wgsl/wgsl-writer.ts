@@ -32,7 +32,7 @@ export interface WgslShape {
   /** Threads of a workgroup. */
   readonly threads: number;
   readonly written: readonly boolean[];
-  /** Per storage buffer; float32 by default. */
+  /** The element type of each storage buffer; float32 by default. */
   readonly types?: readonly StorageType[];
 }
 

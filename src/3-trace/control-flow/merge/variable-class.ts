@@ -1,4 +1,4 @@
-/** Which variables can become one: those of one class differ only in data and contents. */
+/** The classes of variables that can be merged: variables of one class differ only in data and contents. */
 
 import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { labelOf } from '../../heap/key-order.ts';

@@ -56,7 +56,7 @@ export interface NewList {
   readonly kind: 'newList';
   readonly elements: readonly Variable[] | null;
   readonly form: ListTreeSpec;
-  /** Which of the lists of the form. */
+  /** The index among the lists of the form. */
   readonly index: number;
 }
 

@@ -30,7 +30,7 @@ const doubleTypes = doubleNames.map((name): readonly [ValueType[], ValueType] =>
   'f64',
 ]);
 const importedCount = importNames.length + doubleNames.length;
-/** The same functions for every module: those of the numerics that are in force when the first one is made. */
+/** Functions that all modules import: those of the numerics that are in force when the first module is made. */
 const doubleImports = lazily(() => {
   const functions = doubleFunctions();
   return Object.fromEntries(doubleNames.map((name) => [`${name}64`, functions[name]]));

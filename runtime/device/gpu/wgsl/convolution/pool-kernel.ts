@@ -116,7 +116,7 @@ export function maxPoolPlan(
   });
 }
 
-/** The same over as many equal parts as the result has entries. */
+/** The plan of max pooling over as many equal parts as the result has entries. */
 export function adaptiveMaxPoolPlan(
   [x]: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

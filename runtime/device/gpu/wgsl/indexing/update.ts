@@ -24,7 +24,10 @@ interface Walked {
   readonly strides: readonly number[];
 }
 
-/** Which elements of the source are for an element of the result: those of a line whose key is its place along `dim`. */
+/**
+ * The elements of the source that belong to an element of the result: those of a line whose key is its place along
+ * `dim`.
+ */
 interface Update {
   readonly shape: readonly number[];
   readonly dim: number;
@@ -152,7 +155,7 @@ function extentText(
   return tests.join(' && ') || 'true';
 }
 
-/** Per element: the index has a place for each element of the source. */
+/** An update element by element: the index has a place for each element of the source. */
 function byElements(
   out: TensorMeta,
   index: { readonly slot: Slot; readonly meta: TensorMeta },
@@ -214,7 +217,7 @@ export function scatterPlan(combine: Combine) {
   };
 }
 
-/** Per row: the index names rows of a contiguous tensor, and the source has one for each choice. */
+/** An update row by row: the index names rows of a contiguous tensor, and the source has one for each choice. */
 function byRows(
   out: TensorMeta,
   index: TensorMeta,
