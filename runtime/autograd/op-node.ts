@@ -11,7 +11,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { SavedValue } from './saved-value.ts';
 import { share } from './share.ts';
 
-/** Undoes one op of the table. Saves what the gradients that are needed say, and nothing else. */
+/** The backward node of one op of the table. Saves the values that the needed gradients name, and nothing else. */
 export class OpNode extends GradNode {
   readonly name: string;
   readonly #attrs: Attrs;

@@ -106,7 +106,7 @@ interface Saved {
 
 type AnyRules = Pick<CustomFunction<readonly never[], Outputs>, 'name' | 'backward'>;
 
-/** Undoes one call of a custom function. */
+/** The backward node of one call of a custom function. */
 class FunctionNode extends GradNode {
   override readonly name: string;
   readonly #rules: AnyRules;

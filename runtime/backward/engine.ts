@@ -382,7 +382,7 @@ class BackwardPass {
   }
 }
 
-/** Whether somebody sees when a leaf's gradient is complete. */
+/** Whether a hook observes when a leaf's gradient is complete. */
 function hasHooks(targets: readonly Target[]): boolean {
   for (const target of targets) {
     if (target && 'leaf' in target && target.leaf.hooks?.length) return true;

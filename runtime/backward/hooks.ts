@@ -49,7 +49,7 @@ export function retainGrad(tensor: Tensor): void {
   retainAt(tensor);
 }
 
-/** A gradient of output `index` is complete: hooks first, so that everybody after them sees what they answer. */
+/** A gradient of output `index` is complete: hooks first, so that all later readers see their result. */
 export function passOutput(node: GradNode, index: number, gradient: Tensor): Tensor {
   const passed = throughHooks(node.hooks?.[index], gradient);
   for (const { index: of, handle } of node.retained ?? []) {
@@ -87,7 +87,7 @@ export function throughHooks(
   }
 }
 
-/** The hook's answer as a handle of the engine's own; null to continue with the same gradient. */
+/** The hook's result as a handle of the engine's own; null to continue with the same gradient. */
 function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tensor | null {
   if (!answer || answer === gradient) return null;
   checkReplacement(gradient, answer);

@@ -64,7 +64,7 @@ export interface Device {
   ): number;
   /**
    * The order in which an op that follows strides takes the elements of operand 0: the same text for orders
-   * that give the same bits. Undefined where bits are not promised.
+   * that give the same bits. Undefined where bits are not guaranteed.
    */
   orderOf?(op: KernelOp, inputs: readonly TensorMeta[], attrs: Attrs): string;
   /** Writes a whole contiguous tensor. */

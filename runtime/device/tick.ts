@@ -3,7 +3,7 @@ import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import { currentDevice } from './current.ts';
 
 /**
- * Lets the host do what it does between macrotasks: free the memory of tensors that were collected, draw,
+ * Lets the JavaScript engine do its work between macrotasks: free the memory of tensors that were collected, draw,
  * answer requests. When much was allocated since the last collection, it asks for one. For loops that wait
  * for nothing else: `await tick()` in each step bounds what forgotten tensors hold.
  */

@@ -154,7 +154,7 @@ export class RunProgramNode extends GradNode {
     return false;
   }
 
-  /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as in eager execution. */
+  /** Throws AutogradError where a part of it has run already: no leaf has got anything yet, as in eager execution. */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
     const expected = this.subgraph.partials!.ofOutputs(outputs, wanted);
     this.results.expectOpen(expected, outputs);

@@ -10,7 +10,7 @@ import type { Partial } from './partials.ts';
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
-  /** The ops that backwards without `retainGraph` have undone, by the gradient of their result. */
+  /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
   readonly #undone = new Set<ValueId>();
   /** The values that later backwards may read; null if none can come. */
   #needed: ReadonlySet<ValueId> | null = null;
@@ -18,13 +18,16 @@ export class OpenResults {
   readonly #closed: ClosedResults[] = [];
   readonly #refused: (part: ClosedResults) => AutogradError;
 
-  /** `refused`: the error where a part of this backward is undone. */
+  /** `refused`: the error where a part of this backward has run already. */
   constructor(backward: BackwardPart, refused: (part: ClosedResults) => AutogradError) {
     this.#backward = backward;
     this.#refused = refused;
   }
 
-  /** Throws AutogradError where an earlier backward has undone a part of this one. `outputs`: as they were come to. */
+  /**
+   * Throws AutogradError where an earlier backward has run a part of this one. `outputs`: in the order in which they
+   * were reached.
+   */
   expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
     if (this.#undone.size === 0 || isApart(part.freeing.undone, this.#undone)) return;
     throw this.#refused({ outputs: [...outputs], wanted: part.wanted });
@@ -53,8 +56,8 @@ export class OpenResults {
   }
 
   /**
-   * Eagerly an op keeps what it saved until it is undone. What only undone ops lead to isn't kept: no backward
-   * comes to it.
+   * In eager execution an op keeps its saved values until its backward runs. Ops to which only such ops lead keep
+   * none: no backward reaches them.
    */
   #readsOfOpen(): ReadonlySet<ValueId> | null {
     const { gradOutputs, gradInputs, retainingPlan } = this.#backward;

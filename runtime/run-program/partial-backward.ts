@@ -58,7 +58,7 @@ export function partialBackward(
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     if (given.length > 0 && given.every((id) => earlier.has(id))) {
-      // Nothing in it is undone: what has come before continues as it is.
+      // Nothing in it is differentiated: the gradient from before continues as it is.
       const frees = new Set(step.frees);
       for (const id of outputs) absent.add(id);
       for (const from of given) {

@@ -65,7 +65,7 @@ export abstract class GradNode {
 
   /**
    * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
-   * `gradOutputs` early. Without `retainGraph` saved values may be freed on the way. `wanted` says
+   * `gradOutputs` early. Without `retainGraph` saved values may be freed meanwhile. `wanted` says
    * which gradients are requested; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
    * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.

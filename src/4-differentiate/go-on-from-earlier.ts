@@ -13,7 +13,7 @@ interface Gradients {
 
 /**
  * In: a differentiated region in which each gradient continues from an input that takes the sum so far. Out: the
- * same without such inputs where there is one part only, which whoever has the sum may add as well. All
+ * same without such inputs where there is one part only, which the owner of the sum may add as well. All
  * gradients are contiguous.
  */
 export function dropNeedlessSums({ program, earlier, gradInputs }: Gradients): Gradients {

@@ -9,7 +9,7 @@ import { isPure } from './same-value.ts';
 
 /**
  * In: a program. Out: one in which arithmetic on tensors of one constant each is a constant tensor. Only
- * float32 and float64, and only operations that IEEE 754 rounds exactly, so that the host computes the
+ * float32 and float64, and only operations that IEEE 754 rounds exactly, so that JavaScript computes the
  * kernel's bits. A constant takes the bytes of the result that it replaces.
  */
 export function foldConstants(given: Staged): Staged {

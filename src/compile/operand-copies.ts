@@ -53,7 +53,7 @@ function withCopiesUntil(program: Program, end: number): Program {
   return changed ? { ...program, values, ops } : program;
 }
 
-/** A branch and the op that undoes it have their regions in common, and so afterwards. */
+/** A branch and its backward op share their regions, and still do afterwards. */
 const known = new WeakMap<Region, Region>();
 
 function regionWithCopies(region: Region): Region {

@@ -32,7 +32,7 @@ import { atRate, withinBudget } from './within-budget.ts';
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
 
-/** Before a run there are copies of what is brought back where the run is given up. */
+/** Before a run, inputs are copied that must be restored where the run bails out. */
 function withCopies(stages: SubgraphStages): SubgraphStages {
   const { planned } = stages;
   const { forward, values } = planned;

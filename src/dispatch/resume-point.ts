@@ -150,7 +150,7 @@ export class ResumePoints {
   readonly #dynamic: Dynamic;
   readonly #promised: () => ShapeBounds;
 
-  /** `promised`: sizes of arguments that are not fixed; asked once the function is captured. */
+  /** `promised`: bounds of argument sizes that are not fixed; asked once the function is captured. */
   constructor(dynamic: Dynamic, promised: () => ShapeBounds) {
     this.#dynamic = dynamic;
     this.#promised = promised;

@@ -113,7 +113,7 @@ export function siteOf(call: DynamicCall): SiteCall | undefined {
   return plain instanceof SiteCall ? plain : undefined;
 }
 
-/** A call of which a backward in the program undoes the members: gradients flow where they flow there. */
+/** A call whose members a backward in the program differentiates: gradients flow where they flow there. */
 export function recordedAs(
   call: SiteCall,
   members: readonly Member[],

@@ -102,7 +102,7 @@ function readByBackward(
 }
 
 /**
- * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it undoes
+ * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it differentiates
  * branches and loops inside.
  */
 export function readOutside(joint: JointProgram): ReadOutside {

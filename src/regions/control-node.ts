@@ -13,7 +13,7 @@ import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';
 
 interface ControlRecord {
-  /** The op that is undone, and the op that does it. */
+  /** The forward op, and its backward op. */
   readonly name: string;
   readonly undo: OpRecord;
   /** The regions, or the call, that both of them contain. */
@@ -32,7 +32,7 @@ interface ControlRecord {
 }
 
 /**
- * Undoes a control op of a program under construction, by appending the op that walks its tape back. What
+ * Differentiates a control op of a program under construction, by appending the op that walks its tape back. What
  * backward needs is on the tape, so nothing else is saved. Gradients that exist on some paths only may be
  * missing when the program runs; those that come on none are null.
  */

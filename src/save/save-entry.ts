@@ -173,7 +173,7 @@ export class EntryWriter {
   }
 }
 
-/** A region undoes a control op of the program around it: its tape is that program's. */
+/** A region contains the backward of a control op of the program around it: its tape is that program's. */
 function undoesAround({ forward, backward }: PlannedSubgraph): boolean {
   const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
   const tapes = new Set(steps.map(({ op }) => op.outputs.at(-1)));

@@ -96,7 +96,7 @@ export const meta: MetaDevice = new MetaDevice();
 registerDevice(meta);
 
 /**
- * Runs `body`, in which reads of single elements on `meta` answer these numbers, in their order: the device
+ * Runs `body`, in which reads of single elements on `meta` return these numbers, in their order: the device
  * computes none, and decisions are made on them. Throws DeviceError when there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {

@@ -62,7 +62,7 @@ const unreduceOp = defineOp({
   },
 });
 
-/** Undoes the shape of a reduction: repeats `x` along `dims` to the shape of `like`. */
+/** Restores the shape before a reduction: repeats `x` along `dims` to the shape of `like`. */
 export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs): Tensor {
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }

@@ -13,7 +13,7 @@ import { expectSpec, type Fail } from './verify-failure.ts';
 
 /** Uses of a graph's values; computed once for all of its control ops. */
 interface Uses {
-  /** Results of the graph, and operands of any op, but for the record that an op which undoes another reads. */
+  /** Results of the graph, and operands of any op, but for the record that a backward op reads. */
   readonly read: ReadonlySet<ValueId>;
   /** The step of forward, by its last result. */
   readonly madeBy: ReadonlyMap<ValueId, Step>;

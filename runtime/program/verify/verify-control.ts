@@ -21,7 +21,7 @@ import {
 
 /**
  * Holds that the programs inside an operator take what it has and give what it returns, and that the
- * operator that undoes another one undoes the same programs.
+ * backward operator runs the backward of the same programs.
  */
 export function verifyControl(step: Step, graph: PlannedSubgraph, fail: Fail): void {
   const { kernel } = step.op.op;

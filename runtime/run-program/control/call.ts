@@ -102,7 +102,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
   return items;
 }
 
-/** Undoes the run that is on the tape. What is of the shapes of that run gets gradients of these shapes. */
+/** Runs the backward of the run that is on the tape. Values of the shapes of that run get gradients of these shapes. */
 export function compileCallBackward(step: Step, values: ValueTable): Action {
   const { op, frees, call: planned } = step;
   const { forms, dynamic, list: answersList } = planned!.call;

@@ -99,7 +99,7 @@ export function raiseWhatConstructorThrows(
   });
 }
 
-/** Runs it on copies; unless it throws, what that has guarded is taken back. */
+/** Runs it on copies; unless it throws, the guards that this added are rolled back. */
 function trial(
   t: Tracer,
   operands: readonly Variable[],

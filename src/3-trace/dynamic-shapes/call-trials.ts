@@ -52,7 +52,7 @@ export function trialsOf(
     if (!traced.stream && elementOf(trials)) return [first, ...others];
     throw refused('returns another number of tensors for other sizes');
   }
-  // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
+  // A result of another rank is one for special sizes, as that of `squeeze` for 1.
   return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];
 }
 

@@ -23,7 +23,7 @@ export class AutogradState {
   readonly watched = new Map<GradNode | Tensor, Site>();
   /** Backward may come to code of the user's. */
   callsUser = false;
-  /** Outer tensors whose requiresGrad was changed, as values with the other answer. */
+  /** Pre-existing tensors whose `requiresGrad` was changed, as values with the new one. */
   readonly switched = new Map<Tensor, Tensor>();
   /** How often the trace has made an outer tensor a leaf, or frozen one. */
   switches = 0;

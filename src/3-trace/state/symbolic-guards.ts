@@ -8,7 +8,7 @@ import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Where a size of a pre-existing tensor is read: dimensions that are promised to be equal at one place. */
+/** Where a size of a pre-existing tensor is read: dimensions that the bounds declare equal at one place. */
 export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   const source = dimSource(tensor, dim);
   return t.promised.get(sourceKey(source))?.place ?? source;
@@ -31,7 +31,7 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
   return value;
 }
 
-/** For all sizes that were promised. */
+/** For all sizes within the bounds. */
 export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
   const range = rangeOf(expr, t.promised);
   return range !== undefined && range.low > 0;

@@ -165,7 +165,7 @@ export class TensorInputs {
     return variable;
   }
 
-  /** Inputs that were found on a path stay, though what it did is taken back. */
+  /** Inputs that were found on a path stay, though its changes are rolled back. */
   keep(): void {
     for (const { tensor } of this.list) {
       const variable = this.#byTraced.get(tensor)!;

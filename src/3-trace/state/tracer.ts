@@ -178,7 +178,7 @@ export class Tracer {
     return this.#places.within(this.#places.root, body);
   }
 
-  /** Follows one path of several inside a region; what it did to the objects of the trace is taken back. */
+  /** Follows one path of several inside a region; its changes of the objects of the trace are rolled back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
     const mark = this.journal.open();
@@ -208,7 +208,7 @@ export class Tracer {
   }
 
   /**
-   * Runs `body` so that a break takes back whatever it has done: to the program, the log of effects and
+   * Runs `body` so that a break rolls back its changes: to the program, the log of effects and
    * the objects that the trace has made. Guards stay; they are true anyway.
    */
   attempt<T>(body: () => T): T {

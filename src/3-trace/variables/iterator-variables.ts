@@ -17,7 +17,7 @@ export type IteratedVariable =
   | NewCollectionVariable
   | NewTypedArrayVariable;
 
-/** The object that `array.values()`, `map.entries()` and their like answer. */
+/** The object that `array.values()`, `map.entries()` and similar methods return. */
 export interface IteratorVariable {
   readonly kind: 'iterator';
   readonly over: IteratedVariable;

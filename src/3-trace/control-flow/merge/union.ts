@@ -14,7 +14,7 @@ import {
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
-/** Knows on this path which option it is; taken back with the path. */
+/** Specializes the union on this path; rolled back with the path. */
 export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   const before = selector.chosen;
   t.journal.note(() => {

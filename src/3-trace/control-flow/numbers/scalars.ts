@@ -55,7 +55,7 @@ function truth(tensor: Tensor): DeviceScalar {
   return { kind: 'scalar', type: 'boolean', tensor };
 }
 
-/** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
+/** JavaScript's numbers are float64, and so are results computed from them: they equal JavaScript's. */
 export function asNumber(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'float64') return tensor;
   const number = run(t, () => cast(tensor, 'float64'));
@@ -251,7 +251,7 @@ export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Varia
   }
 }
 
-/** Host functions with a kernel whose result on float64 is the host's to the last bit. */
+/** Native functions with a kernel whose result on float64 is theirs to the last bit. */
 const exact = new Map<unknown, (x: Tensor) => Tensor>([
   [Math.abs, ops.abs],
   [Math.floor, ops.floor],
