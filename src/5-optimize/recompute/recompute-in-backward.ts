@@ -60,7 +60,9 @@ class Rewriter {
       const inputs = op.inputs.map((id, i) => {
         return operandUse(op.op, i) === 'data' ? this.#inBackward(id, index) : id;
       });
-      this.#result.push({ ...op, inputs });
+      // What was found of an op holds for the programs that have it in common.
+      const isSame = inputs.every((id, i) => id === op.inputs[i]);
+      this.#result.push(isSame ? op : { ...op, inputs });
       this.#forget(made, read);
     });
     const program = { ...this.#program, values: this.#values, ops: this.#result };
