@@ -12,7 +12,7 @@ interface Accesses {
 
 /** The ops that must come before one, each once. */
 export class EarlierOps {
-  /** Per op the number of the last one that it was noted for, and 1. */
+  /** The number of the last op that each op was noted for, and 1. */
   readonly #notedFor: Int32Array;
   #op: OpIndex = -1;
   list: OpIndex[] = [];

@@ -6,18 +6,18 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import { mayRefuse, writesInside } from './control-effects.ts';
 
-/** What memory an op uses, whatever is around it. */
+/** The memory that an op uses, whatever is around it. */
 export interface OpFacts {
   /** Operands whose data it reads or writes, in their order. */
   readonly data: readonly ValueId[];
-  /** Of each of them, whether the op writes it. */
+  /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
   /** Those, and its results. */
   readonly touched: readonly ValueId[];
   /** Operands whose memory the only result may take if nothing else holds it. */
   readonly overwritten: readonly ValueId[];
   readonly mayRefuse: boolean;
-  /** Of each result. */
+  /** Bytes of each result. */
   readonly bytes: readonly number[];
   readonly scratch: number;
 }
