@@ -141,7 +141,7 @@ function newPlan(op: OpRecord, targets: readonly Target[]): GradientPlan {
   const names = [...kinds.keys()];
   return {
     gradients,
-    // Backward ops have operands named as the outputs of the op that they undo.
+    // Backward ops have operands named as the outputs of their forward op.
     saves: names.map((name) => {
       const operand = operandIndex(op, name);
       return { name, kind: kinds.get(name)!, operand, output: name === 'out' ? 0 : 1 };

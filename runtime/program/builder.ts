@@ -33,7 +33,7 @@ export interface Checkpoint {
   readonly ops: number;
   readonly inputs: number;
   readonly writes: number;
-  readonly spent: FreedNodes['soFar'];
+  readonly freedNodes: FreedNodes['soFar'];
 }
 
 /** The interface of a region's builder to that of the surrounding program. */
@@ -71,7 +71,7 @@ export class ProgramBuilder implements Interceptor {
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
-  readonly spent: FreedNodes;
+  readonly freedNodes: FreedNodes;
 
   /**
    * `onForeign` returns the traced value for a tensor with data, which may become an input. In a
@@ -94,7 +94,7 @@ export class ProgramBuilder implements Interceptor {
     this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
-    this.spent = new FreedNodes(outside);
+    this.freedNodes = new FreedNodes(outside);
   }
 
   get opCount(): number {
@@ -319,7 +319,7 @@ export class ProgramBuilder implements Interceptor {
       ops: this.#ops.length,
       inputs: this.#inputs.length,
       writes: this.writeCount,
-      spent: this.spent.soFar,
+      freedNodes: this.freedNodes.soFar,
     };
   }
 
@@ -344,7 +344,7 @@ export class ProgramBuilder implements Interceptor {
     }
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
-    this.spent.rollback(to.spent);
+    this.freedNodes.rollback(to.freedNodes);
   }
 
   /** Ops from this one on, in order. */

@@ -83,7 +83,7 @@ export interface BackwardOfValues {
 /** A backward that a run refuses. */
 export interface RefusedBackward extends BackwardOfValues {
   /** Earlier backwards that didn't retain the graph. */
-  readonly undone: readonly BackwardOfValues[];
+  readonly earlier: readonly BackwardOfValues[];
   /** Values that were written since. */
   readonly changed: readonly ValueId[];
 }

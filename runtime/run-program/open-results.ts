@@ -11,7 +11,7 @@ import type { Partial } from './partials.ts';
 export class OpenResults {
   readonly #backward: BackwardPart;
   /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
-  readonly #undone = new Set<ValueId>();
+  readonly #differentiated = new Set<ValueId>();
   /** The values that later backwards may read; null if none can come. */
   #needed: ReadonlySet<ValueId> | null = null;
   /** All backwards that didn't retain the graph. */
@@ -29,7 +29,8 @@ export class OpenResults {
    * were reached.
    */
   expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
-    if (this.#undone.size === 0 || isApart(part.freeing.undone, this.#undone)) return;
+    const done = this.#differentiated;
+    if (done.size === 0 || isApart(part.freeing.differentiated, done)) return;
     throw this.#refused({ outputs: [...outputs], wanted: part.wanted });
   }
 
@@ -47,11 +48,11 @@ export class OpenResults {
 
   #close(part: Partial): void {
     this.#closed.push(part);
-    if (part.isWhole && this.#undone.size === 0) {
+    if (part.isWhole && this.#differentiated.size === 0) {
       this.#needed = null;
       return;
     }
-    for (const id of part.freeing.undone) this.#undone.add(id);
+    for (const id of part.freeing.differentiated) this.#differentiated.add(id);
     this.#needed = this.#readsOfOpen();
   }
 
@@ -61,7 +62,8 @@ export class OpenResults {
    */
   #readsOfOpen(): ReadonlySet<ValueId> | null {
     const { gradOutputs, gradInputs, retainingPlan } = this.#backward;
-    const isOpen = (id: ValueId | null): id is ValueId => id !== null && !this.#undone.has(id);
+    const isOpen = (id: ValueId | null): id is ValueId =>
+      id !== null && !this.#differentiated.has(id);
     const open = new Set(gradOutputs.filter(isOpen));
     const isReached = retainingPlan.steps.map(({ op }) => {
       if (!op.inputs.some((id) => open.has(id))) return false;

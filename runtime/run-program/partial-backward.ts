@@ -17,7 +17,7 @@ export interface PartialBackward {
    * The values that the given gradients lead to, except sums of a leaf's contributions: two backwards that share one of
    * these values run the same op's backward twice.
    */
-  readonly undone: ReadonlySet<ValueId>;
+  readonly differentiated: ReadonlySet<ValueId>;
   /** The values whose data it reads or hands out. */
   readonly reads: ReadonlySet<ValueId>;
 }
@@ -92,12 +92,13 @@ export function partialBackward(
   const given = gradOutputs.filter(
     (id): id is ValueId => id !== null && !missing.has(id) && isNeeded(id),
   );
-  const undone = new Set([
+  const differentiated = new Set([
     ...given,
     ...live.flatMap(({ op: { op, outputs } }) => {
-      const undoesMore = op.kernel.kind === 'control' && !isGradientSum(op);
-      const isUndone = (id: ValueId) => isNeeded(id) && (undoesMore || !ofLeaves.has(id));
-      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
+      const differentiatesMore = op.kernel.kind === 'control' && !isGradientSum(op);
+      const isDifferentiated = (id: ValueId) =>
+        isNeeded(id) && (differentiatesMore || !ofLeaves.has(id));
+      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isDifferentiated(id));
     }),
   ]);
   const reads = new Set([
@@ -115,7 +116,7 @@ export function partialBackward(
       freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
     },
     gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
-    undone,
+    differentiated,
     reads,
   };
 }

@@ -143,7 +143,7 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
 
 function expectKept(node: RunProgramNode, given: Partial, { taken }: GradientProgram): void {
   node.expectUnchanged(given, taken);
-  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.undoneTwice(given);
+  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.secondBackward(given);
 }
 
 /** Where a gradient of a value of forward goes. */

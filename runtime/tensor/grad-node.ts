@@ -126,7 +126,7 @@ export abstract class GradNode {
 
   /** The error of a backward that comes to output `index` when the node is consumed. */
   refusedTwice(_index: number): AutogradError {
-    return undoneTwice(this.name);
+    return secondBackward(this.name);
   }
 
   consume(): void {
@@ -181,7 +181,7 @@ export function retainAt(tensor: Tensor): void {
 }
 
 /** An earlier backward, which didn't retain the graph, has freed what `op` saved. */
-export function undoneTwice(op: string): AutogradError {
+export function secondBackward(op: string): AutogradError {
   return new AutogradError({
     what: `backward through ${op} a second time`,
     given: 'a graph whose saved values an earlier backward freed',

@@ -19,7 +19,7 @@ import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './
 import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import { namesElements } from './names-elements.ts';
-import { isDifferentiable, spentBelow } from './state/recorded-graph.ts';
+import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 
 /** The record of a trace that is needed to replay it for other sizes; it holds nothing of the user's. */
@@ -215,7 +215,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     scalars: numbers.scalars,
     numbers: numbers.sources,
     differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
-    spent: tensors.map((tensor) => spentBelow(tensor, builder)),
+    spent: tensors.map((tensor) => freedBelow(tensor, builder)),
     program,
     randomNumbers: stream.count,
   };

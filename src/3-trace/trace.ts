@@ -293,7 +293,7 @@ function appendRegions(
   const { builder } = tracer;
   const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
   const regions = programs.map(finishedRegion);
-  for (const { region } of regions) builder.spent.notePerhaps(region.builder.spent.all);
+  for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
   tracer.record(
     own,

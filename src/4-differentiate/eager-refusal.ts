@@ -22,7 +22,7 @@ import { replay, targetsOf } from './replay.ts';
  */
 export function eagerRefusal(
   { forward, needsGrad, leafOutputs }: Differentiated,
-  { roots, wanted, undone, changed }: RefusedBackward,
+  { roots, wanted, earlier, changed }: RefusedBackward,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -48,7 +48,7 @@ export function eagerRefusal(
       });
     };
     try {
-      for (const earlier of undone) backward(earlier);
+      for (const each of earlier) backward(each);
       // Eagerly what one result leads to is visited before the next result is.
       for (const root of roots) backward({ roots: [root], wanted }, true);
       for (const id of changed) builder.noteWrite(id);

@@ -39,7 +39,7 @@ function deviceOf({ values }: Program, { inputs, outputs }: ProgramOp): Device |
   return id === undefined ? null : values[id]!.device;
 }
 
-function undoes(op: OpRecord): boolean {
+function isBackwardOp(op: OpRecord): boolean {
   return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
 }
 
@@ -58,7 +58,7 @@ export function targetsOf(
 
 /**
  * The forward program again, op by op, with autograd recording on: every value gets its own id again.
- * `positions` are those of the ops that the nodes undo.
+ * `positions` are those of the ops whose backward the nodes are.
  */
 export function replay(
   forward: Program,
@@ -84,7 +84,7 @@ export function replay(
     const mode = op.recordsGrad ? enableGrad : noGrad;
     const outputs = mode(() => {
       const { regions, call, attrs } = op;
-      if (undoes(op.op)) {
+      if (isBackwardOp(op.op)) {
         // A backward inside the program: no gradient of its own comes through it.
         const metas = op.outputs.map((id) => forward.values[id]!);
         const inside = { ...(regions && { regions }), ...(call && { call }) };

@@ -63,7 +63,7 @@ export class Entry {
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
-  readonly #spent: readonly { readonly name: string; readonly index: number }[];
+  readonly #freed: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution throws on this path, so the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -109,7 +109,7 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const goesOn = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
-    this.#spent = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
+    this.#freed = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
   }
 
   /** For printing. */
@@ -297,7 +297,7 @@ export class Entry {
     outputs: Tensor[],
   ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);
+    for (const { name, index } of this.#freed) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = {

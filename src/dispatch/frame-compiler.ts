@@ -80,7 +80,7 @@ export class FrameCompiler {
 
   /** Whether what the guards rely on has changed so often that the point is translated for calls of a kind that returns only. */
   isCrowded(point: ResumePoint): boolean {
-    const limit = point.history.promised.size > 0 ? openSizesLimit : recompileLimit;
+    const limit = point.history.bounds.size > 0 ? openSizesLimit : recompileLimit;
     return point.size >= limit;
   }
 

@@ -50,7 +50,7 @@ export function appendCall(
   const read = [...outside.operands].map((input) => inputs[operands[input]!]!);
   const node = new ControlNode({
     name: call.name,
-    undo: callBackwardOp,
+    backward: callBackwardOp,
     inside: { call: recorded },
     carried: 0,
     targets: inputs.map((input) => targetOf(input)),
@@ -129,6 +129,6 @@ export function recordedAs(
       if (wire.from === 'outside') needs[wire.operand] ||= recorded.needs[k]!;
     });
   });
-  invariant(differentiate, 'a call that is undone was recorded');
+  invariant(differentiate, 'a call that is differentiated was recorded');
   return new RecordedCall(call, needs, differentiate);
 }

@@ -56,7 +56,7 @@ export function appendControl(
   const carried = op === whileOp ? differentiable.length : 0;
   const node = new ControlNode({
     name: op.name,
-    undo: op === whileOp ? whileBackwardOp : condBackwardOp,
+    backward: op === whileOp ? whileBackwardOp : condBackwardOp,
     inside: { regions: joint },
     carried,
     targets: inputs.map((input) => targetOf(input)),
@@ -126,16 +126,16 @@ function findRead({
 }: JointProgram): ReadOutside {
   const memories = new ValueGroups(program.ops, 'memory');
   const read = new Set<ValueId>();
-  const undone = new Set<ValueId>();
+  const differentiated = new Set<ValueId>();
   for (const { op, inputs } of program.ops.slice(forwardOps)) {
     if (op.kernel.kind === 'view') continue;
-    if (op === condBackwardOp || op === whileBackwardOp) undone.add(inputs[0]!);
+    if (op === condBackwardOp || op === whileBackwardOp) differentiated.add(inputs[0]!);
     inputs.forEach((id, i) => {
       if (operandUse(op, i) === 'data') read.add(memories.of(id));
     });
   }
   for (const { inputs, outputs, regions = [] } of program.ops.slice(0, forwardOps)) {
-    if (!undone.has(outputs.at(-1)!)) continue;
+    if (!differentiated.has(outputs.at(-1)!)) continue;
     for (const { program: inner, joint } of regions) {
       if (!joint) continue;
       const { operands, results } = readOutside(joint);

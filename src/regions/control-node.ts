@@ -15,7 +15,7 @@ import { ownResults } from './own-memory.ts';
 interface ControlRecord {
   /** The forward op, and its backward op. */
   readonly name: string;
-  readonly undo: OpRecord;
+  readonly backward: OpRecord;
   /** The regions, or the call, that both of them contain. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
   /** How many operands are carried from iteration to iteration. */
@@ -55,7 +55,7 @@ export class ControlNode extends GradNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
   ): (Tensor | null)[] {
-    const { undo, inside, carried, tape, inputs } = this.#record;
+    const { backward, inside, carried, tape, inputs } = this.#record;
     // In a branch or loop behind the op: the tape is an operand there.
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
@@ -77,17 +77,17 @@ export class ControlNode extends GradNode {
     const earlier = this.#takeSums(to, takeSum);
     const given = [...ofOwn, ...earlier.values()];
     const of = [...ofResults, ...earlier.keys()];
-    const undoing = { regions, of, to, carried };
-    const existence = optionalGradientsIn(undoing, presenceIn(given));
+    const backwardOp = { regions, of, to, carried };
+    const existence = optionalGradientsIn(backwardOp, presenceIn(given));
     const gradients = builder.control(
-      undo,
+      backward,
       [tape, ...given.map(contiguous)],
       { of, to, carried },
       inside,
       to.map((i) => inputs[i]!),
     );
     const results: (Tensor | null)[] = this.targets.map(() => null);
-    const isOwn = ownResults(undoing);
+    const isOwn = ownResults(backwardOp);
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
       builder.noteOptional(gradients[k]!, existence[k] === 'maybe');

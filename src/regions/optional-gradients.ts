@@ -20,9 +20,12 @@ export interface BackwardOp {
 }
 
 /** Returns which of the op's gradients exist, from those that it is given. */
-export function optionalGradientsIn(undoing: BackwardOp, given: readonly Existence[]): Existence[] {
-  if (!undoing.regions) return undoing.to.map(() => 'maybe');
-  return undoing.carried > 0 ? ofWhile(undoing, given) : ofCond(undoing, given);
+export function optionalGradientsIn(
+  backwardOp: BackwardOp,
+  given: readonly Existence[],
+): Existence[] {
+  if (!backwardOp.regions) return backwardOp.to.map(() => 'maybe');
+  return backwardOp.carried > 0 ? ofWhile(backwardOp, given) : ofCond(backwardOp, given);
 }
 
 /** Depends on the region that runs; the condition is operand 0. */
@@ -101,8 +104,8 @@ function ofResults(given: ProgramOp, known: ReadonlyMap<ValueId, Existence>): re
   const { op, inputs, outputs, attrs, regions } = given;
   const existence = (id: ValueId) => known.get(id) ?? 'always';
   if (op.kernel.kind === 'control' && op.name.endsWith('Backward')) {
-    const undoing = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
-    return optionalGradientsIn(undoing, inputs.slice(1).map(existence));
+    const backwardOp = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
+    return optionalGradientsIn(backwardOp, inputs.slice(1).map(existence));
   }
   const result = ofResult(given, existence);
   return outputs.map(() => result);

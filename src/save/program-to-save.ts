@@ -50,7 +50,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
     const documentAt = documentOf(fn, resized, known, places, written);
-    return programsForEverySize(resized, fn.promised, places, documentAt);
+    return programsForEverySize(resized, fn.bounds, places, documentAt);
   });
   if (saved.length > 0) {
     return { name, inputSpec, state: places.state, entries: saved, everySize, graphs };

@@ -1,4 +1,4 @@
-/** Broadcasting and its undoing: the gradients of each other. */
+/** Broadcasting and its inverse: the gradients of each other. */
 
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';

@@ -127,7 +127,7 @@ export class ControlCheck {
   }
 
   /** The step whose record it is. */
-  undone(name: string, tape: ValueId | undefined): Step {
+  forwardOf(name: string, tape: ValueId | undefined): Step {
     const found = tape === undefined ? undefined : usesOf(this.graph).madeBy.get(tape);
     return found?.op.op.name === name ? found : this.fail(`%${tape}`, `the record of a ${name}`);
   }

@@ -148,7 +148,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
       if (record.length > 0) {
         const { region, scope } = retains ? record.at(0) : record.pop();
         const shapes = brought.get(region);
-        invariant(shapes, 'a call that was run is undone');
+        invariant(shapes, 'a call that is differentiated was run');
         const operands = operandsOf(forms, shapes);
         backwardOf(region, retains).run(scope, gradientOf, (input, gradient) => {
           const operand = operands[input]!;

@@ -60,7 +60,7 @@ function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposa
   const { traced } = variable;
   const condition = when && recipes.recipe(when);
   if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
-  const isSeen = recipes.outputs.has(traced!) || variable.perhaps.length > 0;
+  const isSeen = recipes.outputs.has(traced!) || variable.mayAlias.length > 0;
   return isSeen
     ? [{ kind: 'disposeOutput', output: recipes.recipe(variable), when: condition }]
     : [];

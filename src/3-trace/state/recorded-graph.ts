@@ -32,22 +32,22 @@ export function isLeaf(place: GradNode | Tensor): place is Tensor {
 }
 
 /** The op at which a backward would find that an earlier one has used the graph up; null: none has. */
-export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null {
+export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.spent.isSpent(place)) return place.name;
+    if (!isLeaf(place) && builder.freedNodes.isFreed(place)) return place.name;
   }
   return null;
 }
 
 /** A backward in a branch or loop may have freed the graph: that is data-dependent. */
-export function mayBeSpentBelow(root: Tensor, builder: ProgramBuilder): boolean {
+export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.spent.mayBeSpent(place)) return true;
+    if (!isLeaf(place) && builder.freedNodes.mayBeFreed(place)) return true;
   }
   return false;
 }
 
 /** A gradient can flow from here: there is a graph, and no backward has used it up. */
 export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boolean {
-  return tensor.gradEdge !== null && spentBelow(tensor, builder) === null;
+  return tensor.gradEdge !== null && freedBelow(tensor, builder) === null;
 }

@@ -11,7 +11,7 @@ import type { Tracer } from './tracer.ts';
 /** Where a size of a pre-existing tensor is read: dimensions that the bounds declare equal at one place. */
 export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   const source = dimSource(tensor, dim);
-  return t.promised.get(sourceKey(source))?.place ?? source;
+  return t.bounds.get(sourceKey(source))?.place ?? source;
 }
 
 /** A guard that each number the expression is computed from is one. */
@@ -25,7 +25,7 @@ export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
 /** A guard that the number, or the comparison, has its present value: where no bounds say so already. */
 export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
   const { expr, value, source } = variable;
-  if (decidedByBounds(expr, t.promised) === value) return value;
+  if (decidedByBounds(expr, t.bounds) === value) return value;
   if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
   return value;
@@ -33,6 +33,6 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
 
 /** For all sizes within the bounds. */
 export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
-  const range = rangeOf(expr, t.promised);
+  const range = rangeOf(expr, t.bounds);
   return range !== undefined && range.low > 0;
 }

@@ -181,10 +181,10 @@ export class TensorInputs {
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {
       const key = sourceKey(dimSource(source, dim));
-      const isPromised = this.#history.isPromised(key);
-      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
+      const isBounded = this.#history.isBounded(key);
+      const isOpen = isBounded || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
       const place = sizeSource(this.#t, source, dim);
-      return isOpen ? [[dim, { size: isPromised ? ('any' as const) : null, place }] as const] : [];
+      return isOpen ? [[dim, { size: isBounded ? ('any' as const) : null, place }] as const] : [];
     });
     if (dims.length === 0) return;
     if (!tensor.isContiguous) {

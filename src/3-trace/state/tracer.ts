@@ -107,7 +107,7 @@ export class Tracer {
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
   /** Sizes that every call is held against before it comes here. */
-  readonly promised: ShapeBounds;
+  readonly bounds: ShapeBounds;
   readonly codeOf: CodeOf;
 
   constructor(
@@ -133,7 +133,7 @@ export class Tracer {
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.variables = new OuterVariables(history);
-    this.promised = history.promised;
+    this.bounds = history.bounds;
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );

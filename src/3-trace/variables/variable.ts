@@ -65,7 +65,7 @@ export interface TensorVariable {
   /** Where branches and loops have left it as one of several, the last one first. */
   mergedAt?: readonly UserPosition[];
   /** Pre-existing tensors that it is identical to on some paths. */
-  perhaps: readonly TensorVariable[];
+  mayAlias: readonly TensorVariable[];
 }
 
 export interface ConstantVariable {
@@ -325,7 +325,7 @@ export function tensorVariable(
   from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
 ): TensorVariable {
   const { source = null, actual = null, traced = null } = from;
-  const own = { shape: null, grad: null, retainsGrad: false, perhaps: [] } as const;
+  const own = { shape: null, grad: null, retainsGrad: false, mayAlias: [] } as const;
   return { kind: 'tensor', source, actual, traced, ...own };
 }
 

@@ -18,7 +18,7 @@ export interface ControlResults<V> {
   readonly shows: readonly ReadonlySet<Memory<V>>[];
 }
 
-/** Writes branches and loops, and the ops that undo them. */
+/** Writes branches and loops, and their backward ops. */
 export class ControlLowering<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
   readonly #backwardParts: ReadonlyMap<Region, BackwardPart>;

@@ -447,7 +447,7 @@ export class LoopFixpoint {
 /** Giving it back is an effect of its own. */
 function isFromOutside(variable: Variable | null): boolean {
   if (variable?.kind !== 'tensor') return false;
-  return variable.source !== null || variable.perhaps.length > 0;
+  return variable.source !== null || variable.mayAlias.length > 0;
 }
 
 function isAlike(a: Leaf, b: Leaf): boolean {

@@ -148,7 +148,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   // What a path leaves may have been merged on it before.
   const before = merged.flatMap(({ mergedAt = [] }) => mergedAt);
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
-  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
+  return Object.assign(t.result(tensor), { mayAlias: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 
 /** The pre-existing tensors among what the paths leave: the result may be the very one. */
@@ -156,7 +156,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {
     if (value.source) found.add(value);
-    for (const each of value.perhaps) found.add(each);
+    for (const each of value.mayAlias) found.add(each);
   }
   return found.size === 0 ? noTensors : [...found];
 }

@@ -128,7 +128,7 @@ export function callFramework(
 /** It happens after the run, if the tensor is still reachable then. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
-  if (t.isInRegion && receiver.perhaps.length > 0) {
+  if (t.isInRegion && receiver.mayAlias.length > 0) {
     const what = 'a tensor is disposed of in a branch or loop that may be a pre-existing one';
     throw new GraphBreak('branch-effect', what);
   }

@@ -6,7 +6,7 @@ import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isLeaf, mayBeSpentBelow, placesBelow } from '../state/recorded-graph.ts';
+import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -18,18 +18,18 @@ type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 /** Nodes that have run are freed, unless the graph is retained. */
 export function watched<T>(
   builder: ProgramBuilder,
-  { retainGraph, onUndone }: { retainGraph: boolean; onUndone: OnUndone },
+  { retainGraph, onFreed }: { retainGraph: boolean; onFreed: OnFreed },
   run: (watch: Watch) => T,
 ): T {
-  const undone: GradNode[] = [];
+  const nodes: GradNode[] = [];
   const outside = builder.differentiates;
   builder.differentiates = true;
   let result: T;
   try {
     result = run({
-      isConsumed: (node) => builder.spent.isSpent(node),
+      isConsumed: (node) => builder.freedNodes.isFreed(node),
       onNode: (node, gradients) => {
-        undone.push(node);
+        nodes.push(node);
         fillGradients(builder, node, gradients);
       },
     });
@@ -37,16 +37,16 @@ export function watched<T>(
     builder.differentiates = outside;
   }
   if (!retainGraph) {
-    builder.spent.note(undone);
-    onUndone(undone);
+    builder.freedNodes.note(nodes);
+    onFreed(nodes);
   }
   return result;
 }
 
-type OnUndone = (nodes: readonly GradNode[]) => void;
+type OnFreed = (nodes: readonly GradNode[]) => void;
 
 /** A graph that one path has freed cannot be differentiated where the path taken is unknown. */
-export function watchUndone(t: Tracer): OnUndone {
+export function watchFreed(t: Tracer): OnFreed {
   if (!t.isInRegion) return () => {};
   const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
   return (nodes) => {
@@ -55,8 +55,8 @@ export function watchUndone(t: Tracer): OnUndone {
 }
 
 /** A backward can't be traced if it is data-dependent whether an earlier one has freed the graph. */
-function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
-  if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
+function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
+  if (!roots.some((root) => mayBeFreedBelow(root, t.builder))) return;
   throw new GraphBreak(
     'branch-gradient',
     'backward() of a graph that a branch or loop may have used up',
@@ -70,7 +70,7 @@ export function follow(
   operands: readonly unknown[],
   run: Perform,
 ): unknown {
-  expectUnspent(t, roots);
+  expectNotFreed(t, roots);
   const leaves = leavesBelow(t, roots);
   const hooked = leaves.flatMap(({ variable, tensor }) => {
     const hooks = outerHooks(t, variable);
