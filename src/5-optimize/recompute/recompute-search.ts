@@ -53,6 +53,7 @@ export class RecomputeSearch {
   readonly #forwardWork: number;
   readonly #segments: readonly ReadonlySet<ValueId>[];
   readonly #bases = new Map<number, readonly Base[]>();
+  readonly #made = new Map<string, Choice>();
   #left = effort;
 
   constructor(facts: ForwardFacts, costOf: Cost) {
@@ -104,12 +105,20 @@ export class RecomputeSearch {
   #try(base: Base, step: number): Choice {
     const known = base.tried.get(step);
     if (known) return known;
-    const { brief } = base;
-    const stays = this.#keptAt(base, step);
-    const recomputed = recomputeInBackward(this.#facts, stays, brief);
-    this.#left -= Math.max(recomputed.program.ops.length, effort / most);
-    const choice = { ...recomputed, stays, brief, bytes: this.#costOf(recomputed.program) };
+    const choice = this.#choiceOf(this.#keptAt(base, step), base.brief);
+    this.#left -= Math.max(choice.program.ops.length, effort / most);
     base.tried.set(step, choice);
+    return choice;
+  }
+
+  /** Neighbouring rates and segmentations often keep the same values. */
+  #choiceOf(stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>): Choice {
+    const key = `${keyOf(stays)}|${keyOf(brief)}`;
+    const known = this.#made.get(key);
+    if (known) return known;
+    const recomputed = recomputeInBackward(this.#facts, stays, brief);
+    const choice = { ...recomputed, stays, brief, bytes: this.#costOf(recomputed.program) };
+    this.#made.set(key, choice);
     return choice;
   }
 
@@ -155,3 +164,5 @@ export class RecomputeSearch {
     return fitting.length > 0 ? fitting.reduce(by('work')) : tried.reduce(by('bytes'));
   }
 }
+
+const keyOf = (ids: ReadonlySet<ValueId>): string => [...ids].sort((a, b) => a - b).join();
