@@ -66,7 +66,7 @@ export function isArray(t: Tracer, given: Variable): boolean {
 
 /** The elements that exist. Throws UnionMet if that is data-dependent. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
-  const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
+  const isSure = elements.every((each) => each.kind !== 'union' && each !== absent);
   if (isSure) return elements;
   return elements.filter((each) => present(each) !== undefined);
 }

@@ -113,7 +113,7 @@ export interface UnionTag {
 
 /** One of several values that are too different to be one: what is done with it is followed for each. */
 export interface UnionVariable {
-  readonly kind: 'choice';
+  readonly kind: 'union';
   readonly selector: UnionTag;
   readonly options: readonly Variable[];
   /** Where the options come from, for errors. */

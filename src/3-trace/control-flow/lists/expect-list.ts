@@ -26,5 +26,5 @@ export function expectLength(
 export function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];
-  return variable.kind === 'choice' ? variable.options.flatMap(samplesOf) : [variable];
+  return variable.kind === 'union' ? variable.options.flatMap(samplesOf) : [variable];
 }

@@ -239,7 +239,7 @@ function culprit(value: Variable, path: string): string {
       return '';
     case 'constant':
       return value === absent ? ': an element that is missing on some paths' : '';
-    case 'choice':
+    case 'union':
       return `: ${path || 'it'} is ${value.from}`;
     default:
       return `: ${path || 'it'} is a ${value.kind}`;

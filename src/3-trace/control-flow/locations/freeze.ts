@@ -75,7 +75,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         copies.set(variable, copy);
         return copy;
       }
-      case 'choice':
+      case 'union':
         return { ...variable, options: variable.options.map(freeze) };
       case 'closure': {
         const copy = { ...variable };

@@ -10,7 +10,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
 import type { State } from '../locations/state.ts';
-import type { Unified } from '../merge/phi-merger.ts';
+import type { Merged } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Carried, Form } from './loop-fixpoint.ts';
@@ -96,7 +96,7 @@ export function operandsKnown(
     const first = isLive(location) ? value : null;
     if ((first && classOf(t, first, () => true)) !== own) continue;
     const leaf: Leaf = { kind, values: [first as LeafVariable | null, last] };
-    carried.set(location.key, { location, unified: { leaves: [leaf], options: 0, build: only } });
+    carried.set(location.key, { location, merged: { leaves: [leaf], options: 0, build: only } });
   }
   return carried;
 }
@@ -109,9 +109,9 @@ export function rememberOperands(
 ): void {
   const keyIn = keysOf(made);
   const operands = new Map<string, KnownOperand>();
-  for (const { location, unified } of carried.values()) {
-    if (!isLeaf(unified)) continue;
-    const [{ kind, values }] = unified.leaves as [Leaf];
+  for (const { location, merged } of carried.values()) {
+    if (!isLeaf(merged)) continue;
+    const [{ kind, values }] = merged.leaves as [Leaf];
     const [first = null, last = null] = values;
     if (!isPlain(first) || !isPlain(last)) continue;
     const own = first && classOf(t, first, () => true);
@@ -120,10 +120,10 @@ export function rememberOperands(
   known.operands = operands;
 }
 
-const only: Unified['build'] = ([value]) => value!;
+const only: Merged['build'] = ([value]) => value!;
 
 /** Nothing is made of it. */
-function isLeaf({ leaves, options, build }: Unified): boolean {
+function isLeaf({ leaves, options, build }: Merged): boolean {
   if (leaves.length !== 1 || options > 0) return false;
   const probe = known(0);
   return build([probe]) === probe;

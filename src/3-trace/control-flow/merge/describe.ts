@@ -11,7 +11,7 @@ import type { Values } from './build-structure.ts';
 
 /** Returns the variables that a variable may be: a union is any of its members. */
 export function optionsOf(variable: Variable): readonly Variable[] {
-  return variable.kind === 'choice' ? variable.options : [variable];
+  return variable.kind === 'union' ? variable.options : [variable];
 }
 
 /** The kinds of values that the paths produce, each once. */

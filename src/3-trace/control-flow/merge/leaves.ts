@@ -1,4 +1,4 @@
-/** The leaves of unified structures as values of a program, and back. */
+/** The leaves of merged structures as values of a program, and back. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';

@@ -17,7 +17,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     seen.add(variable);
     if (variable.kind === 'newArray' && !variable.grown) variable.elements.forEach(visit);
     if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
-    if (variable.kind !== 'choice') return;
+    if (variable.kind !== 'union') return;
     const structures = variable.options.filter(hasStructure);
     const classes = new Set(structures.map((option) => structureOf(t, option)));
     if (classes.size > 1) throw new GraphBreak('branch-mismatch', variable.from);

@@ -56,5 +56,5 @@ export function chosenBy(
     which: { kind: 'scalar', type: 'number', tensor: which },
     chosen: null,
   };
-  return { kind: 'choice', selector, options, from };
+  return { kind: 'union', selector, options, from };
 }

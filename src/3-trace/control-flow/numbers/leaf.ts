@@ -13,14 +13,14 @@ import type {
   Variable,
 } from '../../variables/variable.ts';
 
-/** The number of an option, from the number that it has among those of another choice. */
+/** The number of an option, from the number that it has among those of another union. */
 export interface Renumbered {
   readonly kind: 'renumbered';
   readonly which: Tensor;
   readonly to: readonly number[];
 }
 
-/** One of several tensors of one form, between which another choice has chosen. */
+/** One of several tensors of one form, between which the tag of another union chooses. */
 export interface OneOf {
   readonly kind: 'oneOf';
   readonly which: Tensor;
@@ -50,7 +50,7 @@ export type LeafVariable =
 /**
  * The columns of known elements for one list, where another path has an array of data-dependent length. Null: they
  * can't be put into such lists, because they are a union, or a list of a narrower form. Null: it can't be put into such
- * lists, being a choice, or a list of a narrower form.
+ * lists, being a union, or a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';

@@ -133,7 +133,7 @@ export class LoopPlans {
   /** Some array has become a list. */
   usesLists = false;
 
-  /** The function is traced again: arrays whose length differs are choices of lengths, where they can be. */
+  /** The function is traced again: arrays whose length differs are unions of lengths, where they can be. */
   leaveLists(record: BreakRecord): never {
     this.withoutLists = record;
     this.#plans.clear();
