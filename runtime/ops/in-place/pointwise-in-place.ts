@@ -35,47 +35,53 @@ function inPlaceForm(name: string): OpRecord {
   });
 }
 
-function unary(name: string) {
-  const op = inPlaceForm(name);
-  return (target: Tensor): Tensor => bind1(op, [target]);
-}
+const unaryNames = [
+  'neg',
+  'abs',
+  'sign',
+  'exp',
+  'exp2',
+  'expm1',
+  'log',
+  'log2',
+  'log10',
+  'log1p',
+  'sqrt',
+  'rsqrt',
+  'reciprocal',
+  'sin',
+  'cos',
+  'tan',
+  'asin',
+  'acos',
+  'atan',
+  'sinh',
+  'cosh',
+  'tanh',
+  'asinh',
+  'acosh',
+  'atanh',
+  'sigmoid',
+  'relu',
+  'erf',
+  'erfc',
+  'floor',
+  'ceil',
+  'round',
+  'trunc',
+] as const;
+
+type UnaryInPlace = {
+  readonly [N in (typeof unaryNames)[number] as `${N}_`]: (target: Tensor) => Tensor;
+};
 
 /** In-place ops of the tensor alone, by their names without underscore. */
-export const unaryInPlace = {
-  neg_: unary('neg'),
-  abs_: unary('abs'),
-  sign_: unary('sign'),
-  exp_: unary('exp'),
-  exp2_: unary('exp2'),
-  expm1_: unary('expm1'),
-  log_: unary('log'),
-  log2_: unary('log2'),
-  log10_: unary('log10'),
-  log1p_: unary('log1p'),
-  sqrt_: unary('sqrt'),
-  rsqrt_: unary('rsqrt'),
-  reciprocal_: unary('reciprocal'),
-  sin_: unary('sin'),
-  cos_: unary('cos'),
-  tan_: unary('tan'),
-  asin_: unary('asin'),
-  acos_: unary('acos'),
-  atan_: unary('atan'),
-  sinh_: unary('sinh'),
-  cosh_: unary('cosh'),
-  tanh_: unary('tanh'),
-  asinh_: unary('asinh'),
-  acosh_: unary('acosh'),
-  atanh_: unary('atanh'),
-  sigmoid_: unary('sigmoid'),
-  relu_: unary('relu'),
-  erf_: unary('erf'),
-  erfc_: unary('erfc'),
-  floor_: unary('floor'),
-  ceil_: unary('ceil'),
-  round_: unary('round'),
-  trunc_: unary('trunc'),
-} as const;
+export const unaryInPlace = Object.fromEntries(
+  unaryNames.map((name) => {
+    const op = inPlaceForm(name);
+    return [`${name}_`, (target: Tensor): Tensor => bind1(op, [target])];
+  }),
+) as UnaryInPlace;
 
 const [divInto, divScalarInto] = [inPlaceForm('div'), inPlaceForm('divScalar')];
 const [powInto, powScalarInto] = [inPlaceForm('pow'), inPlaceForm('powScalar')];
