@@ -106,6 +106,13 @@ describe('transformers', () => {
     }
   });
 
+  it('a stack takes no layer, but what makes one, and says so', () => {
+    using layer = new nn.TransformerEncoderLayer(4, 2);
+    expect(() => new nn.TransformerEncoder(layer as never, 2)).toThrow(
+      'new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(…), layers)',
+    );
+  });
+
   it('stacks are their layers, and names are those of PyTorch', () => {
     const before = allocated();
     tidy(() => {
