@@ -121,31 +121,31 @@ function groupRows(sliced: readonly boolean[]): RowRule {
   };
 }
 
-const gradOp: OpRecord = defineOp({
-  name: 'standardizeGrad',
-  operands: { dy: 'data', x: 'data', stats: 'data' },
+const inputGradient = {
   attrs: groupingRules,
-  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
-  dtypes: { dy: 'floating', stats: 'wide' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([, x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
-  rows: groupRows([true, true, true]),
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
+} as const;
+
+const gradOp: OpRecord = defineOp({
+  ...inputGradient,
+  name: 'standardizeGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data' },
+  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
+  dtypes: { dy: 'floating', stats: 'wide' },
+  rows: groupRows([true, true, true]),
 });
 
 const affineGradOp: OpRecord = defineOp({
+  ...inputGradient,
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
-  attrs: groupingRules,
   fits: ([, x, stats, weight], attrs) =>
     fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'standardizeGrad' },
   rows: groupRows([true, true, true, false]),
-  numbers: ['eps'],
-  overwrites: ['dy', 'x'],
 });
 
 const weightGradOp: OpRecord = defineOp({
@@ -183,16 +183,20 @@ defineOp({
   inPlace: true,
 });
 
-const standardizeOp = defineOp({
-  name: 'standardize',
-  operands: { x: 'data' },
+const forward = {
   attrs: groupingRules,
-  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
-  dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
-  rows: groupRows([true]),
   numbers: ['eps'],
+} as const;
+
+const standardizeOp = defineOp({
+  ...forward,
+  name: 'standardize',
+  operands: { x: 'data' },
+  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
+  dtypes: { x: 'floating' },
+  rows: groupRows([true]),
   vjp: {
     x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
       gradEnabled()
@@ -203,15 +207,12 @@ const standardizeOp = defineOp({
 });
 
 const affineOp = defineOp({
+  ...forward,
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },
-  attrs: groupingRules,
   fits: ([x, weight], attrs) => fitsGrouping({ x: x!, weight: weight! }, attrs),
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
-  infer: inferStandardized,
-  kernel: { kind: 'named', name: 'standardize' },
   rows: groupRows([true, false, false]),
-  numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>
       gradEnabled()
