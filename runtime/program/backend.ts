@@ -1,6 +1,6 @@
 import type { Device } from '../device/device.ts';
+import type { Attrs } from '../device/kernel-op.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import type { Attrs } from '../ops/core/define-op.ts';
 import type { Plan } from './plan.ts';
 import type { Program, ValueId } from './program.ts';
 

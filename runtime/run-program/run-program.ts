@@ -1,12 +1,12 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { type Target, targetOf } from '../autograd/node.ts';
-import { DynamicTensor } from '../memory/dynamic-tensor.ts';
+import { DynamicTensor } from '../device/dynamic-tensor.ts';
 import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
 import type { CompactedInput, PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
+import { type Target, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type WatchedInput, watched } from './compacted-inputs.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
@@ -132,7 +132,7 @@ export class Subgraph {
     return this.planned.backend?.isAsync === true;
   }
 
-  /** The same as `run` with an asynchronous backend. Runs follow one another. */
+  /** Runs with an asynchronous backend. Runs follow one another. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,

@@ -38,7 +38,7 @@ export function runToReturn(
   }
 }
 
-/** An async function: at an `await` it gives up control here, with its frame as data. */
+/** An async function: at an `await` it returns control here, with its frame as data. */
 export async function runAsync(
   dispatcher: EntryDispatcher,
   start: ResumePoint,

@@ -117,7 +117,7 @@ export class EntryDispatcher {
     return this.#ended(entry, outcome, before, frames, owned);
   }
 
-  /** The same with an asynchronous backend, behind the graphs of earlier calls. */
+  /** Walks with an asynchronous backend, after the graphs of earlier calls. */
   walkAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<WalkOutcome> {
     return inTurn(async () => {
       const entry = this.#entryAt(point, frames);

@@ -1,7 +1,7 @@
 import { markFreed } from '../../runtime/autograd/freed-node.ts';
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import type { Holder } from '../../runtime/device/holder.ts';
 import { events } from '../../runtime/memory/events.ts';
-import type { Holder } from '../../runtime/memory/holder.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -12,10 +12,15 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { compileEffects } from './apply-effects.ts';
 import { MadeByRun } from './made-by-run.ts';
-import { compileMakes } from './make.ts';
-import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { compileEffects } from './materialize/apply-effects.ts';
+import { compileMakes } from './materialize/make.ts';
+import {
+  compileFrame,
+  compileRecipe,
+  type RecipeReader,
+  type RunValues,
+} from './materialize/materialize.ts';
 import { compileDonation, noDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
@@ -32,7 +37,7 @@ export interface GuardedEntry {
   readonly guards: readonly Guard[];
 }
 
-/** What an op takes in the programs and plans of one entry, and in the kernels bound for them; an estimate. */
+/** Estimated bytes of an op in the programs and plans of one entry, and in the kernels bound for them. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
@@ -52,13 +57,13 @@ export class Entry {
   readonly #donated: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
-  /** What is freed before the run; null without a program. */
+  /** The tensors that are freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
-  readonly #spent: readonly { readonly name: string; readonly index: number }[];
+  readonly #freed: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution throws on this path, so the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -104,7 +109,7 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const goesOn = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
-    this.#spent = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
+    this.#freed = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
   }
 
   /** For printing. */
@@ -117,7 +122,7 @@ export class Entry {
     this.subgraph?.finish();
   }
 
-  /** What it takes of host memory, by an estimate. */
+  /** The estimated bytes of JavaScript memory that it takes. */
   get bytes(): number {
     const { stages } = this.part;
     const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
@@ -222,7 +227,7 @@ export class Entry {
     }
   }
 
-  /** What its branches and loops decide is noted. */
+  /** Runs the subgraph and records the decisions of its branches and loops. */
   #runDeciding(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { decisions } = this.part.record;
     const around = decided.current;
@@ -251,7 +256,7 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
-  /** The same with an asynchronous backend. Runs follow one another. */
+  /** Runs with an asynchronous backend. Runs follow one another. */
   async runAsync(frames: readonly Frame[], owned: OwnedTensors): Promise<EntryOutcome | undefined> {
     const { subgraph } = this;
     if (!subgraph) return this.run(frames, owned);
@@ -281,7 +286,9 @@ export class Entry {
     return keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
   }
 
-  /** What follows from the outputs: values that are made, effects, and the result or the frames of the break. */
+  /**
+   * Completes a run from its outputs: makes values, applies effects, and returns the result or the frames of the break.
+   */
   #leave(
     frames: readonly Frame[],
     owned: OwnedTensors,
@@ -290,7 +297,7 @@ export class Entry {
     outputs: Tensor[],
   ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);
+    for (const { name, index } of this.#freed) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = {

@@ -11,7 +11,7 @@ import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
-/** What the plan of a subgraph may rely on in one call. */
+/** The facts that the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
   /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
@@ -116,7 +116,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.last.run(inputs, takes ? donated : 0, numbers);
   }
 
-  /** The same with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
+  /** Runs with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,

@@ -1,8 +1,8 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { elementsAt, type Numbers, readAt, roomFor, storeAt } from './elements.ts';
 import type { Counts } from './report.ts';
 import { NotMapped, type SegmentGraph, segmentGraph } from './segment-graph.ts';
@@ -15,7 +15,7 @@ export interface OrtTensor {
 
 export type OrtTensors = Readonly<Record<string, OrtTensor>>;
 
-/** What one of its packages does, at once or later. */
+/** The interface of one of its packages, synchronous or asynchronous. */
 export interface Engine<Session> {
   /** Its `Tensor`. */
   readonly tensor: new (
@@ -52,7 +52,7 @@ export class GraphProgram<Session> {
   readonly #program: Program;
   readonly #plan: Plan;
   readonly #engine: Engine<Session>;
-  /** Per step why its kernel does it, or null. */
+  /** The reason why each step's kernel does it, or null. */
   readonly #reasons: (string | null)[];
   readonly #segments = new Map<number, BoundSegment<Session>>();
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DeviceError } from '../../runtime/errors/errors.ts';
 import type { OrtTensor, OrtTensors } from './graph-program.ts';
 
-/** What the package's own addon does at once, and its API only later. */
+/** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
   run(feeds: OrtTensors, fetches: Readonly<Record<string, null>>, options: object): OrtTensors;

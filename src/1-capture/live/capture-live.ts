@@ -19,7 +19,7 @@ export interface BoundTarget {
   readonly args: readonly unknown[];
 }
 
-/** What `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
+/** Returns the function that `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
 export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined {
   const objectId = session.remote(fn);
   const internal = (name: string): unknown => {

@@ -84,7 +84,7 @@ export function firstStop({ node, classNode }: FunctionFacts): 'first' | number 
   return isSimple ? 'first' : undefined;
 }
 
-/** The same of an expression that is returned: its place may lie behind those of its parts. */
+/** Returns the first stop of an expression that is returned: its place may lie behind those of its parts. */
 function firstStopOf(value: Expression): 'first' | number | undefined {
   if (value.type === 'ArrayExpression' || value.type === 'ObjectExpression') return 'first';
   if (value.type !== 'CallExpression') return undefined;

@@ -1,6 +1,6 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
 
@@ -73,7 +73,7 @@ class Rewriter {
     return this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
   }
 
-  /** What leads to the operand of an op of backward runs again, as far as it has to. */
+  /** Runs the ops again that an operand of a backward op depends on, as far as needed. */
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;

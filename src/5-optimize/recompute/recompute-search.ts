@@ -5,9 +5,9 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { type Recomputed, recomputeInBackward } from './recompute-in-backward.ts';
 
 export interface Choice extends Recomputed {
-  /** What the program needs by the measure that was given. */
+  /** Bytes that the program needs by the given measure. */
   readonly bytes: number;
-  /** What stays, and what is made once more rather than held. */
+  /** Values that are kept, and values that are recomputed rather than held. */
   readonly stays: ReadonlySet<ValueId>;
   readonly brief: ReadonlySet<ValueId>;
 }
@@ -31,7 +31,7 @@ const effort = 600_000;
 /** At most so many choices are tried at once. */
 const most = 120;
 
-/** What stays at least, and what is made once more rather than held. */
+/** Values that are kept at least, and values that are recomputed rather than held. */
 interface Base {
   readonly stays: ReadonlySet<ValueId>;
   readonly brief: ReadonlySet<ValueId>;
@@ -123,8 +123,8 @@ export class RecomputeSearch {
   }
 
   /**
-   * What the last layers have made stays first: backward reads it first, so that it stays for the shortest
-   * time, and while the most is live nothing is made again.
+   * Returns the values to keep at a step. The results of the last layers are kept first: backward reads them first, so
+   * that they stay for the shortest time, and while the most is live nothing is recomputed.
    */
   #keptAt(base: Base, step: number): ReadonlySet<ValueId> {
     const rate = Math.floor(step / shares);

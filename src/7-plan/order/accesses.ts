@@ -1,6 +1,6 @@
 import type { OpIndex, StorageIndex } from './memory-graph.ts';
 
-/** Who has written and read one memory so far. */
+/** The writers and readers of one memory so far. */
 interface Accesses {
   /** One, or several where memories turned out to be one. */
   writers: OpIndex[];
@@ -12,7 +12,7 @@ interface Accesses {
 
 /** The ops that must come before one, each once. */
 export class EarlierOps {
-  /** Per op the number of the last one that it was noted for, and 1. */
+  /** The number of the last op that each op was noted for, and 1. */
   readonly #notedFor: Int32Array;
   #op: OpIndex = -1;
   list: OpIndex[] = [];
@@ -36,8 +36,9 @@ export class EarlierOps {
 }
 
 /**
- * Which accesses to memory have to stay in their order. What may be one memory counts as one: a result of
- * a control op may be one of its operands.
+ * The order that accesses to memory have to keep. Values that may be one memory count as one: a result of a control op
+ * may be one of its operands. What may be one memory counts as one: a result of a control op may be one of its
+ * operands.
  */
 export class AccessOrder {
   readonly #of: Accesses[] = [];

@@ -12,33 +12,33 @@ export type OpIndex = number;
 export type StorageIndex = number;
 
 /**
- * What an order of the ops has to respect, and what decides its peak. Numbers in flat arrays: orders are
+ * The constraints on an order of the ops, and the numbers that decide its peak. Numbers in flat arrays: orders are
  * tried out many times.
  */
 export interface MemoryGraph {
   readonly size: number;
   readonly before: readonly (readonly OpIndex[])[];
   readonly after: readonly (readonly OpIndex[])[];
-  /** Per op: the storages that it reads, writes or makes, each once. */
+  /** The storages that each op reads, writes or makes, each once. */
   readonly touches: readonly (readonly StorageIndex[])[];
   readonly makes: readonly (readonly StorageIndex[])[];
-  /** Per op: operands whose memory its output may take, if they die with it. */
+  /** The operands whose memory each op's output may take, if they die with it. */
   readonly reusable: readonly (readonly StorageIndex[])[];
   /** Bytes that the op's kernel takes while it runs. */
   readonly scratch: Float64Array;
-  /** Per storage; 0 for memory of the caller. */
+  /** Bytes of each storage; 0 for memory of the caller. */
   readonly bytes: Float64Array;
-  /** Per storage: it stays when the program ends. */
+  /** 1 for each storage that stays when the program ends. */
   readonly pinned: Uint8Array;
-  /** Per storage: which op makes it; −1: it is there from the start. */
+  /** The op that makes each storage; −1: it is there from the start. */
   readonly maker: Int32Array;
-  /** Per storage: the ops that touch it. */
+  /** The ops that touch each storage. */
   readonly touchers: readonly (readonly OpIndex[])[];
   /** Bytes of storages that are there from the start and that the program may free. */
   readonly liveAtStart: number;
 }
 
-/** What an input brings into the program: bytes, 0 for memory of the caller. */
+/** An input's contribution to the program's memory: bytes, 0 for memory of the caller. */
 export interface Entering {
   readonly bytes: number;
   /** It has no other owner. */
@@ -50,9 +50,9 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
-  /** What control ops do with memory, on the path considered. */
+  /** The memory use of control ops on the path considered. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
-  /** Of them the least in any order; else as it was seen. */
+  /** Counts the least memory of control ops in any order; otherwise as it was seen. */
   readonly least?: boolean;
 }
 
@@ -146,7 +146,7 @@ class GraphBuilder {
     return storage;
   }
 
-  /** Per op that moves: those that must come before it. */
+  /** Returns for each op that moves the ops that must come before it. */
   #addOps(): OpIndex[][] {
     const before: OpIndex[][] = [];
     for (const op of this.#program.ops) {
@@ -218,7 +218,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** What a tape holds beside what its op has made. */
+  /** Returns the values that a tape holds beside those that its op has made. */
   #heldBy(tape: ValueId): ValueId[] {
     const maker = this.#makerOf(tape);
     if (!maker || maker.outputs.at(-1) !== tape) return [];

@@ -1,23 +1,23 @@
-import { mayOverwrite, operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { mayOverwrite, operandUse } from '../../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { sameShape } from '../../../runtime/spec/shape.ts';
 import { mayRefuse, writesInside } from './control-effects.ts';
 
-/** What memory an op uses, whatever is around it. */
+/** The memory that an op uses, whatever is around it. */
 export interface OpFacts {
   /** Operands whose data it reads or writes, in their order. */
   readonly data: readonly ValueId[];
-  /** Of each of them, whether the op writes it. */
+  /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
   /** Those, and its results. */
   readonly touched: readonly ValueId[];
   /** Operands whose memory the only result may take if nothing else holds it. */
   readonly overwritten: readonly ValueId[];
   readonly mayRefuse: boolean;
-  /** Of each result. */
+  /** Bytes of each result. */
   readonly bytes: readonly number[];
   readonly scratch: number;
 }
