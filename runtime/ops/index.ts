@@ -389,7 +389,16 @@ export {
 } from './reduce/counting.ts';
 export { amax, amin, argmax, argmin, max, min } from './reduce/extremes.ts';
 export { median, nanmedian, quantile } from './reduce/middle.ts';
-export { argsort, kthvalue, msort, sort, topk, type ValuesAndPlaces } from './reduce/order.ts';
+export {
+  argsort,
+  kthvalue,
+  msort,
+  type SortOptions,
+  sort,
+  type TopkOptions,
+  topk,
+  type ValuesAndPlaces,
+} from './reduce/order.ts';
 export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './reduce/reduce.ts';
 export type { LossOptions, Reduction } from './reduce/reduction-options.ts';
 export { cummax, cummin, logcumsumexp } from './reduce/running-extremes.ts';

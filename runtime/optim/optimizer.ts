@@ -95,6 +95,11 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     nonNegative('weightDecay', weightDecay);
   }
 
+  /** PyTorch's name for `groups`. */
+  get paramGroups(): readonly ParameterGroup<H>[] {
+    return this.groups;
+  }
+
   /** Learning rate of the first group; assigning sets that of every group. */
   get lr(): number {
     return this.groups[0]!.lr;

@@ -3,7 +3,7 @@
 import type { BackwardOptions } from '../backward/backward.ts';
 import type { HookHandle } from '../backward/hooks.ts';
 import type { Device } from '../device/device.ts';
-import type { ValuesAndPlaces } from '../ops/reduce/order.ts';
+import type { SortOptions, TopkOptions, ValuesAndPlaces } from '../ops/reduce/order.ts';
 import type { DType, TypedArrayOf } from '../spec/dtype.ts';
 import type { Promoted, RealOf, SumOf, WithNumber } from '../spec/dtype-types.ts';
 import type { GradHook } from '../tensor/grad-node.ts';
@@ -255,9 +255,9 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   min<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   min(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
   /** All values of a dimension in order, and where they were. */
-  sort(dim?: number, descending?: boolean): ValuesAndPlaces<D>;
+  sort(dim?: number | SortOptions, descending?: boolean | SortOptions): ValuesAndPlaces<D>;
   /** The `k` largest (or smallest) values of a dimension, and where they were. */
-  topk(k: number, dim?: number, largest?: boolean): ValuesAndPlaces<D>;
+  topk(k: number, dim?: number | TopkOptions, largest?: boolean | TopkOptions): ValuesAndPlaces<D>;
   /** The k-th smallest value of a dimension, counted from 1, and where it is. */
   kthvalue(k: number, dim?: number, keepDim?: boolean): ValuesAndPlaces<D>;
   /** The middle value: of all elements, or `[values, indices]` along a dimension. */

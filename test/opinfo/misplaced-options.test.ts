@@ -59,16 +59,19 @@ function failureOf({ fn, args }: Call): string | null {
 
 const misplaced: readonly unknown[] = [{ eps: 1 }, { dim: 0 }, 'two'];
 
-/** Where reductions take their dimensions, by keyword as well. */
-const dimensionsAt = new Map([
+/** Where reductions and sorts take their dimensions, by keyword as well. */
+const dimensionsAt = new Map<string, readonly number[]>([
   ...['all', 'amax', 'amin', 'any', 'countNonzero', 'mean', 'nanmean', 'nansum'].map(first),
   ...['std', 'stdMean', 'sum', 'variance', 'varMean'].map(first),
-  ['cosineSimilarity', 2] as const,
-  ['norm', 2] as const,
+  ['cosineSimilarity', [2]],
+  ['norm', [2]],
+  ['sort', [1, 2]],
+  ['argsort', [1, 2]],
+  ['topk', [2, 3]],
 ]);
 
-function first(name: string): readonly [string, number] {
-  return [name, 1];
+function first(name: string): readonly [string, readonly number[]] {
+  return [name, [1]];
 }
 
 describe('arguments by position', () => {
@@ -77,7 +80,8 @@ describe('arguments by position', () => {
     let tried = 0;
     const attempt = (call: Call, at: number): void => {
       for (const value of misplaced) {
-        if (dimensionsAt.get(call.name) === at && Object.hasOwn(Object(value), 'dim')) continue;
+        const takesDim = dimensionsAt.get(call.name)?.includes(at) ?? false;
+        if (takesDim && Object.hasOwn(Object(value), 'dim')) continue;
         tried++;
         const failure = failureOf({ ...call, args: call.args.with(at, value) });
         if (failure) failures.add(`${call.name}, argument ${at}: ${failure}`);

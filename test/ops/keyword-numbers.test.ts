@@ -10,6 +10,14 @@ const method =
     return own[name]!(...operands, ...args);
   };
 
+/** The first result of a method that has several. */
+const first =
+  (name: string, ...given: readonly unknown[]): Form =>
+  (x, ...args) => {
+    const own = x as unknown as Record<string, (...all: readonly unknown[]) => Tensor[]>;
+    return own[name]!(...given, ...args)[0]!;
+  };
+
 const x = () => tensor([3, -1.5, 0.25, 7], { requiresGrad: true });
 const y = tensor([1, 2, -3, 4]);
 const z = tensor([0.5, 4, 1, -2]);
@@ -39,6 +47,10 @@ const forms: readonly (readonly [string, Form, unknown[], object])[] = [
   ['clamp', method('clamp'), [null, y], { max: y }],
   ['clip', method('clip'), [-1, 2], { max: 2, min: -1 }],
   ['clamp_', method('clamp_'), [null, 1], { max: 1 }],
+  ['sort', first('sort'), [0, true], { dim: 0, descending: true }],
+  ['sort', first('sort'), [0, true], { descending: true, stable: true }],
+  ['topk', first('topk', 2), [0, false], { largest: false, sorted: true }],
+  ['topk', first('topk', 2), [0], { dim: 0 }],
   ['clamp_', method('clamp_'), [-1, 2], { min: -1, max: 2 }],
 ];
 
@@ -53,6 +65,15 @@ describe('numbers that PyTorch takes by keyword', () => {
     const owner = name === 'clip' ? 'clamp' : name;
     expect(() => f(x(), { alfa: 2 })).toThrow(
       new RegExp(`^${owner}: no such option\\n +given: +alfa`),
+    );
+  });
+
+  it('the places of a sort take them, too, and an object may follow the dimension', () => {
+    expect(x().argsort({ descending: true }).tolist()).toEqual([3, 0, 2, 1]);
+    expect(x().sort(-1, { descending: true })[0].tolist()).toEqual([7, 3, 0.25, -1.5]);
+    expect(x().topk(1, -1, { largest: false })[0].tolist()).toEqual([-1.5]);
+    expect(() => x().sort({ descending: 'yes' as never })).toThrow(
+      'descending is not true or false',
     );
   });
 

@@ -144,6 +144,38 @@ describe('one trace serves every step', () => {
     }
   });
 
+  it('that sets the rates of its groups itself, as PyTorch users do', () => {
+    const trained = (prepare: (step: () => Tensor) => () => Tensor) => {
+      seed(6);
+      const weight = randn([3]).requiresGrad_();
+      const optimizer = new optim.SGD([weight], { lr: 0.1, momentum: 0.9 });
+      let taken = 0;
+      const step = prepare(() => {
+        for (const group of optimizer.paramGroups) group.lr = 0.1 / (1 + taken);
+        taken += 1;
+        const loss = weight.square().sum();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      });
+      const losses = Array.from({ length: 6 }, () => step().itemSync());
+      for (const own of [weight, optimizer]) own.dispose();
+      return losses;
+    };
+    let stats: CapturedStats | undefined;
+    const captured = trained((step) => {
+      const run = toStatic(step);
+      return () => {
+        const loss = run();
+        stats = run.stats();
+        return loss;
+      };
+    });
+    expect(captured).toEqual(trained((step) => step));
+    expect(stats).toMatchObject({ translations: 1, breaks: [], fallbacks: [] });
+  });
+
   it('not where numbers may not vary', () => {
     seed(4);
     const weight = randn([3]).requiresGrad_();

@@ -3,6 +3,7 @@
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -10,6 +11,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { bind } from '../core/bind.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape, select, unsqueeze } from '../movement/movement.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
@@ -82,16 +84,52 @@ function ordered<D extends DType>(
  */
 export function sort<D extends DType>(
   x: Tensor<D>,
-  dim = -1,
-  descending = false,
+  dim: number | SortOptions = -1,
+  descending: boolean | SortOptions = false,
 ): ValuesAndPlaces<D> {
-  return ordered(sortOp, x, dim, descending, null);
+  return ordered(sortOp, x, ...sortedBy('sort', dim, descending), null);
+}
+
+/** PyTorch's keywords of `sort` and `argsort`, which are always stable. */
+export interface SortOptions {
+  /** -1 by default. */
+  readonly dim?: number;
+  /** False by default. */
+  readonly descending?: boolean;
+  readonly stable?: boolean;
+}
+
+function sortedBy(
+  op: string,
+  dim: number | SortOptions,
+  descending: boolean | SortOptions,
+): [dim: number, descending: boolean] {
+  const options = keywords(op, dim, descending, ['dim', 'descending', 'stable']);
+  if (!options) return [dim as number, descending as boolean];
+  return [options.dim ?? -1, options.descending ?? false];
+}
+
+/** Arguments of which one is an object of keywords as that object alone; null: all are given by position. */
+function keywords<O extends { readonly dim?: number }>(
+  op: string,
+  dim: number | O,
+  flag: boolean | O,
+  names: readonly (keyof O & string)[],
+): O | null {
+  const given = [dim, flag].find((each) => typeof each === 'object' && !isNumber(each));
+  if (given === undefined) return null;
+  expectNames(op, given as O, names);
+  return dim === given ? (dim as O) : { dim: dim as number, ...(flag as O) };
 }
 
 /** The places that would sort a dimension. */
-export function argsort(x: Tensor, dim = -1, descending = false): Tensor<'int32'> {
+export function argsort(
+  x: Tensor,
+  dim: number | SortOptions = -1,
+  descending: boolean | SortOptions = false,
+): Tensor<'int32'> {
   expectTensors('argsort', x);
-  return tidy(() => sort(x, dim, descending)[1]);
+  return tidy(() => sort(x, ...sortedBy('argsort', dim, descending))[1]);
 }
 
 /** Sorted along the first dimension. */
@@ -104,10 +142,21 @@ export function msort(x: Tensor): Tensor {
 export function topk<D extends DType>(
   x: Tensor<D>,
   k: number,
-  dim = -1,
-  largest = true,
+  dim: number | TopkOptions = -1,
+  largest: boolean | TopkOptions = true,
 ): ValuesAndPlaces<D> {
-  return ordered(topkOp, x, dim, largest, k);
+  const options = keywords('topk', dim, largest, ['dim', 'largest', 'sorted']);
+  if (!options) return ordered(topkOp, x, dim as number, largest as boolean, k);
+  return ordered(topkOp, x, options.dim ?? -1, options.largest ?? true, k);
+}
+
+/** PyTorch's keywords of `topk`, whose results are always sorted. */
+export interface TopkOptions {
+  /** -1 by default. */
+  readonly dim?: number;
+  /** True by default. */
+  readonly largest?: boolean;
+  readonly sorted?: boolean;
 }
 
 /** The k-th smallest value of a dimension, counted from 1, and where it is. */
