@@ -1,7 +1,6 @@
 /** The log of ops, transforms and scopes, as lines. Nothing is built while there is no listener. */
 
-import type { TensorMeta } from '../device/tensor-meta.ts';
-import { isContiguousMeta } from '../device/tensor-meta.ts';
+import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { formatShape } from '../spec/shape.ts';
 
 /** Parts of the log that can be listened to alone; `memory` and `copy` are folds over the memory events. */

@@ -1,8 +1,7 @@
 import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
 import { type ListItem, TensorList } from '../../runtime/device/tensor-list.ts';
 import { contiguousMeta, formatSpec } from '../../runtime/device/tensor-meta.ts';
-import type { DType, TypedArray } from '../../runtime/spec/dtype.ts';
-import { dtypes } from '../../runtime/spec/dtype.ts';
+import { type DType, dtypes, type TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';

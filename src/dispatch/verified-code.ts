@@ -1,5 +1,9 @@
-import type { CapturedCode, CodeOf, RefusedCode } from '../3-trace/variables/code-of.ts';
-import { isRefused } from '../3-trace/variables/code-of.ts';
+import {
+  type CapturedCode,
+  type CodeOf,
+  isRefused,
+  type RefusedCode,
+} from '../3-trace/variables/code-of.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { verify } from '../vm/bytecode/verify.ts';

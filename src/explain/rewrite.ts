@@ -1,18 +1,18 @@
 /** How the user's text would have to read so that a graph break goes away, where a text can be made. */
 
-import type {
-  AnyNode,
-  BinaryExpression,
-  BlockStatement,
-  CallExpression,
-  Expression,
-  ExpressionStatement,
-  Identifier,
-  IfStatement,
-  ReturnStatement,
-  Statement,
+import {
+  type AnyNode,
+  type BinaryExpression,
+  type BlockStatement,
+  type CallExpression,
+  type Expression,
+  type ExpressionStatement,
+  type Identifier,
+  type IfStatement,
+  parse,
+  type ReturnStatement,
+  type Statement,
 } from 'acorn';
-import { parse } from 'acorn';
 import type { BreakReason } from '../traces/graph-break.ts';
 import type { Span } from '../vm/bytecode/instructions.ts';
 import { childrenOf } from '../vm/syntax/children.ts';

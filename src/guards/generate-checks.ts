@@ -7,8 +7,7 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
-import { uninitialized } from '../vm/bytecode/frame.ts';
+import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { fastKey } from '../vm/language/index-key.ts';
 import { FunctionConstructor } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';

@@ -1,5 +1,4 @@
-import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 

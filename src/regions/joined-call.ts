@@ -1,7 +1,6 @@
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import { FailedCheck } from '../../runtime/run-program/control/assert.ts';
-import type { CallSite, FinishProgram } from './site-call.ts';
-import { SiteCall } from './site-call.ts';
+import { type CallSite, type FinishProgram, SiteCall } from './site-call.ts';
 
 /** Where a member of a joined call has an operand from: what surrounds the call, or an earlier member. */
 export type Wire =

@@ -1,7 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import type { Launch } from '../device.ts';
-import type { KernelOp } from '../kernel-op.ts';
-import { userName } from '../kernel-op.ts';
+import { type KernelOp, userName } from '../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
 /** The treatment of ops without a GPU kernel: the CPU computes them, or they are refused. */

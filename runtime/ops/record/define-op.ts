@@ -1,5 +1,10 @@
-import type { Attrs, Kernel, KernelOp, OperandUse } from '../../device/kernel-op.ts';
-import { userName } from '../../device/kernel-op.ts';
+import {
+  type Attrs,
+  type Kernel,
+  type KernelOp,
+  type OperandUse,
+  userName,
+} from '../../device/kernel-op.ts';
 import type { TensorMeta, TensorSpec } from '../../device/tensor-meta.ts';
 import { invariant } from '../../errors/invariant.ts';
 import type { Tensor } from '../../tensor/tensor.ts';

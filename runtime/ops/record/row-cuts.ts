@@ -1,7 +1,6 @@
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { RowCut, RowSlice } from '../../device/staged-body.ts';
-import type { TensorMeta } from '../../device/tensor-meta.ts';
-import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
 
 /** The cuts that an op allows, those into most rows first; `outputs` of a write in place are its target. */

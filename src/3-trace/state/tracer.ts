@@ -6,8 +6,7 @@ import {
   withGuard,
 } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
-import type { UserPosition } from '../../../runtime/errors/position.ts';
-import { withPositionProvider } from '../../../runtime/errors/position.ts';
+import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
 import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import { guardedOps } from '../../../runtime/ops/core/guarded-op.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';

@@ -1,5 +1,4 @@
-import type { Subject } from '../../lab/compare/workload.ts';
-import { stepAlone, workloadOf } from '../../lab/compare/workload.ts';
+import { type Subject, stepAlone, workloadOf } from '../../lab/compare/workload.ts';
 import { functionOf, importFile } from '../files/load-function.ts';
 
 /** Loads a module's subject: its `workload`, or an exported training step with its `inputs`. */

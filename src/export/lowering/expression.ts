@@ -19,6 +19,16 @@ import {
 /** The arithmetic of a node as an element type. */
 type Computed = 'i32' | 'f32' | 'f64';
 
+const binaryNames = {
+  add: 'add',
+  sub: 'subtract',
+  mul: 'multiply',
+  div: 'divide',
+  max: 'maximum',
+  min: 'minimum',
+  pow: 'power',
+} as const satisfies Record<Exclude<BinaryFn, 'rem' | 'quotient'>, string>;
+
 export interface Pointwise<V extends TargetValue> {
   readonly expr: Expr;
   /** The inputs, of any shapes that broadcast to the result's. */
@@ -174,27 +184,9 @@ class ExpressionEmitter<V extends TargetValue> {
   }
 
   #binary(fn: BinaryFn, x: V, y: V): V {
-    const to = this.#to;
-    switch (fn) {
-      case 'add':
-        return to.binary('add', x, y);
-      case 'sub':
-        return to.binary('subtract', x, y);
-      case 'mul':
-        return to.binary('multiply', x, y);
-      case 'div':
-        return to.binary('divide', x, y);
-      case 'max':
-        return to.binary('maximum', x, y);
-      case 'min':
-        return to.binary('minimum', x, y);
-      case 'pow':
-        return to.binary('power', x, y);
-      case 'rem':
-        return this.#whole('remainder', x, y);
-      case 'quotient':
-        return this.#whole('divide', x, y);
-    }
+    if (fn === 'rem') return this.#whole('remainder', x, y);
+    if (fn === 'quotient') return this.#whole('divide', x, y);
+    return this.#to.binary(binaryNames[fn], x, y);
   }
 
   /** Emits `remainder` or `divide`; for integers, the result for a divisor 0 is 0. */

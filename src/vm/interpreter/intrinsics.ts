@@ -1,6 +1,5 @@
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import { uninitialized } from '../bytecode/frame.ts';
+import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
 import { closureOf, functionName } from '../frames/function-of.ts';
 import { asyncIterator, asyncNext, asyncReturn } from '../language/async-iterator.ts';

@@ -2,8 +2,7 @@ import { generate } from 'astring';
 import type { Expression, Identifier, Program, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import { type ControlGraph, controlGraph } from '../bytecode/control-graph.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { reg } from '../bytecode/instructions.ts';
+import { type Pc, type Reg, reg } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import {
   block,

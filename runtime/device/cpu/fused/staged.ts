@@ -4,8 +4,13 @@ import type { Device, Launch, Operand } from '../../device.ts';
 import { Holder } from '../../holder.ts';
 import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
 import type { Attrs, AttrValue, KernelOp } from '../../kernel-op.ts';
-import type { RowSlice } from '../../staged-body.ts';
-import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
+import {
+  type RowSlice,
+  type Stage,
+  type StagedBody,
+  type StagePlace,
+  stageAttr,
+} from '../../staged-body.ts';
 import { launchAttrs } from '../../symbolic-attrs.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { innerAt } from '../core/heap.ts';
