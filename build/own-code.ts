@@ -12,10 +12,10 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
-const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
+const captured = /^runtime\/(?:nn|optim|control-flow|onnx|options)\//;
 
 /** What every program contains, with or without the compiler. */
-const always = /^runtime\/nn\/module\//;
+const always = /^runtime\/(?:nn\/module|options)\//;
 
 /** Texts of instrumented modules by file, where these don't carry them. */
 export type OwnTexts = Map<string, ModuleText>;

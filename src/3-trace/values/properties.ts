@@ -27,6 +27,7 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
+import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';
@@ -309,6 +310,10 @@ function readContainerProperty(
   key: string,
 ): Variable | undefined {
   if (base.kind !== 'object') return undefined;
+  if (ArrayBuffer.isView(base.value) && isIndex(key)) {
+    touchMemory(t, base);
+    return writtenElement(t, base, key);
+  }
   if (key === 'length' || isIndex(key)) {
     const array = asArray(t, base, key === 'length' ? 'end' : 'all');
     if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));

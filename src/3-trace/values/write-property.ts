@@ -27,6 +27,7 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
+import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
@@ -134,6 +135,15 @@ function writeOuterProperty(
   value: Variable,
 ): void {
   expectNoParameters(object.value, key);
+  if (
+    object.kind === 'object' &&
+    typeof key === 'string' &&
+    isIndex(key) &&
+    isOuterTypedArray(object)
+  ) {
+    writeOuterElement(t, object, key, value);
+    return;
+  }
   if (isIndex(key) || key === 'length') {
     const array = asArray(t, object);
     if (array) {

@@ -11,6 +11,7 @@ import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { formatSpec } from '../../../../runtime/tensor/meta.ts';
+import { sameShape } from '../../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -31,6 +32,8 @@ import {
 import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { strictlyEqual } from '../../values/equality.ts';
+import { expand } from '../../values/iterators.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 
 type Callable = (...args: never[]) => unknown;
@@ -92,6 +95,12 @@ function traceThrow(): never {
   throw new GraphBreak('throw', 'a module rejects its input');
 }
 
+/** Whether two shapes are equal, dimension by dimension: sizes that may differ from run to run stay open where they are one. */
+function traceSameShape(t: Tracer, _receiver: Variable, shapes: readonly Variable[]): Variable {
+  const [a, b] = shapes.map((shape) => expand(t, shape));
+  return known(a!.length === b!.length && a!.every((size, i) => strictlyEqual(t, size, b![i]!)));
+}
+
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
@@ -110,6 +119,7 @@ const performed = new Map<unknown, Performed>([
   [Tensor.prototype.registerHook, traceRegisterHook],
   [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
   [saveForBackward, traceSaveForBackward],
+  [sameShape, traceSameShape],
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
 ]);

@@ -16,8 +16,7 @@ export const breaks: Readonly<Record<string, string>> = {
     ArrayBuffer.prototype.maxByteLength ArrayBuffer.prototype.resizable
     ArrayBuffer.prototype.detached DataView DataView.prototype.buffer
     DataView.prototype.byteLength DataView.prototype.byteOffset TypedArray.prototype.buffer
-    TypedArray.prototype.subarray TypedArray.prototype.set TypedArray.prototype.fill
-    TypedArray.prototype.reverse TypedArray.prototype.sort TypedArray.prototype.copyWithin`,
+    TypedArray.prototype.subarray`,
   ),
   ...because(
     'changes or moves memory',
