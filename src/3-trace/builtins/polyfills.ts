@@ -3,6 +3,7 @@
  * break in a callback stops in the middle of it like anywhere else.
  */
 
+import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
@@ -17,7 +18,6 @@ import { isObjectVariable } from '../values/objects/prototype-variable.ts';
 import { isOuterTypedArray } from '../values/outer-typed-arrays.ts';
 import { isPristine, type Protocol } from '../values/protocols.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { typedArrayTypes } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars, isSmallArray } from './arrays.ts';

@@ -4,6 +4,7 @@ import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { binary } from '../../vm/bytecode/operators.ts';
@@ -18,7 +19,6 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { putOffCall, putOffOperator } from './numbers.ts';
-import { type TypedArrayConstructor, typedArrayTypes } from './typed-arrays.ts';
 
 /** A typed array of the built-in kind, not of BigInts, over memory of its own realm's `ArrayBuffer`. */
 export function isOuterTypedArray(variable: ObjectVariable | FunctionVariable): boolean {

@@ -153,7 +153,7 @@ function writeOuterProperty(
     }
   }
   if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
-  if (!allows(object.value, 'write', key)) {
+  if (!allows(object.value, 'write', key) || isMadeSymbol(t, key)) {
     throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
   }
   const source = object.source ?? heldFunction(object);
@@ -165,6 +165,10 @@ function writeOuterProperty(
   }
   t.effects.write(object.value, source, key, value);
 }
+
+/** Effects are known by their keys, and each run makes another symbol. */
+const isMadeSymbol = (t: Tracer, key: Key): boolean =>
+  typeof key === 'symbol' && t.symbols.has(key);
 
 function callsSetter(
   t: Tracer,
