@@ -12,7 +12,8 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
-const captured = /^runtime\/(?:nn|optim|control-flow|onnx|options)\//;
+const captured =
+  /^runtime\/(?:(?:nn|optim|control-flow|onnx|options)\/|ops\/convolution\/convolution-options\.)/;
 
 /** What every program contains, with or without the compiler. */
 const always = /^runtime\/(?:nn\/module|options)\//;

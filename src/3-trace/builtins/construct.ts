@@ -10,7 +10,7 @@ import { expectHeldWeakly, setEntry } from '../heap/collections.ts';
 import { nameAt } from '../state/callee-name.ts';
 import { errorTypes, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
-import { isFrameworkFile } from '../state/framework-files.ts';
+import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
@@ -135,7 +135,7 @@ export function enterConstructor(
       type.value.prototype instanceof TostaticError &&
       isFrameworkFile(t.top.closure.code.source.file);
     if (isThrown) throw new GraphBreak('throw', 'a module rejects its input');
-    throw refused('it is part of tostatic');
+    if (!isInlinedFrameworkFile(file)) throw refused('it is part of tostatic');
   }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
   const isBase = closure.code.kind === 'constructor';

@@ -6,7 +6,10 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = ['nn', 'optim', 'control-flow', 'onnx', 'options'].flatMap(pathsOf);
+const inlined = [
+  ...['nn', 'optim', 'control-flow', 'onnx', 'options'].flatMap(pathsOf),
+  ...prefixes.map((prefix) => `${prefix}runtime/ops/convolution/convolution-options.`),
+];
 const controlFlow = pathsOf('control-flow');
 
 /** How files of a folder of the runtime begin, as sources and as published. */

@@ -11,7 +11,7 @@ import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { formatSpec } from '../../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../../runtime/tensor/shape.ts';
+import { type Shape, sameShape, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -101,6 +101,12 @@ function traceSameShape(t: Tracer, _receiver: Variable, shapes: readonly Variabl
   return known(a!.length === b!.length && a!.every((size, i) => strictlyEqual(t, size, b![i]!)));
 }
 
+/** The number of elements of a shape, as a number that is known. */
+function traceSizeOf(t: Tracer, _receiver: Variable, [shape]: readonly Variable[]): Variable {
+  const sizes = shape ? expand(t, shape).map((size) => constantOf(t, size)) : [];
+  return known(sizeOf(sizes as unknown as Shape));
+}
+
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
@@ -120,6 +126,7 @@ const performed = new Map<unknown, Performed>([
   [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
   [saveForBackward, traceSaveForBackward],
   [sameShape, traceSameShape],
+  [sizeOf, traceSizeOf],
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
 ]);
