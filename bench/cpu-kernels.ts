@@ -4,21 +4,21 @@
  * the same memory; absolute figures vary with what else the machine does.
  */
 
+import { heap } from '../runtime/device/cpu/core/heap.ts';
+import type { KernelFactory } from '../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { heap } from '../runtime/device/cpu/heap.ts';
-import type { KernelFactory } from '../runtime/device/cpu/kernel.ts';
 import { cpuKernels } from '../runtime/device/cpu/kernels.ts';
-import { pointwise } from '../runtime/device/cpu/pointwise.ts';
+import { pointwise } from '../runtime/device/cpu/pointwise/pointwise.ts';
 import { matmul as scalarMatmul } from '../runtime/device/cpu/scalar/matmul.ts';
 import type { Launch, Operand } from '../runtime/device/device.ts';
+import { Holder } from '../runtime/device/holder.ts';
+import type { KernelName } from '../runtime/device/kernel-names.ts';
+import type { Attrs } from '../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../runtime/device/tensor-meta.ts';
 import { layerNorm, noGrad, rand, tidy } from '../runtime/index.ts';
-import { Holder } from '../runtime/memory/holder.ts';
-import type { Attrs } from '../runtime/ops/core/define-op.ts';
-import type { KernelName } from '../runtime/ops/core/kernel-names.ts';
 import { E, type Expr } from '../runtime/ops/expr/expr.ts';
-import { type DType, dtypes } from '../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../runtime/tensor/meta.ts';
-import { contiguousStrides, type Shape, sizeOf } from '../runtime/tensor/shape.ts';
+import { type DType, dtypes } from '../runtime/spec/dtype.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../runtime/spec/shape.ts';
 import { measureLimits } from './machine-limits.ts';
 
 interface Placed extends TensorMeta, Operand {

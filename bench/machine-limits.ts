@@ -1,14 +1,14 @@
 /** What this machine can do at most from WebAssembly, measured beside the kernels that are held against it. */
 
+import { argumentsAt } from '../runtime/device/cpu/core/scratch.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { argumentsAt } from '../runtime/device/cpu/scratch.ts';
 import { f32x4, i32, load, op, store } from '../runtime/device/cpu/wasm/assembler/code.ts';
 import {
   type FunctionBuilder,
   get,
 } from '../runtime/device/cpu/wasm/assembler/function-builder.ts';
 import { compile } from '../runtime/device/cpu/wasm/assembler/module-builder.ts';
-import { Holder } from '../runtime/memory/holder.ts';
+import { Holder } from '../runtime/device/holder.ts';
 
 const accumulators = 10;
 const unrolled = 4;

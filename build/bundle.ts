@@ -19,6 +19,7 @@ const entries = [
   'src/export/index',
   'src/onnx/index',
   'src/onnxruntime/index',
+  'src/onnxruntime/web',
   'src/tensorboard/index',
   'src/index',
   'src/1-capture/marked/probe',

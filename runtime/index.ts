@@ -2,14 +2,7 @@
 
 import './setup.ts';
 
-export { type BackwardOptions, backward, backwardAsync } from './autograd/backward.ts';
 export { checkpoint } from './autograd/checkpoint.ts';
-export {
-  type CustomFunction,
-  customFunction,
-  type FunctionContext,
-} from './autograd/custom-function.ts';
-export { type GradOptions, grad } from './autograd/grad.ts';
 export {
   enableGrad,
   gradEnabled,
@@ -17,13 +10,22 @@ export {
   noGrad,
   noGrad as inferenceMode,
 } from './autograd/grad-mode.ts';
-export type { HookHandle } from './autograd/hooks.ts';
-export type { GradHook } from './autograd/node.ts';
+export { type BackwardOptions, backward, backwardAsync } from './backward/backward.ts';
+export {
+  type CustomFunction,
+  customFunction,
+  type FunctionContext,
+} from './backward/custom-function.ts';
+export { type GradOptions, grad } from './backward/grad.ts';
+export type { HookHandle } from './backward/hooks.ts';
 export { type Condition, cond, map, scan, whileLoop } from './control-flow/index.ts';
 export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
 export type { Device, DeviceKind } from './device/device.ts';
+export * as memory from './device/memory.ts';
 export { withMetaReads } from './device/meta/meta-device.ts';
+export type { TensorMeta } from './device/tensor-meta.ts';
+export { tick } from './device/tick.ts';
 export type { ErrorFacts } from './errors/errors.ts';
 export {
   ArgumentError,
@@ -51,11 +53,16 @@ export {
   tensorSpec,
 } from './input-spec/spec.ts';
 export type { MemoryEvent } from './memory/events.ts';
-export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';
-export { tick } from './memory/tick.ts';
 export * as nn from './nn/index.ts';
 export type { Numerics } from './numerics/math.ts';
+export {
+  asTensor,
+  isTensor,
+  type NestedArray,
+  type TensorOptions,
+  tensor,
+} from './ops/core/create.ts';
 export * from './ops/index.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
@@ -82,20 +89,13 @@ export {
   progress,
 } from './seeing/progress.ts';
 export { Summary, type SummaryRow, summary } from './seeing/summary.ts';
-export {
-  asTensor,
-  isTensor,
-  type NestedArray,
-  type TensorOptions,
-  tensor,
-} from './tensor/create.ts';
-export type { DType, TypedArray, TypedArrayOf } from './tensor/dtype.ts';
-export type { Promoted } from './tensor/dtype-types.ts';
+export type { DType, TypedArray, TypedArrayOf } from './spec/dtype.ts';
+export type { Promoted } from './spec/dtype-types.ts';
+export type { Shape } from './spec/shape.ts';
+export type { GradHook } from './tensor/grad-node.ts';
 export { keep, tidy } from './tensor/lifetime.ts';
-export type { TensorMeta } from './tensor/meta.ts';
-export type { JsonNested, Nested, TensorSummary } from './tensor/nested.ts';
-export type { Shape } from './tensor/shape.ts';
 export { Tensor } from './tensor/tensor.ts';
-export type { TransferTarget } from './tensor/transfer.ts';
+export type { JsonNested, Nested, TensorSummary } from './tensor-methods/nested.ts';
+export type { TransferTarget } from './tensor-methods/transfer.ts';
 export type { TraceModule } from './trace-log/stream.ts';
 export { type TraceLogOptions, traceLog } from './trace-log/trace-log.ts';

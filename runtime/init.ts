@@ -20,7 +20,7 @@ export interface InitOptions {
   readonly missingKernels?: 'cpu' | 'error';
   /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default over WebGPU) has those in WGSL beside them. */
   readonly kernels?: 'all' | 'gpu.js';
-  /** What the GPU is reached through: by default WebGPU, or WebGL2 in pages where that has no adapter. */
+  /** The API that reaches the GPU: by default WebGPU, or WebGL2 in pages where that has no adapter. */
   readonly api?: 'webgpu' | 'webgl2';
 }
 

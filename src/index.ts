@@ -1,5 +1,6 @@
 /** tostatic: the runtime, and the compiler that makes programs out of functions. */
 
+export type { KernelThis } from '../runtime/device/user-kernel.ts';
 export * from '../runtime/index.ts';
 export type {
   BinaryFn,
@@ -8,7 +9,6 @@ export type {
   Expr,
   UnaryFn,
 } from '../runtime/ops/expr/expr.ts';
-export type { KernelThis } from '../runtime/ops/user-kernel.ts';
 export {
   type Backend,
   type CompiledProgram,

@@ -25,7 +25,7 @@ import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
-/** Which inputs and outputs of a program are differentiated. */
+/** The inputs and outputs of a program that are differentiated. */
 export interface Differentiation {
   /** Whether each input may receive a gradient. */
   readonly needsGrad: readonly boolean[];
@@ -59,7 +59,7 @@ export function compileSubgraph(
   return finish(compileInSteps(tracedProgram, { needsGrad, differentiable }, options, donated));
 }
 
-/** The same in steps of a few milliseconds, between which the caller may do other work. */
+/** Runs the pipeline in steps of a few milliseconds, between which the caller may do other work. */
 function* compileInSteps(
   tracedProgram: Program,
   { needsGrad, differentiable }: Differentiation,
@@ -338,14 +338,14 @@ function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
   return keptBy(a) < keptBy(b) && peakBytes(a) <= peakBytes(b);
 }
 
-/** The same, and forward alone has no higher peak; of a program without a backward only the peak counts. */
+/** Whether `a` keeps less and its forward has no higher peak; for a program without a backward only the peak counts. */
 function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
   if (!a.planned.backward) return peakBytes(a) < peakBytes(b);
   const [own, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
   return keepsLess(a, b) && own! <= other!;
 }
 
-/** The same; within a budget of one program, the plan that fits with less arithmetic. */
+/** Whether `a` is leaner, or, within a budget of one program, the plan that fits with less arithmetic. */
 function isBetter(a: SubgraphStages, b: SubgraphStages): boolean {
   const isBudgeted = a.recompute && b.recompute && !a.recompute.isShared;
   return isBudgeted ? cheaper(b, a) !== b : isLeaner(a, b);

@@ -1,8 +1,8 @@
+import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { randomState, setRandomState } from '../random/seed.ts';
+import { sameShape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
 import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
@@ -31,7 +31,7 @@ class Frame {
   readonly #body: (...inputs: readonly unknown[]) => unknown;
   readonly #inputs: readonly Input[];
   readonly #random = randomState();
-  /** What was saved, in order; null for leaves, which nodes keep themselves. */
+  /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
   #values: (SavedValue | null)[] | null = null;
   /** Nodes' values that were not released yet. */

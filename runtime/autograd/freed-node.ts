@@ -1,8 +1,8 @@
+import { GradNode } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode } from './node.ts';
 
 /** Represents a graph that was freed: a backward that comes to it fails as it would have in the graph. */
-class SpentNode extends GradNode {
+class FreedNode extends GradNode {
   override readonly name: string;
 
   constructor(name: string) {
@@ -18,13 +18,13 @@ class SpentNode extends GradNode {
   protected override releaseSaved(): void {}
 }
 
-const nodes = new Map<string, SpentNode>();
+const nodes = new Map<string, FreedNode>();
 
 /** Gives the tensor a history that was freed; `name`: of the op at which a backward would find out. */
 export function markFreed(tensor: Tensor, name: string): void {
   let node = nodes.get(name);
   if (!node) {
-    node = new SpentNode(name);
+    node = new FreedNode(name);
     nodes.set(name, node);
   }
   node.retain();

@@ -1,9 +1,10 @@
+import { type Attrs, userName } from '../device/kernel-op.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
-import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
-import type { OperandSharing } from '../ops/core/operand-sharing.ts';
-import { formatSpec } from '../tensor/meta.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
+import type { OperandSharing } from '../ops/record/operand-sharing.ts';
+import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { retainAt, targetOf } from './node.ts';
 import { OpNode, targetsOf } from './op-node.ts';
 import { RebasedNode } from './rebased-node.ts';
 import { isWritable, noteWrite, regionOf } from './view-family.ts';

@@ -1,21 +1,17 @@
 import type { Device } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
+import { type Attrs, operandUse } from '../device/kernel-op.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
-import {
-  type Attrs,
-  type Gradient,
-  type OpRecord,
-  operandUse,
-  type SaveKind,
-} from '../ops/core/define-op.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import type { Gradient, OpRecord, SaveKind } from '../ops/record/define-op.ts';
+import { dtypes } from '../spec/dtype.ts';
+import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode, share, type Target, targetOf } from './node.ts';
 import { SavedValue } from './saved-value.ts';
+import { share } from './share.ts';
 
-/** Undoes one op of the table. Saves what the gradients that are needed say, and nothing else. */
+/** The backward node of one op of the table. Saves the values that the needed gradients name, and nothing else. */
 export class OpNode extends GradNode {
   readonly name: string;
   readonly #attrs: Attrs;
@@ -99,11 +95,11 @@ interface Save {
   readonly output: 0 | 1;
 }
 
-/** What follows from the op and from which of its inputs need a gradient. */
+/** The facts that follow from the op and from which of its inputs need a gradient. */
 interface GradientPlan {
   readonly gradients: readonly (Gradient | null)[];
   readonly saves: readonly Save[];
-  /** Per gradient, which of `saves` it reads. */
+  /** The indices in `saves` of the values that each gradient reads. */
   readonly reads: readonly (readonly number[])[];
 }
 
@@ -124,7 +120,7 @@ function planFor(op: OpRecord, targets: readonly Target[]): GradientPlan {
   return plan;
 }
 
-/** Which inputs need a gradient, as the bits of a number below a leading 1 where there are few. */
+/** Returns a key for the inputs that need a gradient: where there are few, the bits of a number below a leading 1. */
 function keyOf(targets: readonly Target[]): number | string {
   if (targets.length > 30) return targets.map((target) => (target ? 1 : 0)).join('');
   let key = 1;
@@ -145,7 +141,7 @@ function newPlan(op: OpRecord, targets: readonly Target[]): GradientPlan {
   const names = [...kinds.keys()];
   return {
     gradients,
-    // Backward ops have operands named as the outputs of the op that they undo.
+    // Backward ops have operands named as the outputs of their forward op.
     saves: names.map((name) => {
       const operand = operandIndex(op, name);
       return { name, kind: kinds.get(name)!, operand, output: name === 'out' ? 0 : 1 };

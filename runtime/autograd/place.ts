@@ -1,10 +1,10 @@
+import type { GradNode, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { GradNode, Target } from './node.ts';
 
 /** Where a gradient arrives: a leaf, or one output of a node. */
 export type Place = NonNullable<Target>;
 
-/** What gradients are collected by: the node, or the leaf itself. */
+/** The key by which gradients are collected: the node, or the leaf itself. */
 export type Key = GradNode | Tensor;
 
 export function keyOf(place: Place): Key {
@@ -20,7 +20,7 @@ export function placeOf(tensor: Tensor): Place {
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
-/** Per node or leaf: its outputs among the places. */
+/** Returns the outputs among the places for each node or leaf. */
 export function byKey(places: readonly Place[]): Map<Key, Set<number>> {
   const map = new Map<Key, Set<number>>();
   for (const place of places) {

@@ -1,7 +1,7 @@
 import { invariant } from '../errors/invariant.ts';
+import { GradNode, type Target } from '../tensor/grad-node.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode, type Target } from './node.ts';
 import type { OpNode } from './op-node.ts';
 import type { Region } from './view-family.ts';
 
@@ -20,7 +20,7 @@ export function provideRegions(own: Regions): void {
 }
 
 /**
- * Undoes a write to a part of a tensor: the part's gradient goes through the op that wrote it, the rest
+ * The backward node of a write to a part of a tensor: the part's gradient goes through the op that wrote it, the rest
  * goes to what the tensor was before. Targets: the tensor before the write, then the op's other operands.
  */
 export class RebasedNode extends GradNode {

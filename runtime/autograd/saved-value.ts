@@ -1,10 +1,10 @@
+import type { Holder } from '../device/holder.ts';
+import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
-import type { Holder } from '../memory/holder.ts';
-import type { SaveKind } from '../ops/core/define-op.ts';
-import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import type { SaveKind } from '../ops/record/define-op.ts';
+import { attach, type Target } from '../tensor/grad-node.ts';
 import { Tensor, type TracedValue } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
-import { attach, type Target } from './node.ts';
 
 /** Data that isn't kept but made again when backward wants it. */
 export interface Deferred {

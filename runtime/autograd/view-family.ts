@@ -1,11 +1,11 @@
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
-import { opNamed } from '../ops/core/define-op.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { opNamed } from '../ops/record/define-op.ts';
+import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
-import { retainAt, targetOf } from './node.ts';
 import { OpNode } from './op-node.ts';
 
 /** Where a view's elements lie among those of its base, in elements. */

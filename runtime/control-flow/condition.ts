@@ -1,5 +1,5 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** A boolean: of the host, or a tensor with one element, true unless it is 0. */

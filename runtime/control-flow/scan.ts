@@ -1,7 +1,7 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { select } from '../ops/movement/movement.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**

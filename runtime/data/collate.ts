@@ -1,9 +1,9 @@
 /** Collates samples into a batch: values at the same position become one tensor with a row per sample. */
 
 import { DataError } from '../errors/errors.ts';
-import type { DType, TypedArray } from '../tensor/dtype.ts';
+import type { DType, TypedArray } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import { isTensor, tensorsIn } from '../tensor/lifetime.ts';
-import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Values that a leaf of a batch is made of. */

@@ -1,13 +1,13 @@
 /** Collections of samples. */
 
 import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { nextOffset } from '../random/seed.ts';
-import { tensor } from '../tensor/create.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { disposable } from './collate.ts';
 import { shuffledOrder } from './shuffle.ts';

@@ -1,8 +1,8 @@
 /** Batches on their way from a worker: plain data instead of tensors. */
 
-import type { DType, TypedArray } from '../tensor/dtype.ts';
+import type { DType, TypedArray } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import { isTensor } from '../tensor/lifetime.ts';
-import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { isPlainObject, type Leaves } from './collate.ts';
 

@@ -1,5 +1,5 @@
 import { DataError } from '../errors/errors.ts';
-import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
+import { formatShape, type Shape, sizeOf } from '../spec/shape.ts';
 
 /** Contents of an idx file of bytes, the format of MNIST and its relatives. */
 export interface IdxArray {

@@ -1,7 +1,7 @@
 import { DataError } from '../errors/errors.ts';
+import { tensor } from '../ops/core/create.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, count } from '../options/option-kinds.ts';
-import { tensor } from '../tensor/create.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { BatchDataset } from './source.ts';
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { DataError } from '../errors/errors.ts';
-import { formatShape, type Shape, sameShape } from '../tensor/shape.ts';
+import { formatShape, type Shape, sameShape } from '../spec/shape.ts';
 import { type IdxArray, parseIdx } from './idx.ts';
 import { ImageDataset } from './image-dataset.ts';
 

@@ -1,4 +1,4 @@
-/** Which samples come, in which order. */
+/** Samplers: the choice and the order of samples. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -30,7 +30,7 @@ export interface RandomSamplerOptions {
   readonly replacement?: boolean;
   /** How many samples are drawn; by default as many as there are. */
   readonly numSamples?: number;
-  /** When left out the order follows the library's seed. */
+  /** The library's seed decides the order by default. */
   readonly seed?: number;
 }
 

@@ -1,9 +1,9 @@
 /** Batches of tensors, from samples or from what a worker sent. */
 
+import { tensor } from '../ops/core/create.ts';
 import { stack } from '../ops/movement/joining.ts';
-import { tensor } from '../tensor/create.ts';
-import type { DType, TypedArray } from '../tensor/dtype.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { DType, TypedArray } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { collate, disposable, isPlainObject, type Leaves } from './collate.ts';
 import { isHostTensor, mapped } from './host-batch.ts';

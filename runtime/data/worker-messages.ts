@@ -15,7 +15,7 @@ export interface WorkerSource {
   readonly preload?: readonly (URL | string)[];
 }
 
-/** Which worker a data set is made for: a stream gives each its part. */
+/** The number of the worker that a data set is made for: a stream gives each worker its part. */
 export interface WorkerNumber {
   readonly id: number;
   readonly count: number;

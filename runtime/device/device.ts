@@ -1,8 +1,8 @@
 import type { Allocator } from '../memory/allocator.ts';
-import type { Holder } from '../memory/holder.ts';
-import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
-import type { DType, TypedArray } from '../tensor/dtype.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
+import type { DType, TypedArray } from '../spec/dtype.ts';
+import type { Holder } from './holder.ts';
+import type { Attrs, KernelOp } from './kernel-op.ts';
+import type { TensorMeta } from './tensor-meta.ts';
 
 /**
  * How values are held: `cpu` in memory with addresses, `gpu` in memory that is only read asynchronously, `meta` not at
@@ -50,30 +50,30 @@ export interface Device {
    * Throws DeviceError when the device has no such kernel.
    */
   prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch;
   /** Bytes that a launch takes from the allocator beside its outputs, and frees before it returns. */
   scratchBytes(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): number;
   /**
    * The order in which an op that follows strides takes the elements of operand 0: the same text for orders
-   * that give the same bits. Undefined where bits are not promised.
+   * that give the same bits. Undefined where bits are not guaranteed.
    */
-  orderOf?(op: OpRecord, inputs: readonly TensorMeta[], attrs: Attrs): string;
+  orderOf?(op: KernelOp, inputs: readonly TensorMeta[], attrs: Attrs): string;
   /** Writes a whole contiguous tensor. */
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
   /** Reads a tensor, any strides, in row-major order, after everything issued before. */
   download(meta: TensorMeta, source: Operand): Promise<TypedArray>;
   /**
-   * The same at once, for the method or function named `use`. Throws DeviceError where the device can only read
-   * asynchronously.
+   * Reads a tensor synchronously, for the method or function named `use`. Throws DeviceError where the device can only
+   * read asynchronously.
    */
   downloadSync(meta: TensorMeta, source: Operand, use?: string): TypedArray;
   /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */

@@ -1,7 +1,7 @@
-import type { Holder } from '../memory/holder.ts';
-import type { TypedArray } from '../tensor/dtype.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
+import type { TypedArray } from '../spec/dtype.ts';
 import type { Operand } from './device.ts';
+import type { Holder } from './holder.ts';
+import type { TensorMeta } from './tensor-meta.ts';
 
 /** Data that was read ahead, and of which version of the memory. */
 interface Download {

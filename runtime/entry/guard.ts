@@ -1,4 +1,4 @@
-import type { DType } from '../tensor/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
 import type { NumberExprOf } from './number-expr.ts';
 
 /** A fact about one value that an entry relies on. */

@@ -1,7 +1,7 @@
 import { DataError } from '../errors/errors.ts';
 import { mapText, type TextPart, textWith } from '../program/number-text.ts';
-import { itemSync } from '../tensor/read.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { itemSync } from '../tensor-methods/read.ts';
 import type { NumberExprOf } from './number-expr.ts';
 
 /** The single element of output number `index`. */

@@ -1,7 +1,7 @@
 /**
- * Which code is this package's. Run from its sources, the package has files of its own. The published files
- * are bundled, and users bundle them again with their own code: there each file says at its first and last
- * statement where it is (`globalThis[Symbol.for('tostatic.code')]`, put in by the build).
+ * Identifies this package's own code. Run from its sources, the package has files of its own. The published files are
+ * bundled, and users bundle them again with their own code: there each file says at its first and last statement where
+ * it is (`globalThis[Symbol.for('tostatic.code')]`, put in by the build).
  */
 
 import { type CodePlace, placeInStackLine } from './stack-lines.ts';

@@ -1,6 +1,6 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { DeviceError, DTypeError, type ErrorFacts, ShapeError } from '../errors/errors.ts';
 import { plural } from '../errors/plural.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
 

@@ -1,5 +1,5 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { checkTensor, type FoundSizes, printTensorSpec } from './check-tensor.ts';
 import { type InputSpec, OptionalSpec, TensorSpec } from './spec.ts';

@@ -1,4 +1,4 @@
-import type { DType } from '../tensor/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
 
 /** A size that may differ from call to call, within bounds. */
 export interface DimSpec {

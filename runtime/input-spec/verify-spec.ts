@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import { dtypes } from '../spec/dtype.ts';
 import { type Dim, type InputSpec, OptionalSpec, openDim, TensorSpec } from './spec.ts';
 
 /** Throws ArgumentError for a specification that says nothing or that no argument can be. */

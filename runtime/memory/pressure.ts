@@ -23,7 +23,7 @@ export function isUnderPressure(counter: MemoryCounter): boolean {
   return counter.allocated > (dueAt.get(counter) ?? leastGrowth);
 }
 
-/** Under pressure: a collection where the host allows it, and a macrotask, in which collected tensors are freed. */
+/** Under pressure: a collection where the engine allows it, and a macrotask, in which collected tensors are freed. */
 export async function relieve(counter: MemoryCounter): Promise<void> {
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;

@@ -1,7 +1,7 @@
 /** Activations as modules, without parameters but PReLU's. */
 
-import { logSoftmax, softmax } from '../ops/loss/loss.ts';
 import { full } from '../ops/movement/create.ts';
+import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
 import {
   elu,
   gelu,

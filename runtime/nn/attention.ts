@@ -1,9 +1,9 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { softmax } from '../ops/loss/loss.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { cat } from '../ops/movement/joining.ts';
 import { narrow, reshape, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
+import { softmax } from '../ops/normalization/softmax.ts';
 import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
 import { dropout } from '../ops/random/dropout.ts';

@@ -1,6 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { mul_ } from '../ops/pointwise/in-place.ts';
+import { mul_ } from '../ops/in-place/in-place.ts';
+import { clamp_ } from '../ops/in-place/pointwise-in-place.ts';
 import {
   abs,
   add,
@@ -11,7 +12,6 @@ import {
   reciprocal,
   sqrt,
 } from '../ops/pointwise/pointwise.ts';
-import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
 import { max } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { noParameters } from '../options/expect-arguments.ts';

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { type PadMode, pad } from '../ops/arranging/padding.ts';
 import { type ConvOptions, conv1d, conv2d } from '../ops/convolution/conv.ts';
 import {
   type ConvTransposeOptions,
@@ -6,7 +7,6 @@ import {
   convTranspose2d,
 } from '../ops/convolution/conv-transpose.ts';
 import { convKinds, convTransposeKinds } from '../ops/convolution/convolution-options.ts';
-import { type PadMode, pad } from '../ops/movement/padding.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';

@@ -1,11 +1,11 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { embedding } from '../ops/indexing/embedding.ts';
+import { embedding } from '../ops/advanced-indexing/embedding.ts';
+import { mul_ } from '../ops/in-place/in-place.ts';
 import { indexFill } from '../ops/indexing/indexing.ts';
 import { randn } from '../ops/movement/create.ts';
 import { narrow, reshape, select } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
-import { mul_ } from '../ops/pointwise/in-place.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { norm } from '../ops/reduce/statistics.ts';
 import { expectSizes } from '../options/expect-arguments.ts';

@@ -2,18 +2,18 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { tensor as fromArray } from '../ops/core/create.ts';
+import { copy_ } from '../ops/in-place/in-place.ts';
 import { randn } from '../ops/movement/create.ts';
 import { eye } from '../ops/movement/ranges.ts';
-import { copy_ } from '../ops/pointwise/in-place.ts';
 import { lt, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { randnLike } from '../ops/random/random.ts';
 import { argsort } from '../ops/reduce/order.ts';
-import { tensor as fromArray } from '../tensor/create.ts';
-import { newTypedArray } from '../tensor/dtype.ts';
+import { newTypedArray } from '../spec/dtype.ts';
+import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 function expectRank(use: string, target: Tensor, fits: boolean, expected: string): void {

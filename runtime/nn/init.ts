@@ -2,17 +2,17 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assertNever } from '../errors/invariant.ts';
+import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { rand, randn } from '../ops/movement/create.ts';
-import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
 import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, oneOf } from '../options/option-kinds.ts';
+import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { normalShare } from './normal-distribution.ts';
 
@@ -85,7 +85,7 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 export interface KaimingOptions {
   /** Slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
-  /** Which pass keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
+  /** The pass that keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }

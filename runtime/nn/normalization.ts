@@ -1,6 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
+import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
 import { clone } from '../ops/movement/movement.ts';
 import {
@@ -11,14 +13,12 @@ import {
   localResponseNorm,
   rmsNorm,
 } from '../ops/normalization/norms.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag, orNull } from '../options/option-kinds.ts';
+import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer, type Parameter, parameter } from './module/parameter.ts';

@@ -1,6 +1,6 @@
 /** Borders around the last dimensions; amounts in PyTorch's order: [left, right, top, bottom, front, back]. */
 
-import { type PadMode, pad } from '../ops/movement/padding.ts';
+import { type PadMode, pad } from '../ops/arranging/padding.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 

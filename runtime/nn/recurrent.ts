@@ -1,3 +1,4 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cat, stack } from '../ops/movement/joining.ts';
 import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
@@ -7,7 +8,6 @@ import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import {

@@ -2,8 +2,8 @@
 
 import { flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
+import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/errors.ts';
 import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
@@ -184,9 +185,20 @@ abstract class TransformerStack<L extends Module> extends Module {
 
   constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
     super();
+    if (typeof make !== 'function') throw notAMaker(this.constructor.name, make);
     this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
     this.norm = norm;
   }
+}
+
+function notAMaker(name: string, given: unknown): ArgumentError {
+  const layer = given instanceof Module ? given.constructor.name : null;
+  return new ArgumentError({
+    what: `${name}: the first argument makes a layer`,
+    given: layer ? `a ${layer}, which PyTorch would copy` : String(given),
+    expected: 'a function that returns a new layer',
+    remedy: `write new nn.${name}(() => new nn.${layer ?? 'TransformerEncoderLayer'}(…), layers)`,
+  });
 }
 
 /** `numLayers` encoder layers, and a last normalization if there is one. */

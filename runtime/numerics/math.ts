@@ -3,8 +3,8 @@ import * as exponentials from './portable-exponentials.ts';
 import * as trigonometry from './portable-trigonometry.ts';
 
 /**
- * What kernels may compute with: the engine's `Math` and fused multiply-add where it is faster, or what every engine
- * computes alike.
+ * The arithmetic that kernels use: the engine's `Math` and fused multiply-add where it is faster, or functions with the
+ * same bits in every engine.
  */
 export type Numerics = 'default' | 'portable';
 

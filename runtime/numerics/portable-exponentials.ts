@@ -19,7 +19,7 @@ import {
 const words = new Uint32Array(2);
 const double = new Float64Array(words.buffer);
 
-/** Which of the two words of a float64 has its exponent. */
+/** The index of the word of a float64 that holds its exponent. */
 const upper = (() => {
   double[0] = 1;
   return words[1] === 0 ? 0 : 1;

@@ -15,7 +15,7 @@ import {
  */
 
 const halfPi: DoubleDouble = { high: 1.5707963267948966, low: 6.123233995736766e-17 };
-/** What is missing in the two. */
+/** The part of π/2 that the two numbers leave out. */
 const halfPiRest = -1.4973849048591833e-33;
 
 /** x minus a whole number of quarter turns, and that number modulo 4. */

@@ -39,7 +39,7 @@ export interface CompiledGraph {
   readonly inputs: readonly number[];
   readonly steps: readonly (Step | ControlStep)[];
   readonly outputs: readonly number[];
-  /** What the file says of the outputs. */
+  /** The types that the file declares for the outputs. */
   readonly outputTypes: readonly (OnnxTensorType | undefined)[];
   /** Values that are the same in every run. */
   readonly constants: readonly (readonly [slot: number, value: Value])[];
@@ -278,7 +278,7 @@ function holds(value: Value): boolean {
 /** The most iterations of a loop whose condition is a constant: those of a damaged file could run for years. */
 const mostUnconditional = 2 ** 16;
 
-/** What an iteration carries comes first among the results, then what each one adds, stacked. */
+/** Runs a Loop node. The results are the loop-carried values, then the values that each iteration adds, stacked. */
 function runLoop(
   body: CompiledGraph,
   values: readonly Operand[],
@@ -308,7 +308,10 @@ function runLoop(
   return [...carried, ...scans.map((own, k) => stacked(own, body.outputTypes[1 + count + k]))];
 }
 
-/** What iterations add, in a dimension of its own; without an iteration the file has to say of which type it would be. */
+/**
+ * Stacks the values that iterations add, in a dimension of its own; without an iteration the file has to declare their
+ * type.
+ */
 function stacked(items: readonly Operand[], type: OnnxTensorType | undefined): Value {
   if (items.length === 0) return noItems(type);
   if (items.every(isHost)) {

@@ -13,7 +13,7 @@ export interface ModelWeight {
   readonly isTrained: boolean;
 }
 
-/** What a model takes for one input: a tensor, or a number where it takes one without dimensions. */
+/** A model's argument for one input: a tensor, or a number where the input has no dimensions. */
 export type ModelInput = Tensor | number | bigint | boolean;
 
 /**

@@ -4,6 +4,49 @@
 import './core/bits.ts';
 import './core/quantize.ts';
 
+export {
+  type IndexItem,
+  type IndexPutOptions,
+  index,
+  indexPut,
+  type SliceIndex,
+  slice,
+} from './advanced-indexing/advanced-index.ts';
+export { type EmbeddingOptions, embedding, oneHot } from './advanced-indexing/embedding.ts';
+export {
+  diagonalScatter,
+  maskedScatter,
+  selectScatter,
+  sliceScatter,
+} from './advanced-indexing/regions-replaced.ts';
+export {
+  indexReduce,
+  type ScatterOptions,
+  type ScatterReduction,
+  scatterReduce,
+} from './advanced-indexing/scatter-reduce.ts';
+export {
+  cumulativeTrapezoid,
+  type DiffOptions,
+  diff,
+  type GradientOptions,
+  gradient,
+  type TrapezoidOptions,
+  trapezoid,
+} from './arranging/differences.ts';
+export { type PadMode, pad } from './arranging/padding.ts';
+export {
+  flip,
+  fliplr,
+  flipud,
+  repeat,
+  repeatInterleave,
+  roll,
+  rot90,
+  tile,
+} from './arranging/rearrange.ts';
+export { chunk, split, tensorSplit, unbind } from './arranging/splitting.ts';
+export { trace, tril, trilIndices, triu, triuIndices } from './arranging/triangles.ts';
 export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './convolution/conv.ts';
 export {
   type ConvTransposeOptions,
@@ -35,31 +78,9 @@ export { expand } from './core/broadcast.ts';
 export type { CallTraceCounts } from './core/call-trace.ts';
 export { cast } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
-export type { Keyword, Sizes } from './core/positional.ts';
-export {
-  type IndexItem,
-  type IndexPutOptions,
-  index,
-  indexPut,
-  type SliceIndex,
-  slice,
-} from './indexing/advanced-index.ts';
 export { maskedSelect, nonzero } from './indexing/data-dependent.ts';
-export { type EmbeddingOptions, embedding, oneHot } from './indexing/embedding.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './indexing/gather.ts';
 export { indexAdd, indexCopy, indexFill, indexSelect, take } from './indexing/indexing.ts';
-export {
-  diagonalScatter,
-  maskedScatter,
-  selectScatter,
-  sliceScatter,
-} from './indexing/regions-replaced.ts';
-export {
-  indexReduce,
-  type ScatterOptions,
-  type ScatterReduction,
-  scatterReduce,
-} from './indexing/scatter-reduce.ts';
 export { type CholeskyOptions, cholesky } from './linalg/cholesky.ts';
 export { det, logdet, slogdet } from './linalg/determinants.ts';
 export {
@@ -71,6 +92,7 @@ export {
   type TriangularSolveOptions,
   triangularSolve,
 } from './linalg/linear-systems.ts';
+export { matrixPower } from './linalg/matrix-power.ts';
 export {
   type CrossEntropyOptions,
   crossEntropy,
@@ -78,7 +100,6 @@ export {
   type NllOptions,
   nllLoss,
 } from './loss/class-losses.ts';
-export { logSoftmax, softmax, softmin } from './loss/loss.ts';
 export {
   cosineEmbeddingLoss,
   hingeEmbeddingLoss,
@@ -112,15 +133,6 @@ export {
 export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './movement/at-least.ts';
 export { empty, full, ones, rand, randn, zeros } from './movement/create.ts';
 export {
-  cumulativeTrapezoid,
-  type DiffOptions,
-  diff,
-  type GradientOptions,
-  gradient,
-  type TrapezoidOptions,
-  trapezoid,
-} from './movement/differences.ts';
-export {
   cat,
   cat as concat,
   cat as concatenate,
@@ -143,7 +155,6 @@ export {
   transpose,
   unsqueeze,
 } from './movement/movement.ts';
-export { type PadMode, pad } from './movement/padding.ts';
 export { diagEmbed } from './movement/place.ts';
 export {
   arange,
@@ -155,18 +166,6 @@ export {
   onesLike,
   zerosLike,
 } from './movement/ranges.ts';
-export {
-  flip,
-  fliplr,
-  flipud,
-  repeat,
-  repeatInterleave,
-  roll,
-  rot90,
-  tile,
-} from './movement/rearrange.ts';
-export { chunk, split, tensorSplit, unbind } from './movement/splitting.ts';
-export { trace, tril, trilIndices, triu, triuIndices } from './movement/triangles.ts';
 export {
   broadcastTo,
   diag,
@@ -189,6 +188,7 @@ export {
   localResponseNorm,
   rmsNorm,
 } from './normalization/norms.ts';
+export { logSoftmax, softmax, softmin } from './normalization/softmax.ts';
 export {
   abs,
   absolute,
@@ -197,7 +197,6 @@ export {
   add,
   addcdiv,
   addcmul,
-  allclose,
   arccos,
   arccosh,
   arcsin,
@@ -337,7 +336,6 @@ export {
   dsplit,
   hsplit,
   isin,
-  matrixPower,
   ravel,
   vsplit,
 } from './products/compositions.ts';
@@ -379,6 +377,7 @@ export {
   randnLike,
   randperm,
 } from './random/random.ts';
+export type { Keyword, Sizes } from './record/positional.ts';
 export {
   bincount,
   bucketize,
@@ -397,6 +396,7 @@ export { cummax, cummin, logcumsumexp } from './reduce/running-extremes.ts';
 export { cumprod, cumsum, prod } from './reduce/scans.ts';
 export {
   all,
+  allclose,
   aminmax,
   any,
   countNonzero,

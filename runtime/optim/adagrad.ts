@@ -1,5 +1,5 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { add, div, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber } from '../options/option-kinds.ts';
@@ -13,7 +13,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { rateKinds } from './optimizer-options.ts';
+import { rateKinds, ratesOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface AdagradGroup {
@@ -47,9 +47,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
   constructor(parameters: Parameters<AdagradGroup>, options: AdagradOptions = {}) {
     expectOptions('Adagrad', options, adagradKinds);
     super(parameters, {
-      lr: options.lr ?? 0.01,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, 0.01),
       lrDecay: options.lrDecay ?? 0,
       eps: options.eps ?? 1e-10,
     });
@@ -106,9 +104,7 @@ export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   constructor(parameters: Parameters<AdadeltaGroup>, options: AdadeltaOptions = {}) {
     expectOptions('Adadelta', options, adadeltaKinds);
     super(parameters, {
-      lr: options.lr ?? 1,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, 1),
       rho: options.rho ?? 0.9,
       eps: options.eps ?? 1e-6,
     });

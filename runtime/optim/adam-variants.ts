@@ -1,6 +1,6 @@
 /** Relatives of Adam, by PyTorch's formulas. */
 
-import { add_, addcdiv_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber } from '../options/option-kinds.ts';
@@ -15,22 +15,12 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { momentKinds } from './optimizer-options.ts';
+import { momentKinds, momentsOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
 
 const nadamKinds: OptionKinds<NAdamOptions> = { ...momentKinds, momentumDecay: anyNumber };
-
-function momentOptions(options: AdamVariantOptions, lr: number): Rates & MomentGroup {
-  return {
-    lr: options.lr ?? lr,
-    weightDecay: options.weightDecay ?? 0,
-    maximize: options.maximize ?? false,
-    betas: options.betas ?? [0.9, 0.999],
-    eps: options.eps ?? 1e-8,
-  };
-}
 
 /** Adam that divides by the largest gradient, which fades, instead of the root of squares. lr 0.002. */
 export class Adamax extends Optimizer<MomentGroup, number> {
@@ -39,7 +29,7 @@ export class Adamax extends Optimizer<MomentGroup, number> {
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
     expectOptions('Adamax', options, momentKinds);
-    super(parameters, momentOptions(options, 2e-3));
+    super(parameters, momentsOf(options, 2e-3));
     this.averages = this.newState('averages');
     this.largest = this.newState('largest');
   }
@@ -89,7 +79,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
     expectOptions('NAdam', options, nadamKinds);
     super(parameters, {
-      ...momentOptions(options, 2e-3),
+      ...momentsOf(options, 2e-3),
       momentumDecay: options.momentumDecay ?? 4e-3,
       product: 1,
     });
@@ -156,7 +146,7 @@ export class RAdam extends Optimizer<MomentGroup, Rectified> {
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
     expectOptions('RAdam', options, momentKinds);
-    super(parameters, momentOptions(options, 1e-3));
+    super(parameters, momentsOf(options, 1e-3));
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }

@@ -1,5 +1,5 @@
 import type { QuantizationCode } from '../ops/core/quantize.ts';
-import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
@@ -14,7 +14,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { momentKinds } from './optimizer-options.ts';
+import { momentKinds, momentsOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 export interface MomentGroup {
@@ -84,13 +84,7 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
 
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     expectOptions('Adam', options, adamKinds);
-    super(parameters, {
-      lr: options.lr ?? 1e-3,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
-      betas: options.betas ?? [0.9, 0.999],
-      eps: options.eps ?? 1e-8,
-    });
+    super(parameters, momentsOf(options, 1e-3));
     const bits = options.stateBits ?? 32;
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>

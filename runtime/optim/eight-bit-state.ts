@@ -1,9 +1,9 @@
 /** State in 8 bits: codes and a scale per block, which a step decodes, updates and encodes again. */
 
 import { dequantize, type QuantizationCode, quantize, scalesOf } from '../ops/core/quantize.ts';
-import { copy_ } from '../ops/pointwise/in-place.ts';
+import { copy_ } from '../ops/in-place/in-place.ts';
 import type { OptionKind } from '../options/option-kinds.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { StateSpec } from './optimizer.ts';
 

@@ -18,3 +18,23 @@ export const momentKinds: OptionKinds<Rates & MomentGroup> = {
   betas: arrayOf(anyNumber, 2),
   eps: anyNumber,
 };
+
+/** The rates in an optimizer's options, with its own default of lr. */
+export function ratesOf(options: Partial<Readonly<Rates>>, lr: number): Rates {
+  return {
+    lr: options.lr ?? lr,
+    weightDecay: options.weightDecay ?? 0,
+    maximize: options.maximize ?? false,
+  };
+}
+
+export function momentsOf(
+  options: Partial<Rates & Readonly<MomentGroup>>,
+  lr: number,
+): Rates & MomentGroup {
+  return {
+    ...ratesOf(options, lr),
+    betas: options.betas ?? [0.9, 0.999],
+    eps: options.eps ?? 1e-8,
+  };
+}

@@ -1,8 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { copy_ } from '../ops/pointwise/in-place.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
+import { copy_ } from '../ops/in-place/in-place.ts';
+import { sameShape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** State of an optimizer beside its parameters: plain data and tensors. */

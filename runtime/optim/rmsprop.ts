@@ -1,4 +1,4 @@
-import { add_, addcdiv_, addcmul_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, addcdiv_, addcmul_, mul_ } from '../ops/in-place/in-place.ts';
 import { mul, sqrt, sub } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';
@@ -12,7 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { rateKinds } from './optimizer-options.ts';
+import { rateKinds, ratesOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface RMSpropGroup extends MomentumGroup {
@@ -47,9 +47,7 @@ export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   constructor(parameters: Parameters<RMSpropGroup>, options: RMSpropOptions = {}) {
     expectOptions('RMSprop', options, rmspropKinds);
     super(parameters, {
-      lr: options.lr ?? 0.01,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, 0.01),
       alpha: options.alpha ?? 0.99,
       eps: options.eps ?? 1e-8,
       momentum: options.momentum ?? 0,

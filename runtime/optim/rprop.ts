@@ -1,7 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, copy_, fill_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
+import { clamp_ } from '../ops/in-place/pointwise-in-place.ts';
 import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise/pointwise.ts';
-import { clamp_ } from '../ops/pointwise/pointwise-in-place.ts';
 import { expectOptions, type OptionKinds, unknownOption } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, positive } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -12,7 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { rateKinds } from './optimizer-options.ts';
+import { rateKinds, ratesOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface RpropGroup {
@@ -44,9 +44,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
   constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}) {
     expectOptions('Rprop', options, rpropKinds);
     super(parameters, {
-      lr: options.lr ?? 0.01,
-      weightDecay: 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, 0.01),
       etas: options.etas ?? [0.5, 1.2],
       stepSizes: options.stepSizes ?? [1e-6, 50],
     });
@@ -116,9 +114,7 @@ export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}) {
     expectOptions('ASGD', options, asgdKinds);
     super(parameters, {
-      lr: options.lr ?? 0.01,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, 0.01),
       lambd: options.lambd ?? 1e-4,
       alpha: options.alpha ?? 0.75,
       t0: options.t0 ?? 1e6,

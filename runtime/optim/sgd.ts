@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { add_, mul_ } from '../ops/pointwise/in-place.ts';
+import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { add, mul } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';
@@ -11,7 +11,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { rateKinds } from './optimizer-options.ts';
+import { rateKinds, ratesOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface SGDGroup extends MomentumGroup {
@@ -41,9 +41,7 @@ export class SGD extends MomentumOptimizer<SGDGroup, number> {
   constructor(parameters: Parameters<SGDGroup>, options: SGDOptions) {
     expectOptions('SGD', options, sgdKinds);
     super(parameters, {
-      lr: options.lr,
-      weightDecay: options.weightDecay ?? 0,
-      maximize: options.maximize ?? false,
+      ...ratesOf(options, options.lr),
       momentum: options.momentum ?? 0,
       dampening: options.dampening ?? 0,
       nesterov: options.nesterov ?? false,

@@ -79,8 +79,9 @@ export class Profile {
   }
 
   /**
-   * What kernels took by the clock of their device, a row per op, the longest first: of a GPU over WebGPU whose adapter
-   * has `timestamp-query`; empty elsewhere. Waits until the device has computed what was issued in the recording.
+   * Returns the kernels' times by the clock of their device, a row per op, the longest first: of a GPU over WebGPU
+   * whose adapter has `timestamp-query`; empty elsewhere. Waits until the device has computed what was issued in the
+   * recording.
    */
   async deviceTimes(): Promise<readonly DeviceTimeRow[]> {
     return deviceTimeRows(await Promise.all(this.#timed));

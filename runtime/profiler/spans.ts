@@ -60,7 +60,7 @@ class Spans {
     }
   }
 
-  /** The same for what ends later. */
+  /** Runs an asynchronous `body` as one span. */
   async aroundAsync<T>(start: SpanStart, body: () => Promise<T>): Promise<T> {
     const end = this.#sink?.open(start);
     try {

@@ -1,4 +1,4 @@
-import type { OpRecord } from '../ops/core/define-op.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { ProgramOp } from './program.ts';
 
 /** The same elements under another name: a view without gradient history. Not in the op table: programs alone have it. */

@@ -1,6 +1,6 @@
 import type { Device } from '../device/device.ts';
+import type { Attrs } from '../device/kernel-op.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import type { Attrs } from '../ops/core/define-op.ts';
 import type { Plan } from './plan.ts';
 import type { Program, ValueId } from './program.ts';
 
@@ -12,6 +12,11 @@ import type { Program, ValueId } from './program.ts';
 export interface Backend {
   /** For errors and reports. */
   readonly name: string;
+  /**
+   * `run` returns a promise. Such a backend serves async functions, each graph of which is awaited; what runs
+   * synchronously is done by the kernels of the device: bodies of branches and loops, and programs of backward.
+   */
+  readonly isAsync?: boolean;
   /**
    * `program` is in the order of the plan, op `i` that of `plan.steps[i]`; fused ops have their parts in
    * `kernel.body`. `device` is where its first result lies. `isComputable`: per step whether `begin` returns true.
@@ -29,12 +34,16 @@ export interface CompiledProgram {
    * Does every step once, in the order of the plan: by `steps.kernel(i)`, or by `steps.begin(i)`, work of its own, and
    * `steps.end(i)`. Runs of one program may be nested, but never interleave. What it throws ends the run.
    */
-  run(steps: RunningSteps): void;
+  run(steps: RunningSteps): void | Promise<void>;
   /** The program will not run any more. */
   dispose(): void;
 }
 
-/** One run, as its backend sees it. Good until `run` returns. */
+/** The backend where programs run synchronously; null: the kernels of the device. */
+export const synchronous = (backend: Backend | null): Backend | null =>
+  backend?.isAsync ? null : backend;
+
+/** One run, as its backend sees it. Good until `run` returns, or its promise settles. */
 export interface RunningSteps {
   /** The whole step, by the kernel of the device. */
   kernel(step: number): void;

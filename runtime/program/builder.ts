@@ -1,19 +1,20 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { apartFromTarget, recordInPlace } from '../autograd/in-place-node.ts';
-import { attach, targetOf } from '../autograd/node.ts';
 import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
+import { type Attrs, userName } from '../device/kernel-op.ts';
+import { settledAttrs, symbolicAttrs } from '../device/symbolic-attrs.ts';
+import { contiguousMeta, handedThroughMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
 import { bind1, type Interceptor } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
-import { type Attrs, type OpRecord, userName } from '../ops/core/define-op.ts';
-import { isOverwritten, type OperandSharing } from '../ops/core/operand-sharing.ts';
-import { settledAttrs, symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
+import { isOverwritten, type OperandSharing } from '../ops/record/operand-sharing.ts';
 import { PlacedOffset } from '../random/seed.ts';
-import { contiguousMeta, handedThroughMeta, type TensorMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
+import { attach, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
@@ -32,7 +33,7 @@ export interface Checkpoint {
   readonly ops: number;
   readonly inputs: number;
   readonly writes: number;
-  readonly spent: FreedNodes['soFar'];
+  readonly freedNodes: FreedNodes['soFar'];
 }
 
 /** The interface of a region's builder to that of the surrounding program. */
@@ -70,7 +71,7 @@ export class ProgramBuilder implements Interceptor {
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
-  readonly spent: FreedNodes;
+  readonly freedNodes: FreedNodes;
 
   /**
    * `onForeign` returns the traced value for a tensor with data, which may become an input. In a
@@ -93,7 +94,7 @@ export class ProgramBuilder implements Interceptor {
     this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
-    this.spent = new FreedNodes(outside);
+    this.freedNodes = new FreedNodes(outside);
   }
 
   get opCount(): number {
@@ -318,7 +319,7 @@ export class ProgramBuilder implements Interceptor {
       ops: this.#ops.length,
       inputs: this.#inputs.length,
       writes: this.writeCount,
-      spent: this.spent.soFar,
+      freedNodes: this.freedNodes.soFar,
     };
   }
 
@@ -343,7 +344,7 @@ export class ProgramBuilder implements Interceptor {
     }
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
-    this.spent.rollback(to.spent);
+    this.freedNodes.rollback(to.freedNodes);
   }
 
   /** Ops from this one on, in order. */

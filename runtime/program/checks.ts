@@ -1,6 +1,6 @@
 /** Effects that a program may have had when one of its checks fails, or a kernel rejects its values. */
 
-import type { OpRecord } from '../ops/core/define-op.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { Plan, Step } from './plan.ts';
 import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
@@ -31,13 +31,13 @@ function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
 }
 
-/** Whether a line is written by a program that may be given up. */
+/** Whether a line is written by a program that may bail out. */
 export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
   return ops.some(refuses) && ops.some(hasLine);
 }
 
-/** Whether a run may be given up for its values, and the call needs its inputs again. */
+/** Whether a run may bail out because of its values, so that the call needs its inputs again. */
 export function mayBeGivenUp(steps: readonly Step[]): boolean {
   return steps.some(({ op }) => refuses(op));
 }

@@ -1,8 +1,8 @@
 import { InvariantError } from '../errors/invariant.ts';
-import { type OpRecord, opNamed } from '../ops/core/define-op.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import type { DType } from '../tensor/dtype.ts';
-import type { Shape } from '../tensor/shape.ts';
+import { type OpRecord, opNamed } from '../ops/record/define-op.ts';
+import type { DType } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 import { listOps } from './list-ops.ts';
 import { fillMissing, isThere } from './optional-gradients.ts';
 import type { Region } from './program.ts';
@@ -48,7 +48,7 @@ export const whileOp = controlOp('while');
  * of the results on represent operands of the regions: what has come to them before, which the gradient continues from.
  */
 export const condBackwardOp = controlOp('condBackward');
-/** The same for `while`; attr `carried`: how many of the operands are. */
+/** The backward of `while`; attr `carried`: how many of the operands are loop-carried. */
 export const whileBackwardOp = controlOp('whileBackward');
 
 /**

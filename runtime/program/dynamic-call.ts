@@ -4,8 +4,8 @@
  * of shapes that runs bring.
  */
 
-import type { TensorSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
+import type { TensorSpec } from '../device/tensor-meta.ts';
+import type { Shape } from '../spec/shape.ts';
 import type { Region } from './program.ts';
 
 /** `tensor`: of a known shape; `number`: one that decides shapes, float64 without dimensions. */
@@ -23,7 +23,7 @@ export interface DynamicCall {
   readonly forms: readonly OperandForm[];
   /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];
-  /** Its one result is a list of all that its programs answer, as many tensors as the shapes say. */
+  /** Its one result is a list of all results of its programs, as many tensors as the shapes say. */
   readonly list: boolean;
   /** A sample of the data that a run may have, which the call accepts. */
   readonly sample: readonly GivenOperand[];

@@ -1,56 +1,56 @@
-import type { GradNode } from '../autograd/node.ts';
+import type { GradNode } from '../tensor/grad-node.ts';
 
 /** The questions of a region to the surrounding program. */
 export interface OutsideNodes {
-  isSpent(node: GradNode): boolean;
-  mayBeSpent(node: GradNode): boolean;
+  isFreed(node: GradNode): boolean;
+  mayBeFreed(node: GradNode): boolean;
 }
 
-interface SpentSoFar {
+interface FreedSoFar {
   readonly certainly: ReadonlySet<GradNode>;
-  readonly perhaps: ReadonlySet<GradNode>;
+  readonly possibly: ReadonlySet<GradNode>;
 }
 
 /** Nodes that a backward inside a program under construction has freed: they can't run again. */
 export class FreedNodes {
   readonly #outside: OutsideNodes | undefined;
   /** Sets that grow are made again, so that a rollback is an assignment. */
-  #sets: SpentSoFar = { certainly: new Set(), perhaps: new Set() };
+  #sets: FreedSoFar = { certainly: new Set(), possibly: new Set() };
 
   constructor(outside: OutsideNodes | undefined) {
     this.#outside = outside;
   }
 
-  get soFar(): SpentSoFar {
+  get soFar(): FreedSoFar {
     return this.#sets;
   }
 
-  rollback(to: SpentSoFar): void {
+  rollback(to: FreedSoFar): void {
     this.#sets = to;
   }
 
   /** A backward of this program has freed what these nodes saved. */
   note(nodes: readonly GradNode[]): void {
-    const { certainly, perhaps } = this.#sets;
-    this.#sets = { certainly: new Set([...certainly, ...nodes]), perhaps };
+    const { certainly, possibly } = this.#sets;
+    this.#sets = { certainly: new Set([...certainly, ...nodes]), possibly };
   }
 
   /** A backward in a branch or loop has, on some paths. */
-  notePerhaps(nodes: Iterable<GradNode>): void {
-    const { certainly, perhaps } = this.#sets;
-    this.#sets = { certainly, perhaps: new Set([...perhaps, ...nodes]) };
+  notePossibly(nodes: Iterable<GradNode>): void {
+    const { certainly, possibly } = this.#sets;
+    this.#sets = { certainly, possibly: new Set([...possibly, ...nodes]) };
   }
 
   /** The nodes that a backward in this program, or inside its regions, has freed. */
   get all(): Iterable<GradNode> {
-    return [...this.#sets.certainly, ...this.#sets.perhaps];
+    return [...this.#sets.certainly, ...this.#sets.possibly];
   }
 
-  isSpent(node: GradNode): boolean {
-    return this.#sets.certainly.has(node) || (this.#outside?.isSpent(node) ?? false);
+  isFreed(node: GradNode): boolean {
+    return this.#sets.certainly.has(node) || (this.#outside?.isFreed(node) ?? false);
   }
 
-  mayBeSpent(node: GradNode): boolean {
-    return this.#sets.perhaps.has(node) || (this.#outside?.mayBeSpent(node) ?? false);
+  mayBeFreed(node: GradNode): boolean {
+    return this.#sets.possibly.has(node) || (this.#outside?.mayBeFreed(node) ?? false);
   }
 }

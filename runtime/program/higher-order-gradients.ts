@@ -50,7 +50,7 @@ export interface GradientPart {
 /** Backward in parts; behind each but the last a gradient of an output may be looked at and replaced. */
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
-  /** What makes those that forward has not kept, of those that it has; null: nothing is missing. */
+  /** The program that computes values which forward has not kept from those that it has; null if nothing is missing. */
   readonly again: GradientPart | null;
   /** Values whose data forward must have kept. */
   readonly taken: ReadonlySet<ValueId>;
@@ -83,7 +83,7 @@ export interface BackwardOfValues {
 /** A backward that a run refuses. */
 export interface RefusedBackward extends BackwardOfValues {
   /** Earlier backwards that didn't retain the graph. */
-  readonly undone: readonly BackwardOfValues[];
+  readonly earlier: readonly BackwardOfValues[];
   /** Values that were written since. */
   readonly changed: readonly ValueId[];
 }

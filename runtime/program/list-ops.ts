@@ -4,11 +4,12 @@
  * it is not read any more. Gradients of lists are lists.
  */
 
+import type { Attrs } from '../device/kernel-op.ts';
+import type { TensorMeta, TensorSpec } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
-import { type Attrs, type Gradient, type OpRecord, saving } from '../ops/core/define-op.ts';
-import type { DType } from '../tensor/dtype.ts';
-import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
+import { type Gradient, type OpRecord, saving } from '../ops/record/define-op.ts';
+import type { DType } from '../spec/dtype.ts';
+import type { Shape } from '../spec/shape.ts';
 
 type Infer = (inputs: readonly TensorMeta[], attrs: Attrs) => readonly TensorSpec[];
 

@@ -1,4 +1,4 @@
-/** Which values of a program may be one memory, or one tensor. */
+/** Groups of a program's values that may be one memory, or one tensor. */
 
 import { isSameTensor } from './alias-op.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';

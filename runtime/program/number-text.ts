@@ -69,7 +69,7 @@ function plainly(value: number | boolean, method: NumberFormat['method']): strin
   return typeof value === 'boolean' || method === 'toString' ? String(value) : value[method]();
 }
 
-/** The same text of other values. */
+/** Returns the text with its values mapped. */
 export function mapText<From, To>(
   parts: readonly TextPart<From>[],
   map: (value: From) => To,

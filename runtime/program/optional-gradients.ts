@@ -4,7 +4,8 @@
  * null: a result computed from it is missing too, and a sum is its other term.
  */
 
-import { type OpRecord, operandUse } from '../ops/core/define-op.ts';
+import { operandUse } from '../device/kernel-op.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { ProgramOp, ValueId } from './program.ts';
 
 function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): OpRecord {

@@ -1,10 +1,10 @@
+import type { AttrValue } from '../device/kernel-op.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { formatPosition, type UserPosition } from '../errors/position.ts';
-import type { AttrValue } from '../ops/core/define-op.ts';
 import { printScalarCall } from '../ops/numbers/scalar-functions.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { oneOf } from '../options/option-kinds.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { isContiguous } from '../tensor/shape.ts';
+import { isContiguous } from '../spec/shape.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 import { scalarTableOf } from './scalars.ts';
 

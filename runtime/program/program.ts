@@ -1,6 +1,7 @@
+import type { Attrs } from '../device/kernel-op.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
-import type { Attrs, OpRecord } from '../ops/core/define-op.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { DynamicCall } from './dynamic-call.ts';
 
 declare const valueBrand: unique symbol;

@@ -20,7 +20,7 @@ export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined
   return undefined;
 }
 
-/** The same for everything that a subgraph runs, branches and loop bodies included. */
+/** Returns the table for all ops that a subgraph runs, branches and loop bodies included. */
 export function scalarTableIn(planned: PlannedSubgraph): ScalarTable | undefined {
   return scalarTableOf(opsOf(planned, new Set()));
 }

@@ -1,6 +1,6 @@
+import { isFused } from '../device/kernel-op.ts';
 import { alignedBytes } from '../memory/allocator.ts';
-import { isFused } from '../ops/core/define-op.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** The bytes that the allocator counts for a value with memory of its own. */

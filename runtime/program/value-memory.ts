@@ -10,7 +10,7 @@ export interface OutsideMemory {
   versionOf(input: ValueId): number | undefined;
 }
 
-/** Which values of a program under construction share memory, and how often each memory was written. */
+/** Tracks which values of a program under construction share memory, and how often each memory was written. */
 export class ValueMemory {
   /** The value whose memory each view shows. */
   readonly #bases = new Map<ValueId, ValueId>();

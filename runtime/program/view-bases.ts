@@ -4,9 +4,9 @@ import type { ProgramOp, ValueId } from './program.ts';
 type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'recordsGrad'>;
 
 /**
- * Which values are views of which, as eager execution has it: a view that is made where gradients are recorded is one
- * of what it was taken of, and of what that is a view of. `detach()`, and a view made in `noGrad`, show the same
- * memory and are views of nothing.
+ * Tracks the base of each view, as eager execution has it: a view that is made where gradients are recorded is one of
+ * what it was taken of, and of what that is a view of. `detach()`, and a view made in `noGrad`, show the same memory
+ * and are views of nothing.
  */
 export class ViewBases {
   readonly #bases = new Map<ValueId, ValueId>();

@@ -79,7 +79,7 @@ export function toNormals(words: Int32Array, out: Float64Array): void {
   uniformsToNormals(out, 0, 4);
 }
 
-/** The same in place, for an even number of uniform numbers. */
+/** Turns an even number of uniform numbers into normal ones, in place. */
 export function uniformsToNormals(
   numbers: Float64Array | Float32Array,
   start: number,

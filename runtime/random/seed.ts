@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { type Shape, sizeOf } from '../tensor/shape.ts';
+import type { DType } from '../spec/dtype.ts';
+import { type Shape, sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 let currentSeed = 0;

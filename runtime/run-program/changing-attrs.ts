@@ -1,5 +1,5 @@
-import type { Attrs, AttrValue } from '../ops/core/define-op.ts';
-import { isChanging } from '../ops/core/symbolic-attrs.ts';
+import type { Attrs, AttrValue } from '../device/kernel-op.ts';
+import { isChanging } from '../device/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 
 /** Attributes of which a run computes some. */
@@ -12,7 +12,7 @@ export interface ChangingAttrs {
   update(scalars: Float64Array): boolean;
 }
 
-/** What one number of a run is put into. */
+/** A location that receives one number of a run. */
 interface Place {
   readonly id: number;
   value: number;

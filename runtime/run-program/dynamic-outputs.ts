@@ -1,10 +1,10 @@
 /** Results of a program of data-dependent shape: ordinary tensors for who has asked for them. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
-import { DynamicTensor } from '../memory/dynamic-tensor.ts';
+import { DynamicTensor } from '../device/dynamic-tensor.ts';
+import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { contiguous } from '../ops/movement/movement.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import type { DType } from '../spec/dtype.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope/scope.ts';
 

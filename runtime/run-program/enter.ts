@@ -1,8 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { isContiguous, memoryOrder } from '../tensor/shape.ts';
+import { isContiguous, memoryOrder } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { ownPlace } from './scope/identity.ts';
 import type { Slot } from './scope/scope.ts';

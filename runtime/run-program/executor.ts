@@ -1,19 +1,19 @@
 import type { Launch } from '../device/device.ts';
 import { downloadAhead } from '../device/downloads.ts';
+import { Holder } from '../device/holder.ts';
+import { type Attrs, userName } from '../device/kernel-op.ts';
+import { hasChangingAttrs, launchAttrs } from '../device/symbolic-attrs.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
-import { Holder } from '../memory/holder.ts';
-import { type Attrs, userName } from '../ops/core/define-op.ts';
-import { hasChangingAttrs, launchAttrs } from '../ops/core/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
-import type { Backend } from '../program/backend.ts';
+import { type Backend, synchronous } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { extentOf, sizeOf } from '../tensor/shape.ts';
+import { extentOf, sizeOf } from '../spec/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import {
   BackendProgram,
@@ -92,7 +92,7 @@ export class Executable {
     this.#backend = backend && new BackendProgram(backend, plan, values, bound, reserve);
   }
 
-  /** The same for a plan on several devices, awaiting transfers from a GPU. */
+  /** Runs a plan on several devices, awaiting transfers from a GPU. */
   async runAwaiting({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const { steps } = this.plan;
     for (const [i, action] of this.#actions.entries()) {
@@ -105,6 +105,17 @@ export class Executable {
         events.op = op;
         events.at = at;
       }
+    }
+  }
+
+  /** Runs a plan with an asynchronous backend. Runs follow one another. */
+  async runAsync(scope: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    const memory = this.#memory;
+    try {
+      memory.open();
+      await this.#backend!.runAsync(scope);
+    } finally {
+      memory.close();
     }
   }
 
@@ -219,7 +230,7 @@ function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp
   const { values, backend, counter } = binding;
   if (kernel.kind === 'control') {
     const bindPlan: BindPlan = (plan, own, gradients) =>
-      new Executable(plan, own, gradients, { backend, counter });
+      new Executable(plan, own, gradients, { backend: synchronous(backend), counter });
     return { action: compileControl(kernel.form, step, values, bindPlan), computable: null };
   }
   if (kernel.kind === 'view') return { action: compileView(step, values), computable: null };
@@ -243,7 +254,7 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   };
 }
 
-/** The same if each run computes the offset. */
+/** Compiles a view whose offset each run computes. */
 function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): Action {
   const [base, view] = [inputs[0]!, outputs[0]!];
   const { kernel } = op;

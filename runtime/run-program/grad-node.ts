@@ -1,18 +1,19 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import {
-  GradNode,
-  type PassOutput,
-  type TakeSum,
-  type Target,
-  undoneTwice,
-  type Wanted,
-} from '../autograd/node.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
+import { synchronous } from '../program/backend.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
-import { formatSpec } from '../tensor/meta.ts';
+import {
+  GradNode,
+  type PassOutput,
+  secondBackward,
+  type TakeSum,
+  type Target,
+  type Wanted,
+} from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { WatchedInput } from './compacted-inputs.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
@@ -66,7 +67,7 @@ export class RunProgramNode extends GradNode {
     super(targets, owners);
     this.subgraph = subgraph;
     this.scope = scope;
-    this.results = new OpenResults(this.backward, (part) => this.undoneTwice(part));
+    this.results = new OpenResults(this.backward, (part) => this.secondBackward(part));
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 
@@ -153,7 +154,7 @@ export class RunProgramNode extends GradNode {
     return false;
   }
 
-  /** Throws AutogradError where a part of it is undone: no leaf has got anything yet, as in eager execution. */
+  /** Throws AutogradError where a part of it has run already: no leaf has got anything yet, as in eager execution. */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
     const expected = this.subgraph.partials!.ofOutputs(outputs, wanted);
     this.results.expectOpen(expected, outputs);
@@ -317,7 +318,7 @@ export class RunProgramNode extends GradNode {
     if (existing) return existing;
     const optional = whole === plan ? [] : optionalGradientsOf(whole.steps.map(({ op }) => op));
     const { values, planned } = this.subgraph;
-    const { backend = null } = planned;
+    const backend = synchronous(planned.backend ?? null);
     const executable = new Executable(plan, values, [...optional], { backend });
     executables.set(plan, executable);
     return executable;
@@ -347,12 +348,12 @@ export class RunProgramNode extends GradNode {
   }
 
   override refusedTwice(index: number): AutogradError {
-    return this.undoneTwice({ outputs: [index], wanted: null });
+    return this.secondBackward({ outputs: [index], wanted: null });
   }
 
   /** The error of a second backward of these outputs. */
-  undoneTwice(part: Backward): AutogradError {
-    return this.#eagerRefusal(part, []) ?? undoneTwice(this.name);
+  secondBackward(part: Backward): AutogradError {
+    return this.#eagerRefusal(part, []) ?? secondBackward(this.name);
   }
 
   #eagerRefusal(part: Backward, changed: readonly ValueId[]): AutogradError | null {
@@ -369,7 +370,7 @@ export class RunProgramNode extends GradNode {
         values: [...wanted.outputs].map(idOf),
       },
     });
-    const refused = { ...idsOf(part), undone: this.results.closed.map(idsOf), changed };
+    const refused = { ...idsOf(part), earlier: this.results.closed.map(idsOf), changed };
     // The scope of a consumed node may be another run's by now.
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);

@@ -1,14 +1,14 @@
-import { type OpRecord, opNamed } from '../ops/core/define-op.ts';
+import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
+import { type OpRecord, opNamed } from '../ops/record/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
 /** A gradient of several parts, of which other nodes have summed up some before. */
 export interface GradientAccumulator {
   /** The values of the sum in the program, in their order. */
   readonly sums: readonly ValueId[];
-  /** What was there before, and the sum of that and the first part. */
+  /** The gradient from before, and the sum of it and the first contribution. */
   readonly earlier: ValueId;
   readonly first: ValueId;
 }

@@ -1,6 +1,6 @@
+import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
-import { isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
-import { attach, type PassOutput, share, type Target } from '../autograd/node.ts';
+import { share } from '../autograd/share.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { ScalarDependencies, ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import type {
@@ -11,6 +11,7 @@ import type {
 } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
+import { attach, type PassOutput, type Target } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope/scope.ts';
 
@@ -35,7 +36,7 @@ interface Run {
 interface Made {
   readonly backward: RecordedBackward;
   readonly numbers: readonly number[];
-  /** What was decided on numbers while it was made, after the guards of the run. */
+  /** The decisions made on numbers while it was built, after the guards of the run. */
   readonly dependencies: ScalarDependencies;
 }
 
@@ -109,7 +110,10 @@ class RecordedBackward {
       known.set(id, tensor);
       owned.push(tensor);
     };
-    /** What values of forward are made again from: they may be read as well, at their place in the graph. */
+    /**
+     * Returns a handle to a forward value from which others are rematerialized: it may be read as well, at its place in
+     * the graph.
+     */
     const handleFor = (id: ValueId): Tensor => {
       const handle = handleOf(run, id, run.slots[id]!.holder !== null);
       owned.push(handle);

@@ -2,6 +2,7 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { permute } from '../ops/movement/movement.ts';
@@ -9,7 +10,6 @@ import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**

@@ -1,4 +1,4 @@
-/** What a run allocates after its first write to memory of the caller: reserved before that write. */
+/** Memory that a run allocates after its first write to memory of the caller: reserved before that write. */
 
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
@@ -9,7 +9,7 @@ import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { scratchBytesOf } from '../program/value-bytes.ts';
 import { writtenInputs } from '../program/writes.ts';
 
-/** Which blocks a run reserves, and before which step. */
+/** The blocks that a run reserves, and the step before which it does. */
 export interface LateMemory {
   readonly before: number;
   readonly blocks: readonly LateBlock[];
@@ -26,9 +26,9 @@ export interface LateBlock {
 }
 
 /**
- * What the plan's own values need after its first write to an input, so that a run out of memory fails before
- * that write: in blocks that later values take over where the plan frees the earlier ones. Null where nothing
- * is written, or nothing is made after it. Control ops take memory that only their run knows: what is written
+ * Returns the memory that the plan's own values need after its first write to an input, so that a run out of memory
+ * fails before that write: in blocks that later values take over where the plan frees the earlier ones. Null where
+ * nothing is written, or nothing is made after it. Control ops take memory that only their run knows: what is written
  * before one of them is copied instead (`copiedInputs`).
  */
 export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {

@@ -1,10 +1,10 @@
-import { GradNode, targetOf } from '../autograd/node.ts';
-import { TensorList } from '../memory/tensor-list.ts';
+import { TensorList } from '../device/tensor-list.ts';
+import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
-import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
-import { itemSync } from '../tensor/read.ts';
+import { GradNode, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { itemSync } from '../tensor-methods/read.ts';
 import { noteIdentity, ownPlace } from './scope/identity.ts';
 
 /** Handles on the elements of a list that a program has returned; the list's own handle is freed. */

@@ -1,11 +1,11 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import type { Holder } from '../memory/holder.ts';
+import type { Holder } from '../device/holder.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
-import { copy_ } from '../ops/pointwise/in-place.ts';
+import { copy_ } from '../ops/in-place/in-place.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Tensors as they were before a run: what is taken back when it fails in its middle. */
+/** Tensors as they were before a run, restored when it fails in its middle. */
 export class MemorySnapshot {
   readonly #kept: { readonly tensor: Tensor; readonly before: Tensor }[] = [];
   readonly #versions: ReadonlyMap<Holder, number>;

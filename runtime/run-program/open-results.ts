@@ -5,28 +5,32 @@ import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 
 /**
- * Which results of a run have been differentiated, and for which gradients. Paths without a common op are
+ * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are
  * differentiated one by one, as the separate graphs that they are eagerly: what the others need stays.
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
-  /** The ops that backwards without `retainGraph` have undone, by the gradient of their result. */
-  readonly #undone = new Set<ValueId>();
-  /** What may still be undone reads these; null: all is. */
+  /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
+  readonly #differentiated = new Set<ValueId>();
+  /** The values that later backwards may read; null if none can come. */
   #needed: ReadonlySet<ValueId> | null = null;
   /** All backwards that didn't retain the graph. */
   readonly #closed: ClosedResults[] = [];
   readonly #refused: (part: ClosedResults) => AutogradError;
 
-  /** `refused`: the error where a part of this backward is undone. */
+  /** `refused`: the error where a part of this backward has run already. */
   constructor(backward: BackwardPart, refused: (part: ClosedResults) => AutogradError) {
     this.#backward = backward;
     this.#refused = refused;
   }
 
-  /** Throws AutogradError where an earlier backward has undone a part of this one. `outputs`: as they were come to. */
+  /**
+   * Throws AutogradError where an earlier backward has run a part of this one. `outputs`: in the order in which they
+   * were reached.
+   */
   expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
-    if (this.#undone.size === 0 || isApart(part.freeing.undone, this.#undone)) return;
+    const done = this.#differentiated;
+    if (done.size === 0 || isApart(part.freeing.differentiated, done)) return;
     throw this.#refused({ outputs: [...outputs], wanted: part.wanted });
   }
 
@@ -44,21 +48,22 @@ export class OpenResults {
 
   #close(part: Partial): void {
     this.#closed.push(part);
-    if (part.isWhole && this.#undone.size === 0) {
+    if (part.isWhole && this.#differentiated.size === 0) {
       this.#needed = null;
       return;
     }
-    for (const id of part.freeing.undone) this.#undone.add(id);
+    for (const id of part.freeing.differentiated) this.#differentiated.add(id);
     this.#needed = this.#readsOfOpen();
   }
 
   /**
-   * Eagerly an op keeps what it saved until it is undone. What only undone ops lead to isn't kept: no backward
-   * comes to it.
+   * In eager execution an op keeps its saved values until its backward runs. Ops to which only such ops lead keep
+   * none: no backward reaches them.
    */
   #readsOfOpen(): ReadonlySet<ValueId> | null {
     const { gradOutputs, gradInputs, retainingPlan } = this.#backward;
-    const isOpen = (id: ValueId | null): id is ValueId => id !== null && !this.#undone.has(id);
+    const isOpen = (id: ValueId | null): id is ValueId =>
+      id !== null && !this.#differentiated.has(id);
     const open = new Set(gradOutputs.filter(isOpen));
     const isReached = retainingPlan.steps.map(({ op }) => {
       if (!op.inputs.some((id) => open.has(id))) return false;
@@ -93,7 +98,7 @@ export class OpenResults {
     return this.#needed === null;
   }
 
-  /** What the backwards read that may still come. */
+  /** The values that later backwards may read. */
   get needed(): ReadonlySet<ValueId> {
     return this.#needed ?? new Set();
   }

@@ -1,13 +1,13 @@
 import type { Launch } from '../device/device.ts';
+import { Holder } from '../device/holder.ts';
+import { isContiguousMeta } from '../device/tensor-meta.ts';
 import { events } from '../memory/events.ts';
-import { Holder } from '../memory/holder.ts';
 import { copy } from '../ops/core/copy.ts';
 import { acceptsMissing, isGradientSum, optionalOperands } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 

@@ -1,11 +1,11 @@
-import type { Wanted } from '../autograd/node.ts';
+import { operandUse } from '../device/kernel-op.ts';
 import { copy } from '../ops/core/copy.ts';
-import { operandUse } from '../ops/core/define-op.ts';
 import { fullOp } from '../ops/movement/create.ts';
 import { isGradientSum } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
+import type { Wanted } from '../tensor/grad-node.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
 /** A backward for the case that some outputs got no gradient, or that some gradients aren't requested. */
@@ -13,8 +13,11 @@ export interface PartialBackward {
   readonly plan: Plan;
   /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches, or that aren't requested. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
-  readonly undone: ReadonlySet<ValueId>;
+  /**
+   * The values that the given gradients lead to, except sums of a leaf's contributions: two backwards that share one of
+   * these values run the same op's backward twice.
+   */
+  readonly differentiated: ReadonlySet<ValueId>;
   /** The values whose data it reads or hands out. */
   readonly reads: ReadonlySet<ValueId>;
 }
@@ -37,7 +40,7 @@ export function partialBackward(
 ): PartialBackward {
   const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
-  /** What any gradient leads to. */
+  /** The values that any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   const steps: Step[] = [];
   /** Last used by steps that are left out. */
@@ -55,7 +58,7 @@ export function partialBackward(
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     if (given.length > 0 && given.every((id) => earlier.has(id))) {
-      // Nothing in it is undone: what has come before continues as it is.
+      // Nothing in it is differentiated: the gradient from before continues as it is.
       const frees = new Set(step.frees);
       for (const id of outputs) absent.add(id);
       for (const from of given) {
@@ -89,12 +92,13 @@ export function partialBackward(
   const given = gradOutputs.filter(
     (id): id is ValueId => id !== null && !missing.has(id) && isNeeded(id),
   );
-  const undone = new Set([
+  const differentiated = new Set([
     ...given,
     ...live.flatMap(({ op: { op, outputs } }) => {
-      const undoesMore = op.kernel.kind === 'control' && !isGradientSum(op);
-      const isUndone = (id: ValueId) => isNeeded(id) && (undoesMore || !ofLeaves.has(id));
-      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
+      const differentiatesMore = op.kernel.kind === 'control' && !isGradientSum(op);
+      const isDifferentiated = (id: ValueId) =>
+        isNeeded(id) && (differentiatesMore || !ofLeaves.has(id));
+      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isDifferentiated(id));
     }),
   ]);
   const reads = new Set([
@@ -112,12 +116,14 @@ export function partialBackward(
       freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
     },
     gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
-    undone,
+    differentiated,
     reads,
   };
 }
 
-/** What only adds up the requested gradients of results: the ops that made these results aren't undone. */
+/**
+ * The sums that only add up the requested gradients of results: the ops that made these results are not differentiated.
+ */
 function sumsAt(
   wanted: Wanted,
   live: readonly Step[],

@@ -1,10 +1,10 @@
 /** Backward through a program whose results have a history, or to which gradients of such results come. */
 
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import type { PassOutput, TakeSum, Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
 import type { GradientProgram, GradientRequest } from '../program/higher-order-gradients.ts';
 import type { ValueId } from '../program/program.ts';
+import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';
 import type { Partial } from './partials.ts';
@@ -19,9 +19,9 @@ interface Application {
 }
 
 /**
- * What `apply` of the node returns then: the gradients as results of programs of their own, which read what
- * forward has kept. Each such value has its place in the graph: that of an input or output, or one of the
- * node's own behind them.
+ * Does the work of a node's `apply` while gradients are recorded: the gradients are results of programs of their own,
+ * which read the values that forward has kept. Each such value has its place in the graph: that of an input or output,
+ * or one of the node's own behind them.
  */
 export function applyRecorded(
   node: RunProgramNode,
@@ -143,7 +143,7 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
 
 function expectKept(node: RunProgramNode, given: Partial, { taken }: GradientProgram): void {
   node.expectUnchanged(given, taken);
-  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.undoneTwice(given);
+  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.secondBackward(given);
 }
 
 /** Where a gradient of a value of forward goes. */

@@ -1,12 +1,12 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { type Target, targetOf } from '../autograd/node.ts';
-import { DynamicTensor } from '../memory/dynamic-tensor.ts';
+import { DynamicTensor } from '../device/dynamic-tensor.ts';
 import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
 import type { CompactedInput, PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
+import { type Target, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type WatchedInput, watched } from './compacted-inputs.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
@@ -115,33 +115,82 @@ export class Subgraph {
   }
 
   #run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
-    const { forward, backward } = this.planned;
     const scope = this.scopes.take();
     const watching = this.#compacted.length > 0 ? watched(this.#compacted, inputs) : null;
     try {
-      const { slots } = scope;
-      const { values } = this.planned;
-      const ids = forward.inputs;
-      for (let i = 0; i < ids.length; i++) {
-        const id = ids[i]!;
-        const put = this.#enters[i];
-        if (put) put(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
-        if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
-      }
-      this.#scalars.run(numbers, scope.scalars);
+      this.#begin(scope, inputs, donated, numbers);
       this.#forward.run(scope);
-      const results = forward.outputs;
-      const outputs = new Array<Tensor>(results.length);
-      for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
-      for (const id of forward.freesAtEnd) slots[id]!.release();
-      if (backward && gradEnabled()) this.#record(scope, inputs, outputs, watching);
-      else this.scopes.giveBack(scope);
-      joinShared(inputs, outputs, this.#bases);
-      return outputs;
+      return this.#end(scope, inputs, watching, gradEnabled());
     } catch (error) {
       this.scopes.giveBack(scope);
       throw error;
     }
+  }
+
+  /** Its programs run asynchronously: `runAsync` in the place of `run`. */
+  get isAsync(): boolean {
+    return this.planned.backend?.isAsync === true;
+  }
+
+  /** Runs with an asynchronous backend. Runs follow one another. */
+  async runAsync(
+    inputs: readonly Tensor[],
+    donated: number,
+    numbers: readonly number[],
+  ): Promise<Tensor[]> {
+    const before = new MemorySnapshot(this.#copied.map((i) => inputs[i]!));
+    const watching = this.#compacted.length > 0 ? watched(this.#compacted, inputs) : null;
+    const scope = this.scopes.take();
+    const records = gradEnabled();
+    try {
+      this.#begin(scope, inputs, donated, numbers);
+      await this.#forward.runAsync(scope);
+      return this.#end(scope, inputs, watching, records);
+    } catch (error) {
+      this.scopes.giveBack(scope);
+      before.restore();
+      throw error;
+    } finally {
+      before.dispose();
+    }
+  }
+
+  /** Puts inputs and numbers into the scope. */
+  #begin(
+    scope: Scope,
+    inputs: readonly Tensor[],
+    donated: number,
+    numbers: readonly number[],
+  ): void {
+    const { slots } = scope;
+    const { values, forward } = this.planned;
+    const ids = forward.inputs;
+    for (let i = 0; i < ids.length; i++) {
+      const id = ids[i]!;
+      const put = this.#enters[i];
+      if (put) put(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
+      if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
+    }
+    this.#scalars.run(numbers, scope.scalars);
+  }
+
+  /** Takes the outputs out of the scope, and records the node where `records` says so. */
+  #end(
+    scope: Scope,
+    inputs: readonly Tensor[],
+    watching: readonly WatchedInput[] | null,
+    records: boolean,
+  ): Tensor[] {
+    const { forward, backward } = this.planned;
+    const { slots } = scope;
+    const results = forward.outputs;
+    const outputs = new Array<Tensor>(results.length);
+    for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
+    for (const id of forward.freesAtEnd) slots[id]!.release();
+    if (backward && records) this.#record(scope, inputs, outputs, watching);
+    else this.scopes.giveBack(scope);
+    joinShared(inputs, outputs, this.#bases);
+    return outputs;
   }
 
   /** The node of one run, which `owners` handles will refer to. */

@@ -1,14 +1,14 @@
 import { joinViews } from '../autograd/view-family.ts';
+import { isContiguousMeta } from '../device/tensor-meta.ts';
 import type { Plan } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ViewBases } from '../program/view-bases.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * What an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop decides
- * it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
+ * The tensor that an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop
+ * decides it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
  * `detach()` makes do.
  */
 export type OutputBase =

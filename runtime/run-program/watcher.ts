@@ -1,7 +1,7 @@
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { Step } from '../program/plan.ts';
 import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { writtenOperands } from '../program/writes.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
 import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 
@@ -13,7 +13,7 @@ export interface Watcher {
   value(op: ProgramOp, id: number, meta: TensorMeta, slot: Slot): void;
 }
 
-/** Who watches the programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
+/** The watcher of programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
 const watching: { current: Watcher | null } = { current: null };
 
 /** Binds with a watcher, and runs what is bound lazily with it, too. */

@@ -6,7 +6,7 @@ import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { describe, type GuardCheck } from './saved-guard.ts';
 import { printSavedSource, type SavedSource, sourceReader } from './saved-source.ts';
 
-/** What an entry does with the value at a place, so that the value must be of a kind. */
+/** The kind of value that an entry's use of a location requires. */
 type Need = 'number' | 'object' | 'object but no array' | 'array' | 'tensor';
 
 const holds: { readonly [N in Need]: (value: unknown) => boolean } = {

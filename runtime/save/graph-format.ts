@@ -1,12 +1,12 @@
+import type { Attrs, AttrValue } from '../device/kernel-op.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
-import type { Attrs, AttrValue } from '../ops/core/define-op.ts';
 import { isSymbolic, type ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { fusedName } from '../program/fused/fused-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ProgramOp } from '../program/program.ts';
 import { scalarTableIn } from '../program/scalars.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { contiguousStrides, sameShape } from '../tensor/shape.ts';
+import { contiguousStrides, sameShape } from '../spec/shape.ts';
 import { encodePrimitive } from './primitive.ts';
 
 /** `meta` counts the memory of the CPU. */

@@ -1,13 +1,8 @@
 import type { Device } from '../device/device.ts';
+import { type Attrs, type AttrValue, mayOverwrite } from '../device/kernel-op.ts';
+import { symbolicAttrs } from '../device/symbolic-attrs.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
-import {
-  type Attrs,
-  type AttrValue,
-  mayOverwrite,
-  type OpRecord,
-  opTable,
-} from '../ops/core/define-op.ts';
-import { symbolicAttrs } from '../ops/core/symbolic-attrs.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import {
   type ScalarId,
@@ -15,6 +10,7 @@ import {
   ScalarTable,
   SymbolicNumber,
 } from '../ops/numbers/symbolic-number.ts';
+import { type OpRecord, opTable } from '../ops/record/define-op.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
 import { runsFused } from '../program/fused/fits-device.ts';
@@ -24,8 +20,7 @@ import { unfusedSteps } from '../program/fused/unfused.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
-import type { TensorMeta } from '../tensor/meta.ts';
-import { contiguousStrides } from '../tensor/shape.ts';
+import { contiguousStrides } from '../spec/shape.ts';
 import { type Field, maxScalarArguments } from './field.ts';
 import { readNumber, readPrimitive } from './primitive.ts';
 import { dtypeNames, maxRank } from './tensors.ts';

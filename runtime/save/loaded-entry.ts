@@ -1,6 +1,7 @@
 import { markFreed } from '../autograd/freed-node.ts';
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
+import { formatSpec, isContiguousMeta, sameSpec } from '../device/tensor-meta.ts';
 import { defineData } from '../entry/make.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
@@ -11,9 +12,8 @@ import { holdingLines } from '../run-program/control/lines.ts';
 import { Executable } from '../run-program/executor.ts';
 import { isRefused } from '../run-program/refused.ts';
 import { Subgraph } from '../run-program/run-program.ts';
+import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
-import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import { sharedWritten } from '../tensor/shared-memory.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';

@@ -27,7 +27,7 @@ export interface LoadedProgram {
   (...args: readonly unknown[]): unknown;
   /** The function's name. */
   readonly name: string;
-  /** What the arguments must be; null where the function was captured without one. */
+  /** The input spec that arguments must match; null where the function was captured without one. */
   readonly inputSpec: readonly InputSpec[] | null;
   /** Parameters, buffers and other tensors that are not arguments, by name: the program's own. */
   state(): Readonly<Record<string, Tensor>>;
@@ -47,7 +47,7 @@ export interface LoadedProgram {
   dispose(): void;
 }
 
-/** What a file says of a program. */
+/** The parts of a program in a file. */
 export interface ProgramParts {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
@@ -60,7 +60,7 @@ export interface ProgramParts {
 
 const partsOf = new WeakMap<object, ProgramParts>();
 
-/** What is behind a loaded program; undefined for anything else. */
+/** Returns the parts of a loaded program; undefined for anything else. */
 export function programParts(value: unknown): ProgramParts | undefined {
   return typeof value === 'function' ? partsOf.get(value) : undefined;
 }

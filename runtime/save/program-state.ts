@@ -8,7 +8,7 @@ export type StateEntry =
   | { readonly name: string; readonly value: Tensor | Primitive }
   | { readonly name: string; readonly gradientOf: number };
 
-/** What a loaded program keeps from call to call: parameters, buffers, counters. */
+/** The state that a loaded program keeps from call to call: parameters, buffers, counters. */
 export class ProgramState {
   readonly #entries: readonly StateEntry[];
   readonly #values: unknown[];

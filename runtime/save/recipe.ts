@@ -43,14 +43,14 @@ export type SavedMake = DataMake<SavedRecipe>;
 
 const listElements = ['tensor', 'number', 'boolean'] as const;
 
-/** What recipes may name. */
+/** The numbers of values that recipes may refer to. */
 export interface Limits {
   readonly states: number;
   readonly outputs: number;
   readonly makes: number;
 }
 
-/** What recipes are read from: what a call finds, and what the run has left. */
+/** The values that recipes read: those found by a call, and those left by the run. */
 export interface CallResults extends CallValues, RunResults {
   /** Numbers of the outputs that the caller got. */
   readonly held: Set<number>;

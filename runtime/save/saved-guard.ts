@@ -1,3 +1,4 @@
+import { formatSpec } from '../device/tensor-meta.ts';
 import {
   compileValueTest,
   hasKeys,
@@ -8,8 +9,7 @@ import {
   type ValueGuard,
 } from '../entry/guard.ts';
 import { printNumberOf, type SourceNumber } from '../entry/number-expr.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
+import { sameShape } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
@@ -95,7 +95,7 @@ export function readGuard(field: Field, states: number): SavedGuard {
   }
 }
 
-/** What is and what should be; undefined where the fact holds. */
+/** The actual and the expected value; undefined where the fact holds. */
 export interface Misfit {
   readonly kind: 'shape' | 'dtype' | 'device' | 'other';
   readonly given: string;

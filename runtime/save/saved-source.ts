@@ -14,7 +14,7 @@ type SavedOrigin =
   | { readonly kind: 'argumentCount' }
   | { readonly kind: 'state'; readonly index: number };
 
-/** What one call of a loaded program reads. */
+/** The values that one call of a loaded program reads. */
 export interface CallValues {
   readonly args: readonly unknown[];
   readonly state: ProgramState;

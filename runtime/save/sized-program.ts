@@ -95,7 +95,7 @@ export function instantiates(document: unknown, sizes: readonly number[], device
 const mostBytes = 64 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;
-/** What an op takes in a program and its plan, and in the kernels bound for it. */
+/** The estimated bytes of an op in a program, in its plan, and in the kernels bound for it. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 8 * 2 ** 10;
 

@@ -1,11 +1,11 @@
 import type { Device } from '../device/device.ts';
+import type { Holder } from '../device/holder.ts';
+import { contiguousMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
-import type { Holder } from '../memory/holder.ts';
 import { newHolder } from '../ops/core/eager.ts';
-import { type DType, dtypes, newTypedArray, type TypedArray } from '../tensor/dtype.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../spec/dtype.ts';
+import { contiguousStrides } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
-import { contiguousMeta } from '../tensor/meta.ts';
-import { contiguousStrides } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { DataWriter } from './container.ts';
 import { badFile, type Field } from './field.ts';
@@ -142,7 +142,7 @@ export class TensorReader {
     for (const base of this.#bases.values()) base.dispose();
   }
 
-  /** What was made is freed. */
+  /** Frees the tensors that were made. */
   disposeAll(): void {
     for (const tensor of this.#made.values()) tensor.dispose();
   }

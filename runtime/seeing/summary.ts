@@ -1,14 +1,15 @@
 /** `summary(model, input)`: what each layer makes, holds and computes. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
+import { type Attrs, operandUse } from '../device/kernel-op.ts';
 import type { Module } from '../nn/module/module.ts';
 import { addHook } from '../nn/module/module-hooks.ts';
 import type { Parameter } from '../nn/module/parameter.ts';
 import { withInterceptor } from '../ops/core/bind.ts';
-import { type Attrs, type OpRecord, operandUse } from '../ops/core/define-op.ts';
 import { executeEagerly } from '../ops/core/eager.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
+import { formatShape, type Shape, sizeOf } from '../spec/shape.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
-import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { textTable } from './text-table.ts';
 

@@ -1,5 +1,5 @@
+import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { DisposedError } from '../errors/errors.ts';
-import { formatSpec, type TensorSpec } from './meta.ts';
 
 /** A tensor without data is used; `use`: what was about to read it. */
 export function disposedError(tensor: TensorSpec, use: string): DisposedError {

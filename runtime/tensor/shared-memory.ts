@@ -1,4 +1,4 @@
-import type { Holder } from '../memory/holder.ts';
+import type { Holder } from '../device/holder.ts';
 import type { Tensor } from './tensor.ts';
 
 let calls = 0;

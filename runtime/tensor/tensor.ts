@@ -1,12 +1,12 @@
-import type { GradEdge, HookEntry } from '../autograd/node.ts';
 import type { Device, Operand } from '../device/device.ts';
+import type { Holder } from '../device/holder.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError, DTypeError } from '../errors/errors.ts';
-import type { Holder } from '../memory/holder.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
+import { normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
 import { disposedError } from './disposed-error.ts';
-import { type DType, dtypes } from './dtype.ts';
+import type { GradEdge, HookEntry } from './grad-node.ts';
 import { type HandleList, track } from './lifetime.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
-import { normalizeDim, type Shape, sizeOf } from './shape.ts';
 
 /** The resources that a tensor owns; released once, by `dispose()` or by the garbage collector. */
 interface Lease {

@@ -1,8 +1,8 @@
-/** What ops, transforms and scopes do, as lines. Nothing is built while there is no listener. */
+/** The log of ops, transforms and scopes, as lines. Nothing is built while there is no listener. */
 
-import type { TensorMeta } from '../tensor/meta.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
-import { formatShape } from '../tensor/shape.ts';
+import type { TensorMeta } from '../device/tensor-meta.ts';
+import { isContiguousMeta } from '../device/tensor-meta.ts';
+import { formatShape } from '../spec/shape.ts';
 
 /** Parts of the log that can be listened to alone; `memory` and `copy` are folds over the memory events. */
 export type TraceModule = 'op' | 'transform' | 'copy' | 'scope' | 'memory';

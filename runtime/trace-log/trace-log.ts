@@ -8,7 +8,7 @@ import { type TraceModule, traceStream } from './stream.ts';
 const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
 
 export interface TraceLogOptions {
-  /** Which lines; all by default. */
+  /** The modules whose lines are logged; all by default. */
   readonly modules?: readonly TraceModule[];
 }
 

@@ -1,12 +1,12 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
+import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
+import type { UserKernel } from '../device/user-kernel.ts';
 import { AutogradError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
-import { expectTensor, type Gradient, type OpRecord } from '../ops/core/define-op.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
-import type { UserKernel } from '../ops/user-kernel.ts';
-import type { DType } from '../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { type Shape, sameShape, sizeOf } from '../tensor/shape.ts';
+import { expectTensor, type Gradient, type OpRecord } from '../ops/record/define-op.ts';
+import type { DType } from '../spec/dtype.ts';
+import { type Shape, sameShape, sizeOf } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** The shape of the result; a function of the operands' shapes if these may change. */
@@ -31,7 +31,7 @@ export function isKernelCall(fn: object): boolean {
   return calls.has(fn);
 }
 
-/** What the elements of a GPU's buffers can be read as. */
+/** The dtypes as which elements of a GPU's buffers can be read. */
 const readable: ReadonlySet<DType> = new Set<DType>(['float32', 'int32', 'uint8', 'bool']);
 
 let made = 0;

@@ -1,7 +1,7 @@
 import { DataError, DTypeError } from '../errors/errors.ts';
-import { type DType, dtypes, newTypedArray, type TypedArray } from '../tensor/dtype.ts';
-import { isHalf } from '../tensor/half.ts';
-import { numbersOf, storedNumbers } from '../tensor/stored-numbers.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../spec/dtype.ts';
+import { isHalf } from '../spec/half.ts';
+import { numbersOf, storedNumbers } from '../spec/stored-numbers.ts';
 
 /** Element types of files, by the names of safetensors. */
 export type ElementType =

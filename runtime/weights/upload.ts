@@ -1,9 +1,9 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
+import { contiguousMeta, isContiguousMeta } from '../device/tensor-meta.ts';
 import { newHolder } from '../ops/core/eager.ts';
-import { newTypedArray, type TypedArray } from '../tensor/dtype.ts';
-import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../tensor/shape.ts';
+import { newTypedArray, type TypedArray } from '../spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { convertElements, decodeElements, elementTypes } from './element-type.ts';
 import type { StoredTensor } from './weight.ts';

@@ -1,4 +1,4 @@
-import { sizeOf } from '../tensor/shape.ts';
+import { sizeOf } from '../spec/shape.ts';
 import { badWeights } from './bad-file.ts';
 import type { ByteSource } from './byte-source.ts';
 import { type ElementType, elementTypes } from './element-type.ts';

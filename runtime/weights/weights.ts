@@ -1,13 +1,13 @@
 import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Module } from '../nn/module/module.ts';
 import { type LoadResult, loadKinds, nameIn, type StateNames } from '../nn/module/module-state.ts';
 import { expectOptions } from '../options/expect-options.ts';
-import type { DType } from '../tensor/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
+import { formatShape, sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
-import { formatShape, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { elementTypes } from './element-type.ts';
 import { uploadInto, uploadNew } from './upload.ts';

@@ -1,7 +1,7 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
 import { crc32 } from '../save/crc32.ts';
-import type { DType } from '../tensor/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bytesOf, writePieces } from './writer.ts';
 

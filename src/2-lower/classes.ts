@@ -71,7 +71,9 @@ function constructorOf(node: Class, name: string | Reg, parent: Reg | null): Inn
   return { ...constructionBy(node), ...naming, parent };
 }
 
-/** What a pre-existing class runs for a new instance: its constructor, and what makes the fields. */
+/**
+ * Returns the functions that `new` runs for a pre-existing class: its constructor, and the one that makes the fields.
+ */
 export function partsOfConstruction(
   node: Class,
   name: string,

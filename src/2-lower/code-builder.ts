@@ -26,7 +26,7 @@ export interface Protection {
   readonly error: Reg;
 }
 
-/** What lowering adds to what is known of a function beforehand. */
+/** The facts that lowering adds to those known about a function beforehand. */
 export type Text = Pick<
   Code,
   'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
@@ -50,7 +50,7 @@ export type Mark = number & { readonly brand: 'Mark' };
 export class CodeBuilder {
   readonly inner: Code[] = [];
   private readonly instructions: Instruction[] = [];
-  /** What is left open till all labels are bound. */
+  /** Jumps whose targets stay open until all labels are bound. */
   private readonly jumps: Jump[] = [];
   private readonly spans: Span[] = [];
   /** The protection of each instruction. */

@@ -19,9 +19,9 @@ const thrown = 1;
  * registers like all other state.
  */
 export class Finalizer {
-  /** What is returned or thrown. The lowest temporary of the statement. */
+  /** The value that is returned or thrown. The lowest temporary of the statement. */
   readonly value: Reg;
-  /** Which completion is pending. */
+  /** Tells which completion is pending. */
   private readonly completion: Reg;
   private readonly start: Label;
   private readonly completions = new Map<Label | 'return', Completion>();

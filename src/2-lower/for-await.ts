@@ -80,7 +80,9 @@ function closeQuietly(l: Lowering, iterator: Reg, span: Span): void {
   l.code.release(mark);
 }
 
-/** What the `return` method returns; without one, control goes to `none`. */
+/**
+ * Emits a call of the `return` method and returns its result's register; without such a method, control goes to `none`.
+ */
 function returnResult(
   l: Lowering,
   iterator: Reg,

@@ -40,7 +40,7 @@ export function lowerFunction(
   return analysis.refusal ?? lowerAnalysed({ node, kind, name }, source, analysis);
 }
 
-/** What `new` runs of a class whose surroundings are native. */
+/** The code that `new` runs for a class whose surroundings are native. */
 export interface Construction {
   readonly constructor: Code;
   /** Gives a new instance, its `this`, the fields. */

@@ -25,7 +25,7 @@ export interface InnerFunction {
   readonly home?: Reg | undefined;
   /** Classes: what it extends. */
   readonly parent?: Reg | null;
-  /** What runs before the parameters are taken. */
+  /** Emits the code that runs before the parameters are taken. */
   readonly prologue?: ((inner: Lowering) => void) | undefined;
   /** Instead of the function's own text. */
   readonly body?: ((inner: Lowering) => void) | undefined;
@@ -70,7 +70,7 @@ export interface Lowering {
   classOf(node: Class, name: string | Reg, dst?: Reg): Reg;
 }
 
-/** What lowers one type of expression; writes to `dst` when it is given. */
+/** Lowers one type of expression; writes to `dst` when it is given. */
 export type ExpressionRule<T extends AnyNode['type']> = (
   lowering: Lowering,
   node: Extract<Expression, { type: T }>,

@@ -51,7 +51,10 @@ interface Resource {
   readonly dispose: Reg;
 }
 
-/** What the method throws is thrown, with what the body has thrown as suppressed. */
+/**
+ * Lowers the call of a resource's method. If the method throws, its error is thrown, with the body's error as
+ * suppressed.
+ */
 function lowerDisposal(
   l: Lowering,
   { value, dispose }: Resource,

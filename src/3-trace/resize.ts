@@ -2,8 +2,8 @@ import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
+import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
-import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard, GuardedSize } from '../guards/guard.ts';
 import { listLayout } from '../guards/list-layout.ts';
@@ -19,10 +19,10 @@ import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './
 import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import { namesElements } from './names-elements.ts';
-import { isDifferentiable, spentBelow } from './state/recorded-graph.ts';
+import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 
-/** What is kept of a trace to do it again for other sizes; nothing of the user's is held. */
+/** The record of a trace that is needed to replay it for other sizes; it holds nothing of the user's. */
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
@@ -76,7 +76,7 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
   };
 }
 
-/** What a trace reads of its surroundings when it is played for other sizes. */
+/** The surroundings that a trace reads when it is replayed for other sizes. */
 interface Found {
   readonly frames: readonly Frame[];
   readonly readerOf: (source: Source) => Reader;
@@ -215,7 +215,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     scalars: numbers.scalars,
     numbers: numbers.sources,
     differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
-    spent: tensors.map((tensor) => spentBelow(tensor, builder)),
+    spent: tensors.map((tensor) => freedBelow(tensor, builder)),
     program,
     randomNumbers: stream.count,
   };

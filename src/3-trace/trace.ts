@@ -1,9 +1,9 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
@@ -39,13 +39,13 @@ export interface TraceOptions extends ControlLimits {
   readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
-  /** Which data-dependent decisions become part of the program. */
+  /** Selects the data-dependent decisions that become part of the program. */
   readonly controlPolicy?: ControlPolicy;
   /** More instructions than this end the graph. */
   readonly traceLimit?: number;
   /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
-  /** What later phases do with the programs of branches and loop bodies. */
+  /** The later phases' work on the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
 
@@ -293,7 +293,7 @@ function appendRegions(
   const { builder } = tracer;
   const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
   const regions = programs.map(finishedRegion);
-  for (const { region } of regions) builder.spent.notePerhaps(region.builder.spent.all);
+  for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
   tracer.record(
     own,

@@ -1,5 +1,5 @@
-import type { GradNode } from '../../runtime/autograd/node.ts';
 import type { Arrival } from '../../runtime/program/program.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**

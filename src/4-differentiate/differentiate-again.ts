@@ -1,5 +1,6 @@
-import { runBackward } from '../../runtime/autograd/engine.ts';
 import { placeOf } from '../../runtime/autograd/place.ts';
+import { runBackward } from '../../runtime/backward/engine.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
@@ -8,7 +9,6 @@ import type {
   GradientRequest,
 } from '../../runtime/program/higher-order-gradients.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
@@ -16,7 +16,7 @@ import { differentiateRegion } from './differentiate.ts';
 import { markOutputs } from './mark-outputs.ts';
 import { replay, targetsOf } from './replay.ts';
 
-/** What is known of a program that was differentiated once. */
+/** The record of a program that was differentiated once. */
 export interface Differentiated {
   readonly forward: Program;
   readonly needsGrad: readonly boolean[];

@@ -1,11 +1,11 @@
-import { runBackward } from '../../runtime/autograd/engine.ts';
+import { runBackward } from '../../runtime/backward/engine.ts';
+import { contiguousMeta, isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { bind1, withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';

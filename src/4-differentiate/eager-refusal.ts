@@ -1,5 +1,6 @@
-import { runBackward } from '../../runtime/autograd/engine.ts';
 import { placeOf } from '../../runtime/autograd/place.ts';
+import { runBackward } from '../../runtime/backward/engine.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
@@ -8,7 +9,6 @@ import type {
   BackwardOfValues,
   RefusedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
@@ -22,7 +22,7 @@ import { replay, targetsOf } from './replay.ts';
  */
 export function eagerRefusal(
   { forward, needsGrad, leafOutputs }: Differentiated,
-  { roots, wanted, undone, changed }: RefusedBackward,
+  { roots, wanted, earlier, changed }: RefusedBackward,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -48,7 +48,7 @@ export function eagerRefusal(
       });
     };
     try {
-      for (const earlier of undone) backward(earlier);
+      for (const each of earlier) backward(each);
       // Eagerly what one result leads to is visited before the next result is.
       for (const root of roots) backward({ roots: [root], wanted }, true);
       for (const id of changed) builder.noteWrite(id);

@@ -1,8 +1,8 @@
+import { contiguousMeta, isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { isGradientSum } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 
 /** The gradients of a region: of its operands, with the inputs that take what has come to them before. */
 interface Gradients {
@@ -13,7 +13,7 @@ interface Gradients {
 
 /**
  * In: a differentiated region in which each gradient continues from an input that takes the sum so far. Out: the
- * same without such inputs where there is one part only, which whoever has the sum may add as well. All
+ * same without such inputs where there is one part only, which the owner of the sum may add as well. All
  * gradients are contiguous.
  */
 export function dropNeedlessSums({ program, earlier, gradInputs }: Gradients): Gradients {

@@ -1,10 +1,10 @@
-import { registerHook } from '../../runtime/autograd/hooks.ts';
+import { registerHook } from '../../runtime/backward/hooks.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
-import { isDense } from '../../runtime/tensor/shape.ts';
+import { isDense } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /** Names the complete gradient of each output that other outputs, or values, depend on. */

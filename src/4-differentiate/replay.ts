@@ -1,11 +1,11 @@
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { GradNode } from '../../runtime/autograd/node.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
@@ -14,7 +14,7 @@ import {
   whileBackwardOp,
 } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
@@ -39,7 +39,7 @@ function deviceOf({ values }: Program, { inputs, outputs }: ProgramOp): Device |
   return id === undefined ? null : values[id]!.device;
 }
 
-function undoes(op: OpRecord): boolean {
+function isBackwardOp(op: OpRecord): boolean {
   return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
 }
 
@@ -58,7 +58,7 @@ export function targetsOf(
 
 /**
  * The forward program again, op by op, with autograd recording on: every value gets its own id again.
- * `positions` are those of the ops that the nodes undo.
+ * `positions` are those of the ops whose backward the nodes are.
  */
 export function replay(
   forward: Program,
@@ -84,7 +84,7 @@ export function replay(
     const mode = op.recordsGrad ? enableGrad : noGrad;
     const outputs = mode(() => {
       const { regions, call, attrs } = op;
-      if (undoes(op.op)) {
+      if (isBackwardOp(op.op)) {
         // A backward inside the program: no gradient of its own comes through it.
         const metas = op.outputs.map((id) => forward.values[id]!);
         const inside = { ...(regions && { regions }), ...(call && { call }) };

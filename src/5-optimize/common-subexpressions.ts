@@ -50,7 +50,7 @@ function share(given: Staged, same: SameValues): void {
   });
 }
 
-/** Which values have the same bits: the same op on equal operands, or views with one layout of equal memory. */
+/** Classes of values with the same bits: the same op on equal operands, or views with one layout of equal memory. */
 class Classes {
   readonly #given: Staged;
   readonly #same: SameValues;
@@ -73,7 +73,7 @@ class Classes {
     for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
-  /** What such an op makes is equal to nothing from before. */
+  /** Adds an op whose results are equal to none from before. */
   add({ outputs }: ProgramOp): void {
     for (const id of outputs) {
       const shown = this.#equalViews(id);

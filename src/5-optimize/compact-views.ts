@@ -1,11 +1,12 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { CompactedInput } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { compactStrides, memoryOrder, sizeOf } from '../../runtime/tensor/shape.ts';
+import { compactStrides, memoryOrder, sizeOf } from '../../runtime/spec/shape.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { renumber } from './cleanup/normalize.ts';
 import { ProgramFacts } from './facts/program-facts.ts';

@@ -1,13 +1,14 @@
-import { copy } from '../../runtime/ops/core/copy.ts';
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import {
   contiguousMeta,
   isContiguousMeta,
   sameStrides,
   type TensorMeta,
-} from '../../runtime/tensor/meta.ts';
+} from '../../runtime/device/tensor-meta.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
 import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 

@@ -1,15 +1,15 @@
-import type { Attrs } from '../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import { fullOp } from '../../runtime/ops/movement/create.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { isPure } from './same-value.ts';
 
 /**
  * In: a program. Out: one in which arithmetic on tensors of one constant each is a constant tensor. Only
- * float32 and float64, and only operations that IEEE 754 rounds exactly, so that the host computes the
+ * float32 and float64, and only operations that IEEE 754 rounds exactly, so that JavaScript computes the
  * kernel's bits. A constant takes the bytes of the result that it replaces.
  */
 export function foldConstants(given: Staged): Staged {

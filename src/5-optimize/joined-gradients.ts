@@ -1,5 +1,5 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
-import { hasChangingAttrs } from '../../runtime/ops/core/symbolic-attrs.ts';
+import { hasChangingAttrs } from '../../runtime/device/symbolic-attrs.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
@@ -66,7 +66,7 @@ function areApart(a: readonly Part[], b: readonly Part[]): boolean {
   );
 }
 
-/** What the sums added up is left to dead-code elimination. */
+/** Replaces the sums; the ops that made their parts are left to dead-code elimination. */
 function rewritten(program: Program, sums: ReadonlyMap<number, Parts>): Program {
   const values = [...program.values];
   const ops = program.ops.flatMap((op, index): ProgramOp[] => {

@@ -1,6 +1,6 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 
 /**
  * The gradient of cross entropy row by row: logSoftmaxGrad(nllLossGrad(dy)) without the tensor between

@@ -1,8 +1,8 @@
-import type { Attrs } from '../../runtime/ops/core/define-op.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 
 /** The compared values, the gradient, the mask, or the result of an earlier step by its number. */
 type Operand = 'compared' | 'gradient' | 'mask' | number;

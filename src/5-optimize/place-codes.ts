@@ -1,8 +1,8 @@
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { reachOf } from '../../runtime/ops/convolution/max-pool.ts';
-import type { Attrs } from '../../runtime/ops/core/define-op.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 
 /** Windows of a max-pooling whose places are uint8, over planes of `[height, width]`. */
 export interface PoolWindows {

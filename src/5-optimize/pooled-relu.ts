@@ -23,13 +23,13 @@ export function pooledRelu(program: Program): Program {
     if (op.op.name !== 'reluGrad') return;
     const [at, pool] = [unpooled.get(first!), pooled.get(second!)];
     if (at === undefined || pool === undefined) return;
-    const undo = ops[at]!;
+    const backwardOp = ops[at]!;
     const [largest, places] = pool;
-    const [gradient, chosen, shape] = undo.inputs;
+    const [gradient, chosen, shape] = backwardOp.inputs;
     if (chosen !== places || shape !== second) return;
     const masked = (values.push(values[largest]!) - 1) as ValueId;
     ops[at] = { ...op, inputs: [gradient!, largest], outputs: [masked] };
-    ops[index] = { ...undo, inputs: [masked, places, shape!], outputs };
+    ops[index] = { ...backwardOp, inputs: [masked, places, shape!], outputs };
   });
   return values.length > program.values.length ? { ...program, values, ops } : program;
 }

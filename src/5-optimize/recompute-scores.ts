@@ -1,6 +1,6 @@
 import { isAlias, rowCutsOf } from '../../runtime/program/fused/row-parts.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { fusedForm } from './fuse/fused-form.ts';

@@ -1,8 +1,9 @@
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { partsOf } from './share-parts.ts';
 
@@ -53,7 +54,7 @@ interface Part {
   readonly offset: number;
 }
 
-/** What lies as it is in something that was put together, which is there. */
+/** Returns the values that lie unchanged in a concatenation that is available, with their offsets. */
 function partsOfWholes(program: Program, there: ReadonlySet<ValueId>): ReadonlyMap<ValueId, Part> {
   const parts = new Map<ValueId, Part>();
   for (const op of program.ops) {

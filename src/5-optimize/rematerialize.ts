@@ -1,6 +1,6 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
@@ -14,11 +14,10 @@ export interface Boundary {
 }
 
 /**
- * What backward reads is made again there instead of being kept from forward, where that computes
- * nothing from data: a copy in another layout of memory that is there anyway, and what depends on no
- * tensor at all (constants, random numbers by their counter, and masks of them).
- * Results are kept: the caller holds them anyway, and backward has to find that they were written in between.
- * Adds values to the table; ops before the boundary stay as they are.
+ * Computes values in backward again instead of keeping them from forward, where that computes nothing from data: a copy
+ * in another layout of memory that is there anyway, and values that depend on no tensor at all (constants, random
+ * numbers by their counter, and masks of them). Results are kept: the caller holds them anyway, and backward has to
+ * find that they were written in between. Adds values to the table; ops before the boundary stay as they are.
  */
 export function rematerialize(program: Program, boundary: Boundary): Program {
   const rewriter = new Rewriter(program, boundary);
@@ -32,8 +31,8 @@ class Rewriter {
   readonly #values: TensorMeta[];
   readonly #outputs: ReadonlySet<ValueId>;
   readonly #fromNothing = new Map<ValueId, boolean>();
-  /** Values that were made again. */
-  readonly #redone = new Map<ValueId, ValueId>();
+  /** The recomputed values. */
+  readonly #recomputed = new Map<ValueId, ValueId>();
 
   constructor(program: Program, boundary: Boundary) {
     this.#program = program;
@@ -50,15 +49,17 @@ class Rewriter {
     const result: ProgramOp[] = ops.slice(0, firstLate);
     for (const op of ops.slice(firstLate)) {
       const inputs = op.inputs.map((id, i) =>
-        operandUse(op.op, i) === 'data' && this.#isRedone(id) ? this.#redo(id, op, result) : id,
+        operandUse(op.op, i) === 'data' && this.#isRecomputed(id)
+          ? this.#recompute(id, op, result)
+          : id,
       );
       result.push({ ...op, inputs });
     }
-    if (this.#redone.size === 0) return this.#program;
+    if (this.#recomputed.size === 0) return this.#program;
     return { ...this.#program, values: this.#values, ops: result };
   }
 
-  #isRedone(id: ValueId): boolean {
+  #isRecomputed(id: ValueId): boolean {
     const root = this.#facts.rootOf(id);
     const index = this.#facts.definitionIndex(root);
     if (index < 0 || index >= this.#boundary.firstLate) return false;
@@ -92,24 +93,24 @@ class Rewriter {
     return answer;
   }
 
-  /** The value again, made before the op that reads it first. */
-  #redo(id: ValueId, reader: ProgramOp, result: ProgramOp[]): ValueId {
-    const known = this.#redone.get(id);
+  /** Recomputes the value before the op that reads it first. */
+  #recompute(id: ValueId, reader: ProgramOp, result: ProgramOp[]): ValueId {
+    const known = this.#recomputed.get(id);
     if (known !== undefined) return known;
     const definition = this.#facts.definitionOf(id)!;
-    const redoneInput = (input: ValueId): boolean =>
+    const isRecomputedInput = (input: ValueId): boolean =>
       definition.op.kernel.kind === 'view' || this.#isFromNothing(input);
     const inputs = definition.inputs.map((input, i) => {
       const isRead = operandUse(definition.op, i) === 'data';
-      return isRead && redoneInput(input) ? this.#redo(input, reader, result) : input;
+      return isRead && isRecomputedInput(input) ? this.#recompute(input, reader, result) : input;
     });
     const outputs = definition.outputs.map((output) => {
       return (this.#values.push(this.#values[output]!) - 1) as ValueId;
     });
     result.push({ ...definition, inputs, outputs, recordsGrad: false, at: reader.at });
     definition.outputs.forEach((output, i) => {
-      this.#redone.set(output, outputs[i]!);
+      this.#recomputed.set(output, outputs[i]!);
     });
-    return this.#redone.get(id)!;
+    return this.#recomputed.get(id)!;
   }
 }

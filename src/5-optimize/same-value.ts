@@ -1,7 +1,7 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
@@ -49,7 +49,7 @@ export class SameValues {
     this.#callers = new Set([...this.#returned, ...program.inputs.map(memoryOf)]);
   }
 
-  /** What an operand is after the replacements so far. */
+  /** Returns the operand after the replacements so far. */
   now(id: ValueId): ValueId {
     let current = id;
     for (;;) {
@@ -98,7 +98,10 @@ export class SameValues {
     return Math.max(facts.lastReadOfMemory(id), this.#readFor.get(facts.rootOf(id)) ?? -1);
   }
 
-  /** What makes `same` makes the output `id`: memory that was the program's alone becomes the caller's. */
+  /**
+   * Makes the op that computes `same` compute the output `id`: memory that was the program's alone becomes the
+   * caller's.
+   */
   #returnInstead(id: ValueId, same: ValueId): boolean {
     const { facts } = this;
     const { firstLate } = this.#given;

@@ -1,9 +1,14 @@
-import { operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import {
+  contiguousMeta,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { scalesOf } from '../../runtime/ops/core/quantize.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { SavedDType } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
@@ -21,7 +26,7 @@ interface Candidate {
 
 const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;
 
-/** What is saved in place of a float32 value. */
+/** The metas of the values that are saved in place of a float32 value. */
 function metasOf(dtype: SavedDType, { shape, device }: TensorMeta): readonly TensorMeta[] {
   if (dtype !== 'int8') return [contiguousMeta({ dtype, shape }, device)];
   return [
@@ -62,7 +67,10 @@ export function* savedDtype(given: Staged, context: PassContext): Steps<Staged> 
   );
 }
 
-/** Which ops read what forward saves: in a whole step, those that were traced in `backward()` or `grad()`. */
+/**
+ * Returns whether each op reads what forward saves: in a whole step, the ops that were traced in `backward()` or
+ * `grad()`.
+ */
 function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readonly boolean[] {
   return program.ops.map((op, i) => (stage === 'joint' ? i >= firstLate : op.backward === true));
 }

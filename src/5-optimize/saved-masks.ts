@@ -1,7 +1,7 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';

@@ -1,6 +1,6 @@
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { decodedPlaces, fitsBytes, windowsOf } from './place-codes.ts';

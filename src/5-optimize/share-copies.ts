@@ -1,6 +1,6 @@
-import { type OpRecord, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { type OpRecord, opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 interface CopyOptions {

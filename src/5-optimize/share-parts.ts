@@ -1,7 +1,8 @@
-import { type Attrs, operandUse, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { type Attrs, operandUse } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /** Where the elements of a value lie in another one. */
@@ -11,8 +12,8 @@ interface Place {
 }
 
 /**
- * What was put together of values, and is there for late ops anyway, serves them instead of the values
- * themselves: one copy where there would be two. Late ops are those from `firstLate` on.
+ * Lets late ops read a concatenation that is there for late ops anyway, instead of the values that it was made of: one
+ * copy where there would be two. Late ops are those from `firstLate` on.
  */
 export function shareParts(program: Program, firstLate: number): Program {
   const facts = new ProgramFacts(program);

@@ -1,4 +1,4 @@
-import type { Attrs } from '../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
 /**

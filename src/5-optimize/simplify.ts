@@ -1,6 +1,6 @@
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { isPure, type SameValues } from './same-value.ts';

@@ -1,4 +1,4 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { readIndices } from '../programs/choices.ts';
 import type { Steps } from '../programs/steps.ts';

@@ -1,7 +1,12 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import {
+  contiguousMeta,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 
 /**
  * Puts a contiguous copy before every op whose kernel takes no strides and whose operand has some, as

@@ -1,4 +1,4 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import type { SavedValues } from '../../runtime/program/plan.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 

@@ -3,7 +3,7 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { EnteringAlone } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Entering } from './order/memory-graph.ts';
 
-/** Whose memory the inputs of a program are. */
+/** The ownership of the inputs of a program. */
 export interface EnteringOptions {
   /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
@@ -22,7 +22,7 @@ export function enteringAlone(
   };
 }
 
-/** What each input brings. */
+/** Returns how each input enters the program: its bytes, and whether it has no other owner. */
 export function enteringWith(
   { values, inputs }: Program,
   { donated, inputsEnterAlone: alone = false }: EnteringOptions,

@@ -1,25 +1,25 @@
-import { mayOverwrite, operandUse } from '../../runtime/ops/core/define-op.ts';
+import { mayOverwrite, operandUse } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
-import { sameShape } from '../../runtime/tensor/shape.ts';
+import { sameShape } from '../../runtime/spec/shape.ts';
 
-/** What an op does to memory, in whatever order and beside whatever other ops it runs. */
+/** The memory that an op uses and frees, in whatever order and beside whatever other ops it runs. */
 export interface OpMemory {
   /** Operands whose data it reads, each once. Reading a shape needs no memory. */
   readonly reads: readonly ValueId[];
   /** Bytes of each output, if that gets memory of its own. */
   readonly bytes: readonly number[];
   /**
-   * Per output: operands whose memory it may take, if they die with the op and only the program holds that memory:
-   * the kernel reads each element before it writes it, and the sizes are equal.
+   * The operands whose memory each output may take, if they die with the op and only the program holds that memory: the
+   * kernel reads each element before it writes it, and the sizes are equal.
    */
   readonly takes: readonly (readonly ValueId[])[];
   /** Bytes that its kernel takes while it runs. */
   readonly scratch: number;
 }
 
-/** What the ops of a program do to memory. Looked up once for all orders and forms of it that are costed. */
+/** The memory use of a program's ops. Looked up once for all orders and forms of it that are costed. */
 export class OpMemories {
   readonly #values: ValueTable;
   readonly #known = new Map<ProgramOp, OpMemory>();

@@ -14,9 +14,9 @@ import type { Storage } from './order/storages.ts';
 export interface PlanOptions extends CountOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
   readonly isFirst?: boolean;
-  /** What searches have chosen in an earlier compilation, or are to note. */
+  /** The choices of searches in an earlier compilation; new ones are noted there. */
   readonly choices?: Choices;
-  /** Of a backward program: the forward plan in whose scope it continues. */
+  /** The forward plan in whose scope a backward program continues. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
   /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
@@ -112,7 +112,7 @@ export function peakInOrder(program: Program, options: CountOptions, memories: O
   return count.peak - donatedBytesOf(program, options, isRead);
 }
 
-/** Of the donated inputs that the program reads or hands out. */
+/** Returns the bytes of the donated inputs that the program reads or returns. */
 function donatedBytesOf(
   { values }: Program,
   { donated = [] }: { readonly donated?: Iterable<ValueId> },

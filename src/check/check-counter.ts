@@ -2,7 +2,7 @@ import type { CheckError } from '../../runtime/errors/errors.ts';
 import { type Reading, readLater } from './reading.ts';
 import { runApart } from './run-apart.ts';
 
-/** What check mode has done for one captured function. */
+/** The counts of check mode for one captured function. */
 export class CheckCounter {
   /** How many runs of each subgraph are checked; 0: none. */
   readonly wanted: number;

@@ -1,11 +1,11 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/autograd/node.ts';
 import { type CheckError, OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
 import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Scope } from '../../runtime/run-program/scope/scope.ts';
+import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { CheckCounter } from './check-counter.ts';
 import { checkError } from './check-error.ts';
@@ -264,7 +264,7 @@ function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
   return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
 }
 
-/** What a check needs beside the run; null where there is no memory for it: the run goes unchecked. */
+/** Makes what a check needs in memory of its own; null where there is no memory for it: the run goes unchecked. */
 function whereMemoryIs<T>(make: () => T): T | null {
   try {
     return runApart(make);

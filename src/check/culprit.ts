@@ -71,7 +71,7 @@ export const referenceOptions: CompileOptions = {
   tier: 'final',
 };
 
-/** What is on in a compilation, in the order in which it is switched on to find the culprit. */
+/** Returns the passes and switches of a compilation, in the order in which they are switched on to find the culprit. */
 function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   const { memory, without } = options;
   const pass = (name: string): Suspect => ({

@@ -1,10 +1,10 @@
+import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
+import { userName } from '../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
-import { userName } from '../../runtime/ops/core/define-op.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { Slot } from '../../runtime/run-program/scope/scope.ts';
 import { type Watcher, withWatcher } from '../../runtime/run-program/watcher.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { optionsWith, repeat, variantOf } from './culprit.ts';
 import { Images } from './images.ts';

@@ -1,11 +1,11 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
-import { Holder } from '../../runtime/memory/holder.ts';
-import { TensorList } from '../../runtime/memory/tensor-list.ts';
+import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
+import { Holder } from '../../runtime/device/holder.ts';
+import { TensorList } from '../../runtime/device/tensor-list.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { copy_ } from '../../runtime/ops/pointwise/in-place.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { copy_ } from '../../runtime/ops/in-place/in-place.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 
 type Given = Tensor | null | undefined;

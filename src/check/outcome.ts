@@ -1,14 +1,17 @@
-import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
-import { type ListItem, TensorList } from '../../runtime/memory/tensor-list.ts';
-import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec } from '../../runtime/tensor/meta.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
+import { type ListItem, TensorList } from '../../runtime/device/tensor-list.ts';
+import { contiguousMeta, formatSpec } from '../../runtime/device/tensor-meta.ts';
+import type { DType, TypedArray } from '../../runtime/spec/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import type { Reading } from './reading.ts';
 
-/** What a run shows: results, inputs after it, or gradients, in memory of their own; or what it threw. */
+/**
+ * The observable outcome of a run: results, inputs after it, or gradients, in memory of their own; or the error that it
+ * threw.
+ */
 export interface Outcome {
   readonly values: readonly (ShownValue | null)[];
   readonly error: unknown;
@@ -77,7 +80,7 @@ export function disposeOutcome({ values }: Outcome): void {
 }
 
 export interface Difference {
-  /** What differs: `output 0, f32[2,3]`. */
+  /** The name of the differing value: `output 0, f32[2,3]`. */
   readonly of: string;
   readonly given: string;
   readonly expected: string;

@@ -1,4 +1,4 @@
-import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**

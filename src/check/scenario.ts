@@ -1,7 +1,7 @@
 import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
-import type { Wanted } from '../../runtime/autograd/node.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { Wanted } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import { type NamedTensor, type Outcome, outcomeOf } from './outcome.ts';
@@ -47,7 +47,7 @@ export class Scenario {
     }
   }
 
-  /** What a run shows outside: its outputs, and the inputs after it that it did not take over. */
+  /** Returns the tensors that a run leaves visible: its outputs, and the inputs that it did not take over. */
   shown(inputs: readonly Tensor[], outputs: readonly Tensor[]): NamedTensor[] {
     return [
       ...inputs.map((tensor, i) => ({
@@ -97,7 +97,7 @@ export class BackwardCall {
   readonly #only: Wanted | null;
   /** Gradients that other nodes had brought before, by target. */
   readonly #sums = new Map<number, Images>();
-  /** What hooks returned for gradients of inner outputs. */
+  /** The gradients that hooks returned for inner outputs. */
   readonly #passed = new Map<number, Images>();
   /** Whether hooks look at gradients of inner outputs. */
   readonly #watches: boolean;

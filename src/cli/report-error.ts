@@ -5,8 +5,8 @@ const foreign =
   /node:|\/node_modules\/(?:commander|tostatic|tsx)\/|\/src\/(?:cli|vm|dispatch)\/|frames? of tostatic/;
 
 /**
- * What the command prints of an error. A mistake that tostatic names says everything in its message; of an
- * error in the user's module, the frames of the user stay.
+ * Returns the text that the command prints for an error. A mistake that tostatic names says everything in its message;
+ * of an error in the user's module, the frames of the user stay.
  */
 export function errorText(error: unknown): string {
   if (error instanceof TostaticError) {

@@ -32,9 +32,9 @@ export interface CompileOptions {
    * isn't kept for backward.
    */
   readonly rate?: number;
-  /** What searches have chosen before; left out: they search. */
+  /** The choices of earlier searches; without it they search. */
   readonly cache?: ChoiceStore;
-  /** What runs the programs; left out: the kernels of their device. */
+  /** The backend that runs the programs; by default the kernels of their device. */
   readonly backend?: Backend;
 }
 
@@ -91,7 +91,7 @@ export class Compilation {
     }
   }
 
-  /** What is compiled here searches for itself, whatever was chosen before. */
+  /** Compiles something that searches for itself, whatever was chosen before. */
   apart<T>(compile: () => T): T {
     const before = this.choices;
     this.choices = Choices.none();
@@ -123,7 +123,7 @@ export class Compilation {
     return this.phase('optimize', () => finish(this.#optimize(given, context)));
   }
 
-  /** The same, in steps. */
+  /** Runs the passes of one stage in steps. */
   optimizeInSteps(given: Staged, context: PassContext): Steps<Staged> {
     return this.inSteps('optimize', () => this.#optimize(given, context));
   }

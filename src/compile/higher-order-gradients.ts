@@ -1,7 +1,13 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { presentView } from '../../runtime/device/symbolic-attrs.ts';
+import {
+  contiguousMeta,
+  formatSpec,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
-import { presentView } from '../../runtime/ops/core/symbolic-attrs.ts';
 import type {
   GradientPart,
   GradientProgram,
@@ -12,13 +18,7 @@ import type {
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import {
-  contiguousMeta,
-  formatSpec,
-  isContiguousMeta,
-  type TensorMeta,
-} from '../../runtime/tensor/meta.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import {
   type Differentiated,
   differentiateAgain,
@@ -45,7 +45,7 @@ interface Making extends Differentiated {
   readonly masks: KeptMasks;
   /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;
-  /** What was done to the joint program so that less is kept, as far as its history stays. */
+  /** Removes from the joint program the values that need not be kept, as far as its history stays. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
     program: Program,
@@ -131,7 +131,10 @@ type Compile = (
   options: CompileOptions,
 ) => SubgraphStages;
 
-/** What keeps every gradient its path: what it reads beyond the other form can be computed from that. */
+/**
+ * Simplifies a program so that every gradient keeps its path: values that it reads beyond the other form can be
+ * computed from that form's.
+ */
 function simplified(program: Program, options: CompileOptions): Program {
   const given = { program, firstLate: program.ops.length, alsoRead: [] };
   const { memory } = options;

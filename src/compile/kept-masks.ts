@@ -1,5 +1,5 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { RecordedJoint } from '../4-differentiate/differentiate-again.ts';
 import {
   computedName,

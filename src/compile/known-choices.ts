@@ -7,7 +7,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { CompileOptions } from './compilation.ts';
 
-/** What decides how a program is compiled. */
+/** Everything that decides how a program is compiled. */
 export interface CompiledInput {
   readonly program: Program;
   readonly wanted: {
@@ -61,7 +61,10 @@ function* repeated(
 
 const printed = new WeakMap<Program, string>();
 
-/** The same for programs and options that are compiled alike. A wrong match would cost time or memory, and no bits. */
+/**
+ * Returns a text that is equal for programs and options that are compiled alike. A wrong match would cost time or
+ * memory, and no bits.
+ */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {
   let text = printed.get(program);
   if (text === undefined) {

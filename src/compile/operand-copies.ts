@@ -1,7 +1,7 @@
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 
 /**
  * In: a traced program. Out: the same, where each write reads copies of the operands that show another input than its
@@ -53,7 +53,7 @@ function withCopiesUntil(program: Program, end: number): Program {
   return changed ? { ...program, values, ops } : program;
 }
 
-/** A branch and the op that undoes it have their regions in common, and so afterwards. */
+/** A branch and its backward op share their regions, and still do afterwards. */
 const known = new WeakMap<Region, Region>();
 
 function regionWithCopies(region: Region): Region {

@@ -1,3 +1,4 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copiedInputs } from '../../runtime/program/checks.ts';
 import { keyOf } from '../../runtime/program/dynamic-call.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
@@ -13,7 +14,6 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import { eliminateDeadBackward } from '../5-optimize/cleanup/dead-code.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';
 import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
@@ -32,7 +32,7 @@ import { atRate, withinBudget } from './within-budget.ts';
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
 
-/** Before a run there are copies of what is brought back where the run is given up. */
+/** Before a run, inputs are copied that must be restored where the run bails out. */
 function withCopies(stages: SubgraphStages): SubgraphStages {
   const { planned } = stages;
   const { forward, values } = planned;
@@ -49,7 +49,7 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
 }
 
-/** Which of the values that enter a program it owns exclusively. */
+/** The values that a program owns exclusively among those that enter it. */
 export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are donated: they may also be overwritten. */
@@ -80,7 +80,7 @@ export class SubgraphPlanner {
   /** Regions are planned once: a forward op and its backward op run the same ones. */
   readonly #recorded: Map<Region, PlannedSubgraph>;
   readonly #unrecorded = new Map<Region, PlannedSubgraph>();
-  /** The same for programs whose operands may show what they write. */
+  /** The planner of programs whose operands may share memory that they write. */
   #inSourceOrder: SubgraphPlanner | undefined;
 
   constructor(
@@ -298,7 +298,10 @@ export class SubgraphPlanner {
   }
 }
 
-/** What stays in the scope between forward and backward: what backward reads, and what is not cleaned up. */
+/**
+ * Returns the values that stay in the scope between forward and backward: those that backward reads, and those that are
+ * not cleaned up.
+ */
 function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
   const made = forward.ops.flatMap((op: ProgramOp) => op.outputs);
   return [

@@ -19,7 +19,7 @@ interface Planning {
   readonly plan: (program: Program) => SubgraphStages;
 }
 
-/** What is compiled, and where its choices are noted. */
+/** The parts of a compilation that are compiled and that note its choices. */
 type Noted = Pick<Compilation, 'choices' | 'candidate'>;
 
 /** Share of forward's arithmetic. */

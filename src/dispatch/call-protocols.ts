@@ -38,7 +38,7 @@ export function runToReturn(
   }
 }
 
-/** An async function: at an `await` it gives up control here, with its frame as data. */
+/** An async function: at an `await` it returns control here, with its frame as data. */
 export async function runAsync(
   dispatcher: EntryDispatcher,
   start: ResumePoint,
@@ -52,7 +52,9 @@ export async function runAsync(
     for (;;) {
       let outcome = isNative
         ? dispatcher.natively(frames, owned)
-        : dispatcher.walk(point, frames, owned);
+        : dispatcher.awaitsRuns
+          ? await dispatcher.walkAsync(point, frames, owned)
+          : dispatcher.walk(point, frames, owned);
       if (outcome.kind !== 'return' && isFragment(outcome)) {
         isNative = dispatcher.isTooMany(fragments, point, outcome.frames);
         if (isNative) outcome = dispatcher.natively(outcome.frames, owned);

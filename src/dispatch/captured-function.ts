@@ -50,7 +50,7 @@ export interface CompiledFunction {
   /** Traces that also serve sizes that no call had. */
   readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
   readonly memory: MemoryOptions;
-  readonly promised: ShapeBounds;
+  readonly bounds: ShapeBounds;
   /** The frame of a call without arguments. */
   readonly frames: readonly Frame[];
   /** Number of arguments that `bind` has fixed. */
@@ -82,7 +82,7 @@ export class Captured {
     const { budget } = this.#settings.compile.memory;
     this.#dispatcher = new EntryDispatcher(
       fn.name,
-      new ResumePoints(this.#settings.dynamic, () => this.#promised),
+      new ResumePoints(this.#settings.dynamic, () => this.#bounds),
       this.#stats,
       new FrameCompiler(this.#settings, this.#stats),
       (why, at) => this.#fallBack(why, at),
@@ -92,7 +92,7 @@ export class Captured {
 
   #sizes: ShapeBounds | undefined;
 
-  get #promised(): ShapeBounds {
+  get #bounds(): ShapeBounds {
     const bound = this.#code?.boundArgs.length ?? 0;
     this.#sizes ??= shapeBounds(this.options.inputSpec ?? [], bound);
     return this.#sizes;
@@ -114,6 +114,7 @@ export class Captured {
     if (!at) return this.#coExecute(thisValue, args);
     const { point, frames } = at;
     const { code } = frames[0]!.closure;
+    if (this.#dispatcher.awaitsRuns && (code.isGenerator || !code.isAsync)) throw this.#notAsync();
     if (code.isGenerator) {
       return generate(this.#dispatcher, frames[0]!, this.fn, () => this.#runsAsItIs);
     }
@@ -181,8 +182,8 @@ export class Captured {
       return entry instanceof SizedEntries ? [{ resized: entry.resized, names: entry.names }] : [];
     });
     const { memory } = this.#settings;
-    const { promised } = point.history;
-    return { name, inputSpec, entries, sized, memory, promised, frames, bound: boundArgs.length };
+    const { bounds } = point.history;
+    return { name, inputSpec, entries, sized, memory, bounds, frames, bound: boundArgs.length };
   }
 
   /** Resolves when all checks so far have compared what they read; rejects with CheckError. */
@@ -239,6 +240,16 @@ export class Captured {
     }
     this.#fallBack(`${this.fn.name} uses super, and its class cannot be found`, undefined);
     return null;
+  }
+
+  #notAsync(): ArgumentError {
+    const { name } = this.#settings.compile.backend!;
+    return new ArgumentError({
+      what: `toStatic: the backend '${name}' runs graphs asynchronously`,
+      given: `${this.name || 'a function'}, which returns before a graph could have run`,
+      expected: 'an async function',
+      remedy: `write async ${this.name || '(…)'} and await it, or use a backend that runs at once`,
+    });
   }
 
   #missBudget({ needed, isFirst }: BudgetMissed): void {

@@ -72,7 +72,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refused
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
 
-/** What a class of the user's runs for a new instance. */
+/** Captures the code that a user's class runs for a new instance. */
 function constructionOf(type: AnyFunction): CapturedCode | RefusedCode {
   let found = constructions.get(type);
   if (!found) {

@@ -15,6 +15,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import { type FrameCompiler, isEntry } from './frame-compiler.ts';
+import { inTurn } from './in-turn.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
@@ -89,6 +90,11 @@ export class EntryDispatcher {
     return this.#compiler.parts;
   }
 
+  /** The backend is asynchronous: `walkAsync` in the place of `walk`. */
+  get awaitsRuns(): boolean {
+    return this.#compiler.awaitsRuns;
+  }
+
   /** Compiles the entry at this point without running it. */
   prepare(point: ResumePoint, frames: readonly Frame[]): void {
     if (!point.find(frames)) this.#translate(point, frames);
@@ -96,15 +102,9 @@ export class EntryDispatcher {
 
   /** Runs from a resume point to the return, or to an instruction that isn't traced. */
   walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): WalkOutcome {
-    const known = point.find(frames);
-    if (known) endLongCaptureSession();
-    const entry = known ?? this.#translate(point, frames);
-    if (!entry) return this.natively(frames, owned);
-    if (entry.runsEagerly) {
-      this.#meetBreak(entry);
-      return this.#explained(entry.result, frames, () => this.natively(frames, owned));
-    }
-    if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
+    const entry = this.#entryAt(point, frames);
+    if (!entry || entry.runsEagerly || entry.part.tooSmall)
+      return this.#eagerly(entry, frames, owned);
     const before = events.kernels;
     if (entry.subgraph) this.#budget?.prepare(entry.subgraph);
     let outcome: EntryOutcome | string;
@@ -114,6 +114,50 @@ export class EntryDispatcher {
       this.#compiler.tellWhere(error, entry.result, frames);
       throw error;
     }
+    return this.#ended(entry, outcome, before, frames, owned);
+  }
+
+  /** Walks with an asynchronous backend, after the graphs of earlier calls. */
+  walkAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<WalkOutcome> {
+    return inTurn(async () => {
+      const entry = this.#entryAt(point, frames);
+      if (!entry || entry.runsEagerly || entry.part.tooSmall)
+        return this.#eagerly(entry, frames, owned);
+      const before = events.kernels;
+      if (entry.subgraph) this.#budget?.prepare(entry.subgraph);
+      let outcome: EntryOutcome | string;
+      try {
+        outcome = await runAwaited(entry, frames, owned);
+      } catch (error) {
+        this.#compiler.tellWhere(error, entry.result, frames);
+        throw error;
+      }
+      return this.#ended(entry, outcome, before, frames, owned);
+    });
+  }
+
+  #entryAt(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+    const known = point.find(frames);
+    if (known) endLongCaptureSession();
+    return known ?? this.#translate(point, frames);
+  }
+
+  /** Without a program that runs: as ordinary JavaScript. */
+  #eagerly(entry: Entry | undefined, frames: Frame[], owned: OwnedTensors): WalkOutcome {
+    if (!entry) return this.natively(frames, owned);
+    if (!entry.runsEagerly) return this.#runSmall(entry, frames, owned);
+    this.#meetBreak(entry);
+    return this.#explained(entry.result, frames, () => this.natively(frames, owned));
+  }
+
+  /** After a run. `before`: the kernels that were counted before it. */
+  #ended(
+    entry: Entry,
+    outcome: EntryOutcome | string,
+    before: number,
+    frames: Frame[],
+    owned: OwnedTensors,
+  ): WalkOutcome {
     this.#stats.staticKernels += events.kernels - before;
     if (typeof outcome === 'string') return this.#leaveToEager(outcome, entry, frames, owned);
     if (entry.subgraph) this.#stats.graphRuns++;
@@ -308,19 +352,39 @@ function runOrFail(
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): EntryOutcome | string {
-  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
-  const versions = holders.map((holder) => holder.version);
+  const written = writtenVersions(entry, frames);
   try {
     const outcome = entry.subgraph?.holdsLines
       ? holdingLines(() => entry.run(frames, owned), isRefused)
       : entry.run(frames, owned);
     return outcome ?? oneMemory;
   } catch (error) {
-    if (!isRefused(error)) throw error;
     // If a tensor has been written in place, running the call again would write twice.
-    if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
+    if (!isRefused(error) || written.haveChanged()) throw error;
     return refusedBecause(error);
   }
+}
+
+/** Like `runOrFail`, with an asynchronous backend. */
+async function runAwaited(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): Promise<EntryOutcome | string> {
+  const written = writtenVersions(entry, frames);
+  try {
+    return (await entry.runAsync(frames, owned)) ?? oneMemory;
+  } catch (error) {
+    if (!isRefused(error) || written.haveChanged()) throw error;
+    return refusedBecause(error);
+  }
+}
+
+/** The versions of the memory that an entry writes, before its run. */
+function writtenVersions(entry: Entry, frames: readonly Frame[]) {
+  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
+  const versions = holders.map((holder) => holder.version);
+  return { haveChanged: () => holders.some((holder, i) => holder.version !== versions[i]) };
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

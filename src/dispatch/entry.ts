@@ -1,5 +1,6 @@
 import { markFreed } from '../../runtime/autograd/freed-node.ts';
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import type { Holder } from '../../runtime/device/holder.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
@@ -11,10 +12,15 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { compileEffects } from './apply-effects.ts';
 import { MadeByRun } from './made-by-run.ts';
-import { compileMakes } from './make.ts';
-import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { compileEffects } from './materialize/apply-effects.ts';
+import { compileMakes } from './materialize/make.ts';
+import {
+  compileFrame,
+  compileRecipe,
+  type RecipeReader,
+  type RunValues,
+} from './materialize/materialize.ts';
 import { compileDonation, noDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
@@ -31,7 +37,7 @@ export interface GuardedEntry {
   readonly guards: readonly Guard[];
 }
 
-/** What an op takes in the programs and plans of one entry, and in the kernels bound for them; an estimate. */
+/** Estimated bytes of an op in the programs and plans of one entry, and in the kernels bound for them. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
@@ -51,13 +57,13 @@ export class Entry {
   readonly #donated: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
-  /** What is freed before the run; null without a program. */
+  /** The tensors that are freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
-  readonly #spent: readonly { readonly name: string; readonly index: number }[];
+  readonly #freed: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution throws on this path, so the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -103,7 +109,7 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const goesOn = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
-    this.#spent = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
+    this.#freed = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
   }
 
   /** For printing. */
@@ -116,7 +122,7 @@ export class Entry {
     this.subgraph?.finish();
   }
 
-  /** What it takes of host memory, by an estimate. */
+  /** The estimated bytes of JavaScript memory that it takes. */
   get bytes(): number {
     const { stages } = this.part;
     const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
@@ -150,18 +156,21 @@ export class Entry {
     donated: number,
     frames: readonly Frame[],
   ): Tensor[] {
-    const early = this.#early;
-    if (!early) return this.#runMeasured(subgraph, inputs, donated);
+    if (!this.#early) return this.#runMeasured(subgraph, inputs, donated);
+    this.#disposeEarly(subgraph, this.#early, frames);
+    try {
+      return this.#runMeasured(subgraph, inputs, donated);
+    } catch (error) {
+      this.#early.runFailed(frames, error);
+      throw error;
+    }
+  }
+
+  #disposeEarly(subgraph: SubgraphVariants, early: EarlyDisposal, frames: readonly Frame[]): void {
     const { counter } = subgraph.device.allocator;
     const before = counter.allocated;
     early.dispose(frames);
     this.part.record.releasedBytes = before - counter.allocated;
-    try {
-      return this.#runMeasured(subgraph, inputs, donated);
-    } catch (error) {
-      early.runFailed(frames, error);
-      throw error;
-    }
   }
 
   /** Runs the program and notes the peak of its memory, as the allocator counts it. */
@@ -177,16 +186,48 @@ export class Entry {
       record.decisions.complete = true;
       return outputs;
     } finally {
-      record.runs++;
-      record.peakBytes = counter.peakAllocated - before;
-      this.#lastPeak = counter.peakAllocated;
-      record.planned = subgraph.last.planned;
-      record.donated = subgraph.lastDonated;
-      if (peak > counter.peakAllocated) counter.peakAllocated = peak;
+      this.#noteRun(subgraph, before, peak);
     }
   }
 
-  /** What its branches and loops decide is noted. */
+  /** Notes the peak of a run that began with `before` bytes; `peak` is that of the device until then. */
+  #noteRun(subgraph: SubgraphVariants, before: number, peak: number): void {
+    const { record } = this.part;
+    const { counter } = subgraph.device.allocator;
+    record.runs++;
+    record.peakBytes = counter.peakAllocated - before;
+    this.#lastPeak = counter.peakAllocated;
+    record.planned = subgraph.last.planned;
+    record.donated = subgraph.lastDonated;
+    if (peak > counter.peakAllocated) counter.peakAllocated = peak;
+  }
+
+  /** Both with an asynchronous backend. What other code allocates meanwhile counts, and decisions are not noted. */
+  async #runAwaited(
+    subgraph: SubgraphVariants,
+    inputs: readonly Tensor[],
+    donated: number,
+    frames: readonly Frame[],
+  ): Promise<Tensor[]> {
+    const { record } = this.part;
+    const { counter } = subgraph.device.allocator;
+    if (this.#early) this.#disposeEarly(subgraph, this.#early, frames);
+    const before = counter.allocated;
+    const peak = counter.peakAllocated;
+    counter.peakAllocated = before;
+    try {
+      const outputs = await subgraph.runAsync(inputs, donated, this.#scalars);
+      record.decisions.complete = !subgraph.decides;
+      return outputs;
+    } catch (error) {
+      this.#early?.runFailed(frames, error);
+      throw error;
+    } finally {
+      this.#noteRun(subgraph, before, peak);
+    }
+  }
+
+  /** Runs the subgraph and records the decisions of its branches and loops. */
   #runDeciding(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { decisions } = this.part.record;
     const around = decided.current;
@@ -206,6 +247,29 @@ export class Entry {
    * `owned` are tensors that only the frames hold; dead ones are freed.
    */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
+    const inputs = this.#read(frames);
+    if (!inputs) return undefined;
+    const holders = this.#ownHolders(inputs, owned);
+    const outputs = this.subgraph
+      ? this.#runAfterDisposal(this.subgraph, inputs, this.#donated(inputs, frames, owned), frames)
+      : [];
+    return this.#leave(frames, owned, inputs, holders, outputs);
+  }
+
+  /** Runs with an asynchronous backend. Runs follow one another. */
+  async runAsync(frames: readonly Frame[], owned: OwnedTensors): Promise<EntryOutcome | undefined> {
+    const { subgraph } = this;
+    if (!subgraph) return this.run(frames, owned);
+    const inputs = this.#read(frames);
+    if (!inputs) return undefined;
+    const holders = this.#ownHolders(inputs, owned);
+    const donated = this.#donated(inputs, frames, owned);
+    const outputs = await this.#runAwaited(subgraph, inputs, donated, frames);
+    return this.#leave(frames, owned, inputs, holders, outputs);
+  }
+
+  /** Reads inputs and numbers. Undefined: two inputs are one memory. */
+  #read(frames: readonly Frame[]): Tensor[] | undefined {
     const readers = this.#inputs;
     const inputs = new Array<Tensor>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(frames) as Tensor;
@@ -213,14 +277,27 @@ export class Entry {
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }
-    // A run takes the memory of donated inputs.
+    return inputs;
+  }
+
+  /** The holders of inputs that only the frames hold, before a run takes the memory of donated ones. */
+  #ownHolders(inputs: readonly Tensor[], owned: OwnedTensors): (Holder | null)[] | null {
     const keeps = this.subgraph !== null && !owned.isEmpty && gradEnabled();
-    const holders = keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
-    const outputs = this.subgraph
-      ? this.#runAfterDisposal(this.subgraph, inputs, this.#donated(inputs, frames, owned), frames)
-      : [];
+    return keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
+  }
+
+  /**
+   * Completes a run from its outputs: makes values, applies effects, and returns the result or the frames of the break.
+   */
+  #leave(
+    frames: readonly Frame[],
+    owned: OwnedTensors,
+    inputs: Tensor[],
+    holders: readonly (Holder | null)[] | null,
+    outputs: Tensor[],
+  ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const { name, index } of this.#spent) markFreed(outputs[index]!, name);
+    for (const { name, index } of this.#freed) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = {

@@ -1,6 +1,6 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { AutogradError, TostaticError } from '../../runtime/errors/errors.ts';
 import { poisoning } from '../../runtime/memory/poison.ts';
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
 import { type SpanStart, spans } from '../../runtime/profiler/spans.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
@@ -47,7 +47,7 @@ const regionPhases: RegionPhases = {
 /** From so many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
 const recompileLimit = 8;
 
-/** The same where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
+/** The limit of entries where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
 const openSizesLimit = 64;
 
 /** After this many entries at one point, numbers that came out of a break are not constants any more. */
@@ -80,13 +80,18 @@ export class FrameCompiler {
 
   /** Whether what the guards rely on has changed so often that the point is translated for calls of a kind that returns only. */
   isCrowded(point: ResumePoint): boolean {
-    const limit = point.history.promised.size > 0 ? openSizesLimit : recompileLimit;
+    const limit = point.history.bounds.size > 0 ? openSizesLimit : recompileLimit;
     return point.size >= limit;
   }
 
   /** False: what no entry fits is translated, however often that happens, since nothing may run eagerly. */
   get mayFallBack(): boolean {
     return !this.#settings.fullGraph;
+  }
+
+  /** The backend is asynchronous. */
+  get awaitsRuns(): boolean {
+    return this.#settings.compile.backend?.isAsync === true;
   }
 
   /** Takes entries out that were not used for long, if all of the point's take too much memory. */
@@ -156,7 +161,7 @@ export class FrameCompiler {
     return entry;
   }
 
-  /** The same for a trace that does for other sizes: each set of them is compiled when it comes. */
+  /** Returns an entry for a trace that fits other sizes: each set of them is compiled when it comes. */
   #sizedEntry(
     point: ResumePoint,
     frames: readonly Frame[],
@@ -272,7 +277,7 @@ function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOpti
   return isFinal ? options : { ...options, tier: 'first' };
 }
 
-/** What is told of an entry: its stages are those of the plan in force. */
+/** Returns the description of an entry: its stages are those of the plan in force. */
 function partOf(
   trace: TraceResult,
   { stages, record, tooSmall }: Pick<CompiledPart, 'stages' | 'record' | 'tooSmall'>,

@@ -1,8 +1,8 @@
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe, TraceResult } from '../traces/trace-result.ts';
-import { storedOutputs } from './apply-effects.ts';
-import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { storedOutputs } from './materialize/apply-effects.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 import type { Made } from './ownership/owned-tensors.ts';
 
 /** Finds among what a run has made what only the frames hold afterwards. */

@@ -106,7 +106,7 @@ export type KeepsNoOperand = (callee: unknown) => boolean;
 interface TensorCall {
   readonly pc: Pc;
   readonly result: Reg;
-  /** What the result's register holds before. */
+  /** The previous content of the result's register. */
   readonly before: unknown;
   readonly operands: ReadonlySet<unknown>;
 }
@@ -120,7 +120,7 @@ function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | 
   return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };
 }
 
-/** What native code gets to see may be kept by it. */
+/** Marks the operands of a native call as escaped, since native code may keep them. */
 function escapeOperands(frame: Frame, owned: OwnedTensors): void {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   for (const reg of reads(instruction)) owned.escape(frame.registers[reg]);

@@ -6,7 +6,7 @@ const compiledAtOnce = 256;
 /** From then on a set of sizes is compiled when it comes for this time. */
 const visitsWanted = 2;
 
-/** The same for one that was compiled before and took too much memory to be kept. */
+/** The number of visits after which a set of sizes is compiled again that took too much memory to be kept. */
 const visitsWantedAgain = 16;
 
 /** So many sets of sizes are remembered. */

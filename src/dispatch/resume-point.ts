@@ -36,8 +36,8 @@ export class ResumePoint {
   /** A trace may fit the call that found no entry: its sizes are compiled once they return. */
   declines = false;
 
-  constructor(dynamic: Dynamic, promised: ShapeBounds) {
-    this.history = new NumberHistory(dynamic, promised);
+  constructor(dynamic: Dynamic, bounds: ShapeBounds) {
+    this.history = new NumberHistory(dynamic, bounds);
   }
 
   get entries(): readonly Candidate[] {
@@ -148,12 +148,12 @@ export class ResumePoint {
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
   readonly #dynamic: Dynamic;
-  readonly #promised: () => ShapeBounds;
+  readonly #bounds: () => ShapeBounds;
 
-  /** `promised`: sizes of arguments that are not fixed; asked once the function is captured. */
-  constructor(dynamic: Dynamic, promised: () => ShapeBounds) {
+  /** `bounds`: bounds of argument sizes that are not fixed; asked once the function is captured. */
+  constructor(dynamic: Dynamic, bounds: () => ShapeBounds) {
     this.#dynamic = dynamic;
-    this.#promised = promised;
+    this.#bounds = bounds;
   }
 
   at(frames: readonly Frame[]): ResumePoint {
@@ -162,7 +162,7 @@ export class ResumePoints {
       .join('/');
     let point = this.#points.get(key);
     if (!point) {
-      point = new ResumePoint(this.#dynamic, this.#promised());
+      point = new ResumePoint(this.#dynamic, this.#bounds());
       this.#points.set(key, point);
     }
     return point;

@@ -98,7 +98,7 @@ export class SizedEntries {
     for (const { entry } of this.#entries.values()) entry?.finish();
   }
 
-  /** What all of them take, by an estimate. */
+  /** The estimated bytes of all of them. */
   get bytes(): number {
     return this.#entries.weight;
   }
@@ -108,7 +108,7 @@ export class SizedEntries {
     return this.#resized;
   }
 
-  /** What is compiled, with all guards of each: the sizes that it is for are among them. */
+  /** The compiled entries, each with all of its guards: the sizes that it is for are among them. */
   get compiled(): GuardedEntry[] {
     const { keys, guards } = this.#resized;
     return this.#entries.values().flatMap(({ entry, values }) => {

@@ -21,7 +21,7 @@ export interface Recomputing {
   keptInputBytes(rate: number | null): number;
 }
 
-/** What became of a step that needed more than its budget. */
+/** The record of a step that needed more than its budget. */
 export interface BudgetMissed {
   readonly needed: number;
   /** The step before it was the first: plans didn't know yet what the step keeps in all. */

@@ -11,7 +11,7 @@ import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
-/** What the plan of a subgraph may rely on in one call. */
+/** The facts that the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
   /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
@@ -112,14 +112,29 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
 
   /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
+    const takes = this.#next(inputs, donated);
+    return this.last.run(inputs, takes ? donated : 0, numbers);
+  }
+
+  /** Runs with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
+  async runAsync(
+    inputs: readonly Tensor[],
+    donated: number,
+    numbers: readonly number[],
+  ): Promise<Tensor[]> {
+    const taken = this.#next(inputs, donated) ? donated : 0;
+    const { last } = this;
+    return last.isAsync ? last.runAsync(inputs, taken, numbers) : last.run(inputs, taken, numbers);
+  }
+
+  /** Selects the plan of this run. True: one that was made for it takes inputs over. */
+  #next(inputs: readonly Tensor[], donated: number): boolean {
     const plan = this.#choose(inputs, donated);
     const { subgraph, savedInputs } = plan.next();
     this.last = subgraph;
     this.lastSavedInputs = savedInputs;
     this.lastDonated = this.#plans.numbers.get(plan) ?? none;
-    // Only a plan that was made for it takes inputs over.
-    const takes = plan !== this.#plans.usual && plan !== this.#asTraced;
-    return subgraph.run(inputs, takes ? donated : 0, numbers);
+    return plan !== this.#plans.usual && plan !== this.#asTraced;
   }
 
   /** From now on copies are read of these views, too. */

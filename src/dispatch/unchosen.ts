@@ -1,6 +1,6 @@
 import { eachOutput } from '../traces/optional-outputs.ts';
 import type { Recipe, TraceResult } from '../traces/trace-result.ts';
-import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 
 /** Frees the outputs of a run that only options hold which were not chosen. */
 export function compileUnchosen(result: TraceResult): ((values: RunValues) => void) | undefined {

@@ -18,7 +18,7 @@ import {
 export type { OnnxInput, OnnxOutput, OnnxPort } from './onnx/export-program.ts';
 export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.ts';
 
-/** What a function that runs as a program looks like to its caller. */
+/** The type of a function that runs as a program, as its caller sees it. */
 type Exportable = Parameters<typeof save>[0];
 
 export interface ExportOptions {
@@ -37,7 +37,7 @@ export interface StableHLOOptions extends ExportOptions {
 export interface StableHLOExport {
   /** The module in MLIR's text form. */
   readonly text: string;
-  /** What its arguments and results are, as JSON beside it. */
+  /** The arguments and results, as JSON beside the module. */
   readonly sidecar: {
     readonly format: 'tostatic-stablehlo';
     readonly version: 1;
@@ -111,7 +111,7 @@ export interface OnnxExport {
   readonly model: Uint8Array;
   /** The file of `externalData`; null without one. */
   readonly data: Uint8Array | null;
-  /** What its inputs and outputs are, as JSON beside it. */
+  /** The inputs and outputs, as JSON beside the model. */
   readonly sidecar: {
     readonly format: 'tostatic-onnx';
     readonly version: 1;

@@ -2,7 +2,7 @@ import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice, guardingDevice } from '../../runtime/device/current.ts';
 import { compileValueTest, hasKeys } from '../../runtime/entry/guard.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
+import { type Shape, sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';

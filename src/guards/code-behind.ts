@@ -6,7 +6,7 @@ type FindClosure = (fn: Function) => Closure | undefined;
 
 let find: FindClosure | undefined;
 
-/** What captures functions of the user's says here how. */
+/** Registers the function that captures functions of the user's. */
 export function provideClosures(provider: FindClosure): void {
   find = provider;
 }

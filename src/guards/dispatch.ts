@@ -6,7 +6,7 @@ import { compileNumber, hasResultSize, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';
 import { sourceKey } from './source-key.ts';
 
-/** What one guard says of one place: it holds only where reading gives this value. */
+/** One guard's claim about one location: it holds only where reading gives this value. */
 interface Fact {
   readonly key: string;
   readonly value: unknown;

@@ -5,7 +5,7 @@
  */
 
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { contiguousStrides } from '../../runtime/tensor/shape.ts';
+import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { uninitialized } from '../vm/bytecode/frame.ts';

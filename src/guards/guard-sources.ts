@@ -2,7 +2,7 @@ import type { Guard } from './guard.ts';
 import { numberSources } from './number-expr.ts';
 import type { Source } from './source.ts';
 
-/** What a guard asks about. */
+/** Returns the sources that a guard reads. */
 export function sourcesOf(guard: Guard): readonly Source[] {
   switch (guard.kind) {
     case 'gradMode':

@@ -23,7 +23,7 @@ export type GuardedSize = number | null | 'any';
 /** Null: contiguous; 'any': not contiguous, which strides the entries of each set of sizes know. */
 export type GuardedStrides = readonly number[] | 'any' | null;
 
-/** What a name leads to. */
+/** The property that a name leads to. */
 export interface InheritedProperty {
   readonly key: string | symbol;
   /** Undefined: not a getter. */
@@ -70,7 +70,7 @@ export type Guard =
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }
-  /** What the trace changes after the run runs nothing of the user's, and is not refused. */
+  /** A change that the trace makes after the run: it runs none of the user's code, and is not rejected. */
   | {
       readonly kind: 'change';
       readonly source: Source;

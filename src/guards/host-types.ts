@@ -86,7 +86,7 @@ export function hostTypeOf(object: object): HostTypeName | undefined {
   return undefined;
 }
 
-/** What a method of dates without arguments returns: numbers and text. */
+/** The methods of dates without arguments; they return numbers and text. */
 const dateMethods = new Map(
   Object.getOwnPropertyNames(Date.prototype)
     .filter((name) => /^(get|to|valueOf)/.test(name) && name !== 'toJSON')

@@ -5,7 +5,7 @@ export const { __lookupGetter__: lookupGetter } = Object.prototype as unknown as
   __lookupGetter__(this: unknown, key: PropertyKey): (() => unknown) | undefined;
 };
 
-/** What a name leads to on an object, own or inherited; no getter is called. */
+/** Returns the property that a name leads to on an object, own or inherited; no getter is called. */
 export function inheritedProperty(object: object, key: string | symbol): InheritedProperty {
   const getter = lookupGetter.call(object, key);
   const value = getter ? undefined : (object as Record<string | symbol, unknown>)[key];

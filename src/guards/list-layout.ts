@@ -1,4 +1,4 @@
-import { sameShape } from '../../runtime/tensor/shape.ts';
+import { sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { lookupGetter } from './inherited-property.ts';
 

@@ -10,7 +10,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { printSource, type Reader, type Source, type SourceNames } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** What a number of a trace is computed from. */
+/** A leaf from which a number of a trace is computed. */
 export type TracedNumber =
   | SourceNumber<Source>
   /** A size of a result of the graph, by its index among those that were read. */

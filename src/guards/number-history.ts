@@ -12,31 +12,34 @@ export class NumberHistory {
   readonly #first = new Map<string, number>();
   readonly #dynamic: Dynamic;
   /** Places that any number within bounds may be in from the start. */
-  readonly promised: ShapeBounds;
+  readonly bounds: ShapeBounds;
 
-  constructor(dynamic: Dynamic, promised: ShapeBounds = new Map()) {
+  constructor(dynamic: Dynamic, bounds: ShapeBounds = new Map()) {
     this.#dynamic = dynamic;
-    this.promised = promised;
+    this.bounds = bounds;
   }
 
   /**
    * Whether bounds were given for the number at the place: it is symbolic even if it is 0 or 1, without a trace of
    * its own.
    */
-  isPromised(place: string): boolean {
-    return this.#dynamic !== false && this.promised.has(place);
+  isBounded(place: string): boolean {
+    return this.#dynamic !== false && this.bounds.has(place);
   }
 
   /** Whether the size at this place is symbolic from now on; remembers that it was asked for. */
   isSymbolicSize(place: string, size: number): boolean {
-    if (this.isPromised(place)) return true;
+    if (this.isBounded(place)) return true;
     const differs = this.#differs(place, size);
     return size > 1 && (differs || this.#dynamic === true);
   }
 
-  /** The same for a number that is not a size. `changes`: it is known to be another one at the next call. */
+  /**
+   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to be another one at the next
+   * call.
+   */
   isSymbolic(place: string, value: number, changes = false): boolean {
-    if (this.isPromised(place) || this.#differs(place, value)) return true;
+    if (this.isBounded(place) || this.#differs(place, value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }

@@ -16,12 +16,12 @@ interface Sum {
 }
 
 /**
- * What a comparison of sizes returns for every size that was promised; undefined where that depends on
- * the size, or where something else than promised sizes is compared.
+ * Returns the result of a comparison that is the same for every size within the shape bounds; undefined where it
+ * depends on the size, or where something else than bounded sizes is compared.
  */
-export function decidedByBounds(expr: NumberExpr, promised: ShapeBounds): boolean | undefined {
+export function decidedByBounds(expr: NumberExpr, bounds: ShapeBounds): boolean | undefined {
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
-  const [a, b] = expr.args.map((arg) => sumOf(arg, promised));
+  const [a, b] = expr.args.map((arg) => sumOf(arg, bounds));
   if (!a || !b) return undefined;
   const { low, high } = rangeOfSum(plus(a, b, -1));
   switch (expr.fn) {
@@ -49,8 +49,8 @@ function equal(low: number, high: number): boolean | undefined {
   return low === 0 && high === 0 ? true : undefined;
 }
 
-export function rangeOf(expr: NumberExpr, promised: ShapeBounds): Range | undefined {
-  const sum = sumOf(expr, promised);
+export function rangeOf(expr: NumberExpr, bounds: ShapeBounds): Range | undefined {
+  const sum = sumOf(expr, bounds);
   return sum && rangeOfSum(sum);
 }
 
@@ -65,18 +65,18 @@ function rangeOfSum({ constant, terms }: Sum): Range {
 }
 
 /** Undefined for what is not a whole number that follows from sizes. */
-function sumOf(expr: NumberExpr, promised: ShapeBounds): Sum | undefined {
+function sumOf(expr: NumberExpr, bounds: ShapeBounds): Sum | undefined {
   switch (expr.kind) {
     case 'constant':
       return Number.isSafeInteger(expr.value) ? constantSum(expr.value) : undefined;
     case 'size':
       return term(expr, { low: 0, high: Number.POSITIVE_INFINITY });
     case 'source': {
-      const size = promised.get(sourceKey(expr.source));
+      const size = bounds.get(sourceKey(expr.source));
       return size && term(expr, { low: size.min, high: size.max });
     }
     case 'apply': {
-      const args = expr.args.map((arg) => sumOf(arg, promised));
+      const args = expr.args.map((arg) => sumOf(arg, bounds));
       if (args.some((arg) => arg === undefined)) return undefined;
       return applied(expr, args as Sum[]);
     }

@@ -90,7 +90,7 @@ function compilePlainRead(base: Reader, name: string | symbol): Reader {
   };
 }
 
-/** Getters of this package, of the host's containers and of module namespaces run nothing of the user's. */
+/** Getters of this package, of built-in containers and of module namespaces run nothing of the user's. */
 export function isHarmless(object: object, getter: unknown): boolean {
   if (object instanceof Tensor) return isTensorGetter(getter);
   if (object instanceof Map || object instanceof Set) return true;

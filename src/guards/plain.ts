@@ -44,7 +44,7 @@ const collectionTypes = new Map<unknown, CollectionType>(
   ]),
 );
 
-/** Which of the built-in collections it is; undefined for subclasses and others. */
+/** Returns the type of a built-in collection; undefined for subclasses and others. */
 export function collectionType(value: object): CollectionType | undefined {
   const type = collectionTypes.get(Object.getPrototypeOf(value));
   return type && Object.getOwnPropertyNames(value).length === 0 ? type : undefined;
@@ -96,7 +96,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
   return true;
 }
 
-/** What is done to a property, or to an array as a whole. */
+/** A change of a property, or of an array as a whole. */
 export type Change = 'write' | 'delete' | 'resize';
 
 /** True when the change runs no user code and is not refused. */

@@ -1,5 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
 import { printNumber } from './number-expr.ts';

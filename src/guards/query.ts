@@ -24,7 +24,7 @@ const queries = {
   tensors: listLayout,
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
-  /** What the method `key` of a date returns, in the time zone of now. */
+  /** The result of the date method `key`, in the current time zone. */
   date: dateFact,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
 

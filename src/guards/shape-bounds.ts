@@ -25,7 +25,7 @@ interface OpenSize {
   readonly min: number;
   readonly max: number;
   /** Its tensor may be missing. */
-  readonly perhaps: boolean;
+  readonly isOptional: boolean;
 }
 
 /**
@@ -40,7 +40,7 @@ export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds
     open.map((size) => {
       const { name, source } = size;
       // Bounds of one dimension are those of every dimension of its name, if it is there.
-      const same = name === undefined ? [] : open.filter((o) => o.name === name && !o.perhaps);
+      const same = name === undefined ? [] : open.filter((o) => o.name === name && !o.isOptional);
       const all = [size, ...same];
       const min = Math.max(...all.map((each) => each.min));
       const max = Math.min(...all.map((each) => each.max));
@@ -49,7 +49,7 @@ export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds
   );
 }
 
-function* openSizes(spec: InputSpec, source: Source, perhaps: boolean): Generator<OpenSize> {
+function* openSizes(spec: InputSpec, source: Source, isOptional: boolean): Generator<OpenSize> {
   if (spec === null) return;
   if (spec instanceof OptionalSpec) {
     yield* openSizes(spec.spec, source, true);
@@ -60,11 +60,11 @@ function* openSizes(spec: InputSpec, source: Source, perhaps: boolean): Generato
       const open = openDim(dim);
       if (!open) continue;
       const { name, min, max } = open;
-      yield { source: dimSource(source, index), name, min, max, perhaps };
+      yield { source: dimSource(source, index), name, min, max, isOptional };
     }
     return;
   }
   for (const [key, item] of Object.entries(spec)) {
-    yield* openSizes(item as InputSpec, { kind: 'property', base: source, key }, perhaps);
+    yield* openSizes(item as InputSpec, { kind: 'property', base: source, key }, isOptional);
   }
 }

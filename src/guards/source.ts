@@ -35,14 +35,14 @@ type TraceSource =
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
     }
-  /** What is asked of an object, and of its own property `key`. */
+  /** The answer to a query about an object, and about its own property `key`. */
   | {
       readonly kind: 'query';
       readonly base: Source;
       readonly query: Query;
       readonly key: string | symbol | undefined;
     }
-  /** What a class extends, or an object inherits from. */
+  /** The class that a class extends, or the object that an object inherits from. */
   | { readonly kind: 'prototypeOf'; readonly base: Source }
   /** `base.#name`, with the rights of a captured function; `slot`: the place instead of the value. */
   | {
@@ -63,7 +63,7 @@ type TraceSource =
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
-  /** What a function that bytecode made has captured: a cell, or an arrow's `this`. */
+  /** A variable captured by a function that bytecode made: a cell, or an arrow's `this`. */
   | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
   | { readonly kind: 'closureThis'; readonly base: Source }
   /** A variable around a function of the user's. */
@@ -92,7 +92,7 @@ export function compileReader(source: Source): Reader {
   return compileRead(source, compileReader);
 }
 
-/** The same where `readerOf` compiles what the source goes through. */
+/** Compiles a reader where `readerOf` compiles the sources that it goes through. */
 export function compileRead(source: Source, readerOf: (base: Source) => Reader): Reader {
   switch (source.kind) {
     case 'argument': {

@@ -1,5 +1,5 @@
-import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../runtime/tensor-methods/methods.ts';
 
 // Those of `tensorMethods` stand on the prototype once that module is loaded.
 void tensorMethods;

@@ -10,7 +10,7 @@ export interface LogWindow {
   readonly to?: string | undefined;
 }
 
-/** What happened between the two marks. Bytes are those that the lines say. */
+/** The events between the two marks. Bytes are those that the lines say. */
 export interface LogSummary {
   /** Allocated minus freed: what the window left behind (negative when it freed more than it took). */
   readonly remainingBytes: number;
@@ -46,7 +46,7 @@ export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): Log
 }
 
 /**
- * The same of a text that arrives in pieces, which may end anywhere in a line. Throws DataError also for a line of
+ * Reads a log from a text that arrives in pieces, which may end anywhere in a line. Throws DataError also for a line of
  * more than 1,048,576 characters: no log has one, and it would have to be kept whole.
  */
 export async function analyzeLogText(

@@ -7,7 +7,7 @@ export interface ReportLine {
   readonly timeline: Timeline;
 }
 
-/** What the page's script gets of a chart: arrays instead of objects, since points are many. */
+/** A chart's data for the page's script: arrays instead of objects, since points are many. */
 export interface ChartData {
   readonly lines: readonly LineData[];
   readonly opAxis: {

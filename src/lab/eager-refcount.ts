@@ -130,7 +130,7 @@ class CountedRun {
     } else if (escapes.has(op)) this.#escape(reads(instruction).map(read), op === 'storeFree');
   }
 
-  /** What an object held before may go. */
+  /** Stores values in an object, whose earlier contents may now be freed. */
   #store(into: unknown, values: readonly unknown[]): void {
     if (this.#objects.has(into)) {
       this.#objects.add(into);
@@ -169,7 +169,7 @@ class CountedRun {
   }
 }
 
-/** What `tidy` would free at its end goes at its last use here. */
+/** Enters the function that a call runs. In `tidy`, values are freed at their last use instead of at its end. */
 function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]) {
   const isTidy = callee === tidy;
   const closure = enteredClosure(isTidy ? args[0] : callee);

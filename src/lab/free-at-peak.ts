@@ -3,8 +3,8 @@ import type { FreeMemory } from '../../runtime/memory/allocator.ts';
 import { events } from '../../runtime/memory/events.ts';
 
 /**
- * What is reserved and free on the device when `peak` bytes are allocated in `body` for the last time. Null when it
- * doesn't come so far.
+ * Returns the reserved and free bytes of the device when `peak` bytes are allocated in `body` for the last time. Null
+ * when it doesn't come so far.
  */
 export function freeAtPeak(device: Device, peak: number, body: () => void): FreeMemory | null {
   let found: FreeMemory | null = null;

@@ -75,7 +75,7 @@ export class MadeObjects {
   }
 }
 
-/** What lies in an object; getters are not asked. */
+/** Returns an object's contents; getters are not called. */
 function partsOf(object: object): unknown[] {
   if (object instanceof Map) return [...object.entries()].flat();
   if (object instanceof Set) return [...object];

@@ -10,7 +10,7 @@ export interface AliveBlock {
   readonly at: UserPosition | undefined;
 }
 
-/** What was alive when most bytes were, and where it was made. */
+/** The live blocks when most bytes were allocated, and where they were made. */
 export interface PeakAttribution {
   readonly peak: number;
   /** Bytes that were there before the recording and still were at the peak. */

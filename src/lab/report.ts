@@ -9,7 +9,7 @@ export type { ReportLine } from './chart-data.ts';
 /** Memory timelines to compare, with the numbers that belong to them. */
 export interface MemoryReport {
   readonly title: string;
-  /** What was done, in a sentence or two. */
+  /** A summary of the run, in a sentence or two. */
   readonly summary: string;
   /** Conditions of the measurement, as name and value. */
   readonly facts: readonly (readonly [name: string, value: string])[];

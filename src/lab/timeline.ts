@@ -48,7 +48,7 @@ export interface Timeline {
 interface Recording {
   readonly device: string;
   readonly allocatedBefore: number;
-  /** When it began and ended, on the clock of the events. */
+  /** The begin and end, on the clock of the events. */
   readonly start: number;
   readonly end: number;
   /** Labels of the marks that begin a phase; all by default. */

@@ -1,7 +1,7 @@
-import type { DType } from '../../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
 

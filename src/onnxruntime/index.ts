@@ -3,12 +3,8 @@
 import { registerBackend } from '../../runtime/program/backend.ts';
 import { onnxruntimeBackend } from './backend.ts';
 
-export {
-  type OnnxruntimeBackend,
-  type OnnxruntimeOptions,
-  type OnnxruntimeReport,
-  onnxruntimeBackend,
-} from './backend.ts';
+export { type OnnxruntimeOptions, onnxruntimeBackend } from './backend.ts';
+export type { OnnxruntimeBackend, OnnxruntimeReport } from './report.ts';
 
 /** The backend of that name, with onnxruntime's own settings. */
 export const onnxruntime = onnxruntimeBackend();

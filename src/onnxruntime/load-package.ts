@@ -1,20 +1,12 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { DeviceError } from '../../runtime/errors/errors.ts';
+import type { OrtTensor, OrtTensors } from './graph-program.ts';
 
-/** A tensor of the package: elements as they lie in memory. */
-export interface OrtTensor {
-  readonly data: ArrayBufferView;
-}
-
-/** What the package's own addon does at once, and its API only later. */
+/** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
-  run(
-    feeds: Readonly<Record<string, OrtTensor>>,
-    fetches: Readonly<Record<string, null>>,
-    options: object,
-  ): Readonly<Record<string, OrtTensor>>;
+  run(feeds: OrtTensors, fetches: Readonly<Record<string, null>>, options: object): OrtTensors;
   dispose(): void;
 }
 

@@ -1,9 +1,9 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { isSymbolic, type SymbolicNumber } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { isContiguous, isDense, memoryOrder } from '../../runtime/tensor/shape.ts';
+import { isContiguous, isDense, memoryOrder } from '../../runtime/spec/shape.ts';
 import { Frame } from '../export/lowering/frame.ts';
 import { ProgramLowering } from '../export/lowering/program-lowering.ts';
 import { Slot } from '../export/lowering/slots.ts';

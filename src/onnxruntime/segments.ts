@@ -75,7 +75,7 @@ export interface Store {
 export interface SegmentValues {
   /** Values from before, whose elements the graph takes. */
   readonly inputs: readonly ValueId[];
-  /** What others see of its results, in the order of the steps. */
+  /** Results that are read outside of the segment, in the order of the steps. */
   readonly stores: readonly Store[];
 }
 

@@ -25,8 +25,8 @@ export interface ToStaticOptions {
   /** `error`: throws a CaptureError where a function, or a part of it, would run as ordinary JavaScript. */
   readonly fallback?: 'eager' | 'error';
   /**
-   * Which numbers and sizes are symbolic, so that other values need no new trace: with `auto`, the default, the first
-   * value is a constant and a second one makes it symbolic; `true` makes all symbolic, `false` none.
+   * Selects the numbers and sizes that are symbolic, so that other values need no new trace: with `auto`, the default,
+   * the first value is a constant and a second one makes it symbolic; `true` makes all symbolic, `false` none.
    */
   readonly dynamic?: Dynamic;
   /** The specification of the arguments. A call that doesn't match throws an error that names the argument. */

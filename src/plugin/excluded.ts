@@ -11,9 +11,9 @@ export interface Range {
 const directive = /^\s*tostatic:\s*exclude\s*$/;
 
 /**
- * What `// tostatic: exclude` takes out, with everything inside: the function or class that begins on
- * the same line after it or on the next line; else, before all code, the whole file; else the
- * function that the comment stands in.
+ * Returns the ranges that `// tostatic: exclude` takes out, with everything inside: the function or class that begins
+ * on the same line after it or on the next line; else, before all code, the whole file; else the function that the
+ * comment stands in.
  */
 export function excludedRanges(
   code: string,

@@ -113,7 +113,7 @@ function headEnd(code: string): number {
   return end < 0 ? code.length : end + 1;
 }
 
-/** What `tostatic/probe` does, for modules that cannot import it. */
+/** The code of `tostatic/probe`, for modules that cannot import it. */
 const sharedProbe = 'globalThis[Symbol.for("tostatic.probe")]??={$tostatic:false,hit:()=>({})}';
 
 interface ParsedModule {

@@ -62,8 +62,8 @@ export interface MemorySwitches {
 
 export interface MemoryOptions extends MemorySwitches {
   /**
-   * Which of memory and time to prefer. `time`: slices are used only where they don't slow the program down, and the
-   * first runs use a plan that is quick to make. `bytes`: the smallest peak, from the first run on.
+   * The preference between memory and time. `time`: slices are used only where they don't slow the program down, and
+   * the first runs use a plan that is quick to make. `bytes`: the smallest peak, from the first run on.
    */
   readonly prefer: 'time' | 'bytes';
   /**

@@ -41,7 +41,7 @@ export function countPasses(records: Iterable<Pick<PassRecord, 'pass' | 'applied
 
 type PassListener = (record: PassRecord) => void;
 
-/** Who sees the program after each pass. */
+/** The observers of the program after each pass. */
 class PassObservers {
   #listeners: readonly PassListener[] = [];
 

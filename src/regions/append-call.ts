@@ -1,5 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { targetOf } from '../../runtime/autograd/node.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { callBackwardOp, callOp } from '../../runtime/program/control-ops.ts';
@@ -9,8 +9,8 @@ import {
   operandsOf,
 } from '../../runtime/program/dynamic-call.ts';
 import type { Region } from '../../runtime/program/program.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
+import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type DifferentiateRegion, readOutside } from './append-control.ts';
 import { ControlNode } from './control-node.ts';
@@ -50,7 +50,7 @@ export function appendCall(
   const read = [...outside.operands].map((input) => inputs[operands[input]!]!);
   const node = new ControlNode({
     name: call.name,
-    undo: callBackwardOp,
+    backward: callBackwardOp,
     inside: { call: recorded },
     carried: 0,
     targets: inputs.map((input) => targetOf(input)),
@@ -113,7 +113,7 @@ export function siteOf(call: DynamicCall): SiteCall | undefined {
   return plain instanceof SiteCall ? plain : undefined;
 }
 
-/** A call of which a backward in the program undoes the members: gradients flow where they flow there. */
+/** A call whose members a backward in the program differentiates: gradients flow where they flow there. */
 export function recordedAs(
   call: SiteCall,
   members: readonly Member[],
@@ -129,6 +129,6 @@ export function recordedAs(
       if (wire.from === 'outside') needs[wire.operand] ||= recorded.needs[k]!;
     });
   });
-  invariant(differentiate, 'a call that is undone was recorded');
+  invariant(differentiate, 'a call that is differentiated was recorded');
   return new RecordedCall(call, needs, differentiate);
 }

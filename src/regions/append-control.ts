@@ -1,8 +1,9 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { targetOf } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { type OpRecord, operandUse } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
   condBackwardOp,
@@ -13,8 +14,8 @@ import {
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
+import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
@@ -55,7 +56,7 @@ export function appendControl(
   const carried = op === whileOp ? differentiable.length : 0;
   const node = new ControlNode({
     name: op.name,
-    undo: op === whileOp ? whileBackwardOp : condBackwardOp,
+    backward: op === whileOp ? whileBackwardOp : condBackwardOp,
     inside: { regions: joint },
     carried,
     targets: inputs.map((input) => targetOf(input)),
@@ -101,7 +102,7 @@ function readByBackward(
 }
 
 /**
- * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it undoes
+ * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it differentiates
  * branches and loops inside.
  */
 export function readOutside(joint: JointProgram): ReadOutside {
@@ -125,16 +126,16 @@ function findRead({
 }: JointProgram): ReadOutside {
   const memories = new ValueGroups(program.ops, 'memory');
   const read = new Set<ValueId>();
-  const undone = new Set<ValueId>();
+  const differentiated = new Set<ValueId>();
   for (const { op, inputs } of program.ops.slice(forwardOps)) {
     if (op.kernel.kind === 'view') continue;
-    if (op === condBackwardOp || op === whileBackwardOp) undone.add(inputs[0]!);
+    if (op === condBackwardOp || op === whileBackwardOp) differentiated.add(inputs[0]!);
     inputs.forEach((id, i) => {
       if (operandUse(op, i) === 'data') read.add(memories.of(id));
     });
   }
   for (const { inputs, outputs, regions = [] } of program.ops.slice(0, forwardOps)) {
-    if (!undone.has(outputs.at(-1)!)) continue;
+    if (!differentiated.has(outputs.at(-1)!)) continue;
     for (const { program: inner, joint } of regions) {
       if (!joint) continue;
       const { operands, results } = readOutside(joint);

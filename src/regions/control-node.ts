@@ -1,22 +1,22 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { GradNode, type TakeSum, type Target } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
+import { formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
 import { contiguous } from '../../runtime/ops/movement/movement.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
-import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { GradNode, type TakeSum, type Target } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';
 
 interface ControlRecord {
-  /** The op that is undone, and the op that does it. */
+  /** The forward op, and its backward op. */
   readonly name: string;
-  readonly undo: OpRecord;
-  /** What is in both of them. */
+  readonly backward: OpRecord;
+  /** The regions, or the call, that both of them contain. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
   /** How many operands are carried from iteration to iteration. */
   readonly carried: number;
@@ -32,7 +32,7 @@ interface ControlRecord {
 }
 
 /**
- * Undoes a control op of a program under construction, by appending the op that walks its tape back. What
+ * Differentiates a control op of a program under construction, by appending the op that walks its tape back. What
  * backward needs is on the tape, so nothing else is saved. Gradients that exist on some paths only may be
  * missing when the program runs; those that come on none are null.
  */
@@ -55,7 +55,7 @@ export class ControlNode extends GradNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
   ): (Tensor | null)[] {
-    const { undo, inside, carried, tape, inputs } = this.#record;
+    const { backward, inside, carried, tape, inputs } = this.#record;
     // In a branch or loop behind the op: the tape is an operand there.
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
@@ -77,17 +77,17 @@ export class ControlNode extends GradNode {
     const earlier = this.#takeSums(to, takeSum);
     const given = [...ofOwn, ...earlier.values()];
     const of = [...ofResults, ...earlier.keys()];
-    const undoing = { regions, of, to, carried };
-    const existence = optionalGradientsIn(undoing, presenceIn(given));
+    const backwardOp = { regions, of, to, carried };
+    const existence = optionalGradientsIn(backwardOp, presenceIn(given));
     const gradients = builder.control(
-      undo,
+      backward,
       [tape, ...given.map(contiguous)],
       { of, to, carried },
       inside,
       to.map((i) => inputs[i]!),
     );
     const results: (Tensor | null)[] = this.targets.map(() => null);
-    const isOwn = ownResults(undoing);
+    const isOwn = ownResults(backwardOp);
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
       builder.noteOptional(gradients[k]!, existence[k] === 'maybe');
@@ -97,8 +97,10 @@ export class ControlNode extends GradNode {
   }
 
   /**
-   * What has come to the operands `to` so far, by the numbers that the op which undoes has for it. The last operand
-   * that one tensor is comes first: what iterations capture is read after what they start with.
+   * Takes the gradients that have arrived at the operands `to`, by their operand numbers in the backward op. If one
+   * tensor is several operands, the last one comes first: values that iterations capture are read after those that they
+   * start with. The last operand that one tensor is comes first: what iterations capture is read after what they start
+   * with.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
     const { inside, carried, results, inputs } = this.#record;

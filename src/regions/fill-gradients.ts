@@ -1,8 +1,8 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { GradNode } from '../../runtime/autograd/node.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { fillMissing } from '../../runtime/program/optional-gradients.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 

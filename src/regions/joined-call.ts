@@ -63,7 +63,7 @@ function takerOf(members: readonly Member[], operand: number) {
   throw new RangeError(`no member takes operand ${operand}`);
 }
 
-/** What a run may bring: a sample run that comes through all members. */
+/** Returns operands that a run may have: those of a sample run that gets through all members. */
 function sampleOf(site: CallSite, finish: FinishProgram): readonly GivenOperand[] | null {
   const worlds = Math.min(...site.samples.map((each) => each.length));
   for (let world = 0; world < worlds; world++) {

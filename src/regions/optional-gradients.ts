@@ -1,4 +1,4 @@
-import { operandUse } from '../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { fillMissing, isGradientSum, isThere } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
 
@@ -19,10 +19,13 @@ export interface BackwardOp {
   readonly carried: number;
 }
 
-/** Which of the gradients that the op returns exist, from those that it is given. */
-export function optionalGradientsIn(undoing: BackwardOp, given: readonly Existence[]): Existence[] {
-  if (!undoing.regions) return undoing.to.map(() => 'maybe');
-  return undoing.carried > 0 ? ofWhile(undoing, given) : ofCond(undoing, given);
+/** Returns which of the op's gradients exist, from those that it is given. */
+export function optionalGradientsIn(
+  backwardOp: BackwardOp,
+  given: readonly Existence[],
+): Existence[] {
+  if (!backwardOp.regions) return backwardOp.to.map(() => 'maybe');
+  return backwardOp.carried > 0 ? ofWhile(backwardOp, given) : ofCond(backwardOp, given);
 }
 
 /** Depends on the region that runs; the condition is operand 0. */
@@ -101,8 +104,8 @@ function ofResults(given: ProgramOp, known: ReadonlyMap<ValueId, Existence>): re
   const { op, inputs, outputs, attrs, regions } = given;
   const existence = (id: ValueId) => known.get(id) ?? 'always';
   if (op.kernel.kind === 'control' && op.name.endsWith('Backward')) {
-    const undoing = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
-    return optionalGradientsIn(undoing, inputs.slice(1).map(existence));
+    const backwardOp = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
+    return optionalGradientsIn(backwardOp, inputs.slice(1).map(existence));
   }
   const result = ofResult(given, existence);
   return outputs.map(() => result);

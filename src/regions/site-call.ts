@@ -1,20 +1,20 @@
 /** Calls of the tensor API with data-dependent shapes, as who makes programs knows them. */
 
 import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { contiguous } from '../../runtime/ops/movement/movement.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { DynamicCall, GivenOperand, OperandForm } from '../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../runtime/program/list-ops.ts';
 import type { Program, Region } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
-/** What an operand is to the function: a tensor, the tensors of a list, or a number. */
+/** The type of a call's operand: a tensor, the tensors of a list, or a number. */
 export type CallOperand = Tensor | readonly Tensor[] | number;
 
-/** What is called, and can be called again for the shapes of any run. */
+/** A call site, whose function can be called again for the shapes of any run. */
 export interface CallSite {
   /** The function, as the user wrote it. */
   readonly name: string;
@@ -37,7 +37,7 @@ export interface CallSite {
   ) => readonly Tensor[];
 }
 
-/** What is made of a program before it is differentiated. */
+/** Transforms a program before it is differentiated. */
 export type FinishProgram = (program: Program) => Program;
 
 /** A call with a program for each set of shapes. */

@@ -33,13 +33,13 @@ const mostSpecial = 8;
  */
 export function programsForEverySize(
   resized: Resized,
-  promised: ShapeBounds,
+  shapeBounds: ShapeBounds,
   places: Places,
   documentAt: DocumentAt,
 ): SavedSizes[] {
   const { keys } = resized;
   const open = keys.map((source): Bounds => {
-    const { min = 2, max = Number.POSITIVE_INFINITY } = promised.get(sourceKey(source)) ?? {};
+    const { min = 2, max = Number.POSITIVE_INFINITY } = shapeBounds.get(sourceKey(source)) ?? {};
     return { min, max };
   });
   const written = resized.numbers().flatMap((expr) => {

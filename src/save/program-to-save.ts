@@ -50,7 +50,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
     const documentAt = documentOf(fn, resized, known, places, written);
-    return programsForEverySize(resized, fn.promised, places, documentAt);
+    return programsForEverySize(resized, fn.bounds, places, documentAt);
   });
   if (saved.length > 0) {
     return { name, inputSpec, state: places.state, entries: saved, everySize, graphs };
@@ -90,7 +90,7 @@ function documentOf(
   };
 }
 
-/** Which ops are fused depends on sizes: ops over one shape may have two at others. */
+/** The fusing passes, whose result depends on sizes: ops over one shape may have two at others. */
 const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise', 'fuseRows', 'fuseUpdates']);
 
 /**

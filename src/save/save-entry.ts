@@ -47,7 +47,7 @@ export class EntryWriter {
     } = this.#trace;
     if (outcome.kind !== 'return')
       throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
-    if (planned && undoesAround(planned))
+    if (planned && differentiatesOuter(planned))
       throw notSavable(this.#name, 'a branch or loop undoes a branch or loop around it');
     const mode = this.#trace.guards.find((guard) => guard.kind === 'gradMode');
     const takesNumbers = planned !== null && scalarTableIn(planned) !== undefined;
@@ -173,12 +173,12 @@ export class EntryWriter {
   }
 }
 
-/** A region undoes a control op of the program around it: its tape is that program's. */
-function undoesAround({ forward, backward }: PlannedSubgraph): boolean {
+/** A region contains the backward of a control op of the program around it: its tape is that program's. */
+function differentiatesOuter({ forward, backward }: PlannedSubgraph): boolean {
   const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
   const tapes = new Set(steps.map(({ op }) => op.outputs.at(-1)));
   return steps.some(({ op, regions = [] }) => {
-    const undoes = op.op === condBackwardOp || op.op === whileBackwardOp;
-    return undoes ? !tapes.has(op.inputs[0]) : regions.some(undoesAround);
+    const isBackward = op.op === condBackwardOp || op.op === whileBackwardOp;
+    return isBackward ? !tapes.has(op.inputs[0]) : regions.some(differentiatesOuter);
   });
 }

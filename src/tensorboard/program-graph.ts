@@ -1,7 +1,7 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import { printSource } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { AttrEntry, GraphDef, NodeDef } from './schema.ts';

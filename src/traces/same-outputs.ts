@@ -1,10 +1,10 @@
 /** Outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
 
+import { sameLayout } from '../../runtime/device/tensor-meta.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';
-import { sameLayout } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /** An output, and others that it may be: on some path eager execution has one tensor for both. */

@@ -15,7 +15,7 @@ import type {
 import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { HostTypeName } from '../guards/host-types.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
@@ -40,7 +40,7 @@ export type Recipe = RecipeOf<RecipeLeaf>;
 
 export type EntryRecipe = MadeCollection<Recipe>['entries'][number];
 
-/** Which order of its keys an object, Map or Set has: the run says a list of the labels, as JSON. */
+/** The order of the keys of an object, Map or Set, which the run decides: a list of the labels, as JSON. */
 export interface KeyOrder {
   readonly which: Recipe;
   /** The label of each entry. */
@@ -296,7 +296,7 @@ export interface Resized {
    */
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
   /**
-   * The same for given values of the keys, without the arguments of a call: `frames` are asked for what is
+   * Returns the result for given values of the keys, without the arguments of a call: `frames` are asked for what is
    * around them. Null also where something else than sizes of contiguous tensors is a key.
    */
   readonly atSizes: (frames: readonly Frame[], sizes: readonly number[]) => TraceResult | null;

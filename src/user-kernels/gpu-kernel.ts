@@ -1,9 +1,9 @@
 import { userKernel as onCpu } from '../../runtime/device/cpu/user-kernel.ts';
+import type { KernelThis } from '../../runtime/device/user-kernel.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import type { KernelThis } from '../../runtime/ops/user-kernel.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { callback, either, orNull, that } from '../../runtime/options/option-kinds.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import {
   type KernelGradient,

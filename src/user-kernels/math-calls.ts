@@ -1,5 +1,5 @@
 import type { AnyNode, CallExpression } from 'acorn';
-import type { KernelNumber, KernelUnaryFn } from '../../runtime/ops/kernel-code.ts';
+import type { KernelNumber, KernelUnaryFn } from '../../runtime/device/kernel-code.ts';
 
 /** Constants of `Math`. */
 export const mathConstants: ReadonlyMap<string, number> = new Map(

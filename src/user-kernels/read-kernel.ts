@@ -1,6 +1,4 @@
 import type { AnyNode, Expression, Pattern, Statement } from 'acorn';
-import { ArgumentError } from '../../runtime/errors/errors.ts';
-import { formatPosition } from '../../runtime/errors/position.ts';
 import type {
   KernelAxis,
   KernelBinaryFn,
@@ -9,7 +7,9 @@ import type {
   KernelNumber,
   KernelStatement,
   KernelTest,
-} from '../../runtime/ops/kernel-code.ts';
+} from '../../runtime/device/kernel-code.ts';
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { formatPosition } from '../../runtime/errors/position.ts';
 import type { CapturedFunction } from '../1-capture/capture.ts';
 import { mathConstants, readMathCall } from './math-calls.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
-import { grad } from '../../runtime/autograd/grad.ts';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { rand } from '../../runtime/ops/movement/create.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';

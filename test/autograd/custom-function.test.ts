@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { customFunction } from '../../runtime/autograd/custom-function.ts';
-import { grad } from '../../runtime/autograd/grad.ts';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { customFunction } from '../../runtime/backward/custom-function.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError, ShapeError } from '../../runtime/errors/errors.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError, TostaticError } from '../../runtime/errors/errors.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError, DTypeError, ShapeError } from '../../runtime/errors/errors.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { selectScatter, sliceScatter } from '../../runtime/ops/indexing/regions-replaced.ts';
+import {
+  selectScatter,
+  sliceScatter,
+} from '../../runtime/ops/advanced-indexing/regions-replaced.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { defineOp, saving } from '../../runtime/ops/core/define-op.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
+import { defineOp, saving } from '../../runtime/ops/record/define-op.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { type GradientCase, gradientCases } from '../ops/cases/gradient-cases.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 

@@ -44,10 +44,51 @@ const forms: ((parameters: string, body: string) => string)[] = [
 
 const surroundings = `
 let n = 0;
-const m = { p: 1, get get() { n++; return 1 }, *[Symbol.iterator]() { n++ } };
-const e = () => { n++; return 'k' };
-class E { constructor() { n++ } }
+let m = { p: 1, get get() { n++; return 1 }, *[Symbol.iterator]() { n++ } };
+let e = () => { n++; return 'k' };
+let other = e;
+let E = class { constructor() { n++ } };
+// What changes is not copied: a call begins.
+const change = () => { m = e = other = E = null };
 `;
+
+// What concise arrows return; places of calls lie behind those of their parts.
+const values = `
+m | m.get | m.get.toFixed(e()) | e() | e(e()) | e().length | e().concat(e()) | e().concat(n++).at(e()).big()
+m.get.toFixed(n++).at(e()).big() | [e(), n++] | [...m] | ({ a: n++, [e()]: e() }) | new E | (n++, m) | m[n++]
+(0, e)() | e?.() | m?.get.toFixed(e()) | e().big?.(e()) | m.get[e()](n++).big() | \`\${e()}\` | e\`x\` | n++ | -m.get
+n || e() | e() ? n++ : e() | (() => n++)() | class { static z = n++ } | this.k(e()) | (e().big)().at(e()) | other(e())
+`
+  .split(/ \| |\n/)
+  .map((text) => text.trim())
+  .filter((text) => text !== '');
+
+/** The functions whose capture runs something of theirs. */
+function ranWhenCaptured(texts: readonly string[]): string[] {
+  return withCaptureSession(() =>
+    texts.filter((text) => {
+      const make = new Function(`${surroundings} return { f: ${text}, count: () => n }`);
+      const { f, count } = make() as { f: AnyFunction; count: () => number };
+      const { scope } = captured(f);
+      return count() !== 0 || (scope.has('n') && scope.get('n') !== 0);
+    }),
+  );
+}
+
+test('entry/a first statement of a plain function has no effect', () => {
+  const texts = statements.flatMap((statement) => [
+    `(function () { ${statement} ; [n, m, e, E] })`,
+    ...(statement === '"use strict";' ? [] : [`((a, b) => { ${statement} ; [n, m, e, E, a, b] })`]),
+  ]);
+  expect(ranWhenCaptured(texts)).toEqual([]);
+  expect(texts.length).toBeGreaterThan(100);
+});
+
+test('entry/the value of a concise arrow has no effect', () => {
+  const texts = values.flatMap((value) => [`() => ${value}`, `(a, b) => (${value})`]);
+  const ran = ranWhenCaptured(texts.map((text) => `(${text})`));
+  expect(ran).toEqual([]);
+});
 
 test('entry/no combination of form, parameters and first statement has an effect', () => {
   const failures: string[] = [];

@@ -41,21 +41,25 @@ test('script-evaluator/the second function of a module needs no debugger', async
 });
 
 test('script-evaluator/what uses more than the module is probed', async () => {
-  const [f, secret, superior, inner, own] = await functionsOf(`
-    let n = 1;
+  const [f, secret, superior, inner, kept, own] = await functionsOf(`
+    let n = 1; n = 1;
     class C { #p = 1; p() { return this.#p + n } }
     const o = { m() { return super.n + n } };
-    const make = () => { const n = 2; return () => n };
-    export const all = [() => n, C.prototype.p, o.m, make(), function n() { return n }];
+    const make = () => { let n = 2; n = 2; return () => n };
+    const keep = () => { const n = 3; return () => n };
+    export const all = [() => n, C.prototype.p, o.m, make(), keep(), function n() { return n }];
   `);
-  expect(probed(f!, secret!, superior!, inner!, own!)).toEqual([true, true, true, true, true]);
+  const found = probed(f!, secret!, superior!, inner!, kept!, own!);
+  // What never changes is copied.
+  expect(found).toEqual([true, true, true, true, false, true]);
   expect(captured(inner!).scope.get('n')).toBe(2);
+  expect(captured(kept!).scope.get('n')).toBe(3);
   expect(captured(own!).scope.get('n')).toBe(own);
 });
 
 test('script-evaluator/names that its own function hides are not read through it', async () => {
   const [f, g, h] = await functionsOf(`
-    let n = 1, m = 2;
+    let n = 1, m = 2; n = 1; m = 2;
     function f(x) { const n = x; return n + m }
     export const all = [f, () => n, () => m];
   `);
@@ -65,17 +69,17 @@ test('script-evaluator/names that its own function hides are not read through it
 
 test('script-evaluator/a method as first: it sees the module, but for its class', async () => {
   const [m, f, make] = await functionsOf(`
-    let n = 1;
-    class A { m() { return n } }
-    export const all = [A.prototype.m, () => n, () => new A()];
+    let n = 1; n = 1;
+    class B { m() { return [n, B] } }
+    export const all = [B.prototype.m, () => n, () => new B()];
   `);
-  expect(probed(m!, f!, make!)).toEqual([true, false, true]);
-  const A = captured(make!).scope.get('A') as AnyFunction;
-  expect((A.prototype as Record<string, unknown>).m).toBe(m);
+  expect(probed(m!, f!, make!)).toEqual([true, false, false]);
+  const B = captured(make!).scope.get('B') as AnyFunction;
+  expect((B.prototype as Record<string, unknown>).m).toBe(m);
 });
 
 const body = `
-  const own = [];
+  const own = []; n += 0;
   function a() { own.push(n); return n }
   function b() { return n + own.length }
   return { a, b };
@@ -90,7 +94,7 @@ test('script-evaluator/a script that ran twice: each function has the variables 
 });
 
 test('script-evaluator/a script without an object of its own is probed each time', () => {
-  const text = 'const shared = n.shared; return [() => [n, shared], () => [n, shared]]';
+  const text = 'const shared = n.shared; n = n; return [() => [n, shared], () => [n, shared]]';
   const run = compileFunction(text, ['n']) as (n: object) => [AnyFunction, AnyFunction];
   const shared = {};
   const [one, two] = [run({ shared, id: 1 }), run({ shared, id: 2 })];

@@ -33,7 +33,7 @@ async function untilDisabled(): Promise<void> {
 beforeEach(endCaptureSession);
 
 function freshFunctions(): (() => unknown)[] {
-  return [1, 2, 3].map((outer) => () => outer);
+  return [1, 2, 3].map((outer) => () => outer++);
 }
 
 test('session/one session serves all captures made inside it', async () => {

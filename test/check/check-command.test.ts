@@ -47,7 +47,7 @@ describe('tostatic check', () => {
       }
       export const inputs = () => [randn([32, 64])];
     `);
-    const { code, out } = await check(file, '--modes', 'default', '--seconds', '20');
+    const { code, out } = await check(file, '--modes', 'default', '--seconds', '10');
     expect(code).toBe(1);
     expect(out).toContain('DIFFERENT at calls[0].result[1]');
     const smaller = join(file, '../program.check.mjs');

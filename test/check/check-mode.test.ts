@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { heap } from '../../runtime/device/cpu/heap.ts';
+import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { Pass, Staged } from '../../src/5-optimize/facts/pass.ts';
 import { type PassName, passes } from '../../src/5-optimize/passes.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as scalar from '../../runtime/device/cpu/scalar/conv.ts';
+import * as scalar from '../../runtime/device/cpu/conv/scalar-conv.ts';
 import { compute, error, noise, release, type Sample, sample } from './samples.ts';
 
 type Pair = [number, number];

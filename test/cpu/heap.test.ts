@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixedBytes, Heap, pageBytes } from '../../runtime/device/cpu/heap.ts';
+import { fixedBytes, Heap, pageBytes } from '../../runtime/device/cpu/core/heap.ts';
 import { OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { alignedBytes, alignment, BestFitAllocator } from '../../runtime/memory/allocator.ts';

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import '../../src/index.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import type { Operand } from '../../runtime/device/device.ts';
-import { type Attrs, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
 import { type DType, memory, type Tensor, tensor, zeros } from '../../src/index.ts';
 
 const [rows, columns] = [6, 37];

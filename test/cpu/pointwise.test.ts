@@ -5,8 +5,8 @@ import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
 import { math } from '../../runtime/numerics/math.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 import { textOf } from '../../runtime/ops/expr/expr-nodes.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
-import { encodeHalf } from '../../runtime/tensor/half.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
+import { encodeHalf } from '../../runtime/spec/half.ts';
 import { blank, layouts, noise, release, run, type Sample, sample, shapes } from './samples.ts';
 
 const [x, y, z] = [E.input(0), E.input(1), E.input(2)];

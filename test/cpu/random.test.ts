@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
 import { normal, uniform } from '../../runtime/device/cpu/random.ts';
 import {
   normal as scalarNormal,

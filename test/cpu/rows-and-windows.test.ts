@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
+import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import * as pool from '../../runtime/device/cpu/scalar/pool.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/softmax.ts';
+import type { KernelName } from '../../runtime/device/kernel-names.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import type { KernelName } from '../../runtime/ops/core/kernel-names.ts';
 import { compute, error, noise, release, type Sample, sample } from './samples.ts';
 
 /** Applies a float64 function to every row. */

@@ -1,15 +1,16 @@
 import fc from 'fast-check';
+import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
 import { cpuKernels } from '../../runtime/device/cpu/kernels.ts';
 import type { Operand } from '../../runtime/device/device.ts';
-import { Holder } from '../../runtime/memory/holder.ts';
-import type { Attrs, OpRecord } from '../../runtime/ops/core/define-op.ts';
-import type { KernelName } from '../../runtime/ops/core/kernel-names.ts';
+import { Holder } from '../../runtime/device/holder.ts';
+import type { KernelName } from '../../runtime/device/kernel-names.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
-import { type DType, dtypes, newTypedArray } from '../../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { contiguousStrides, type Shape, sizeOf } from '../../runtime/tensor/shape.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
+import { type DType, dtypes, newTypedArray } from '../../runtime/spec/dtype.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../../runtime/spec/shape.ts';
 
 /** Where the elements of a shape lie: which order of dimensions, how far apart, from where. */
 export interface Layout {

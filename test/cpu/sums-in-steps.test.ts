@@ -1,9 +1,10 @@
 /** A sum done in steps has the bits of one sum, where its steps end as the ops' records say. */
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { productBlock } from '../../runtime/ops/core/blocks.ts';
-import { type Attrs, opNamed } from '../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { memory, noGrad, randn, seed, type Tensor, tidy, zeros } from '../../src/index.ts';
 
 const bytesNow = () => memory.stats('cpu').allocated;

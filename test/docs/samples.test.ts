@@ -101,6 +101,7 @@ train(ones([1, 2]));`,
 
 const elsewhere: Readonly<Record<string, string>> = {
   'backends 1': 'needs onnxruntime-node: test/onnxruntime',
+  'backends 2': 'needs onnxruntime-web: test/package/onnxruntime-web.test.ts',
   'dtypes 0': 'must come before the first op of the process',
   'full-graph 3': 'has a body that is left out',
   'gpu 0': 'needs a GPU',

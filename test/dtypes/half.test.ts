@@ -4,7 +4,7 @@ import { conv2d } from '../../runtime/ops/convolution/conv.ts';
 import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { ones, rand, randn, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
-import { type HalfDType, halfFormats, isHalf } from '../../runtime/tensor/half.ts';
+import { type HalfDType, halfFormats, isHalf } from '../../runtime/spec/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 

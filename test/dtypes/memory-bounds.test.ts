@@ -4,15 +4,16 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import { heap } from '../../runtime/device/cpu/heap.ts';
+import { Holder } from '../../runtime/device/holder.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
-import { Holder } from '../../runtime/memory/holder.ts';
-import { type Attrs, type OpRecord, opTable } from '../../runtime/ops/core/define-op.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
+import { type OpRecord, opTable } from '../../runtime/ops/record/define-op.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import { storedNumbers } from '../../runtime/spec/stored-numbers.ts';
 import { float, forwardCases, int } from '../ops/cases/forward-cases.ts';
 import { type Input, valuesOf } from '../ops/cases/forward-dtypes.ts';
 import { allocated } from '../ops/eager.ts';

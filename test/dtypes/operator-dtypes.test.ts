@@ -4,14 +4,14 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { Tensor, tensor } from '../../runtime/index.ts';
 import { cast } from '../../runtime/ops/core/cast.ts';
-import { type DType, dtypes, promote } from '../../runtime/tensor/dtype.ts';
-import { isHalf } from '../../runtime/tensor/half.ts';
+import { type DType, dtypes, promote } from '../../runtime/spec/dtype.ts';
+import { isHalf } from '../../runtime/spec/half.ts';
+import { numbersOf, storedNumbers } from '../../runtime/spec/stored-numbers.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { numbersOf, storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
 import { adapters } from '../opinfo/adapters.ts';
 import { callAdapter } from '../opinfo/arguments.ts';
 import { opinfo } from '../opinfo/operators-doc.ts';

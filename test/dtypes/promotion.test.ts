@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { zeros } from '../../runtime/ops/movement/create.ts';
 import { maximum, where } from '../../runtime/ops/pointwise/pointwise.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { tensor } from '../ops/eager.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import { memory, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { allocated } from '../ops/eager.ts';
 

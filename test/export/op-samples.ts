@@ -1,11 +1,11 @@
 /** Calls of ops with our kernels' results, and programs of them, for tests of other engines. */
 
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { noGrad, type Tensor } from '../../runtime/index.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import { type OpRecord, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
+import { type OpRecord, opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
+import { numbersOf } from '../../runtime/spec/stored-numbers.ts';
 import type { PortableProgram } from '../../src/export/lowering/portable-program.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
 import {

@@ -1,9 +1,9 @@
 /** Runs in a page: what the browser's test bundles and opens. Posts its result to the server. */
 import '../../runtime/device/cpu/cpu-device.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { destroyGpu, initGpu } from '../../runtime/device/gpu/init.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 
 async function compute() {
   const gpu = await initGpu({ allowSoftware: true });

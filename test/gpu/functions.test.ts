@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity, type Tolerance } from './parity.ts';

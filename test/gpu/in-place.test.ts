@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose, expectParity } from './parity.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { pointwisePlan } from '../../runtime/device/gpu/codegen/pointwise.ts';
-import { GpuCore } from '../../runtime/device/gpu/gpu-core.ts';
-import { type CompiledKernel, GpuJsBackend } from '../../runtime/device/gpu/gpujs.ts';
-import { KernelCache } from '../../runtime/device/gpu/kernel-cache.ts';
+import { KernelCache } from '../../runtime/device/gpu/core/kernel-cache.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
+import { GpuCore } from '../../runtime/device/gpu/webgpu/gpu-core.ts';
+import { type CompiledKernel, GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 describe('gpu/kernel-cache', () => {
   it('destroys the kernel whose last use is longest ago', () => {

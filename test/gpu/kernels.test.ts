@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
 import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { crossEntropy, nllLoss } from '../../runtime/ops/loss/class-losses.ts';
 import { rand } from '../../runtime/ops/movement/create.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { seed } from '../../runtime/random/seed.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity, type Tolerance } from './parity.ts';
@@ -210,7 +210,7 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     const { gpuKernels, isHostKernel } = await import(
       '../../runtime/device/gpu/codegen/kernels.ts'
     );
-    const { opTable } = await import('../../runtime/ops/core/define-op.ts');
+    const { opTable } = await import('../../runtime/ops/record/define-op.ts');
     for (const { kernel } of opTable.values()) {
       if (kernel.kind !== 'named' || isHostKernel(kernel.name)) continue;
       expect(gpuKernels, kernel.name).toHaveProperty(kernel.name);

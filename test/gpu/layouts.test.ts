@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity } from './parity.ts';

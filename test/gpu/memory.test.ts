@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import type { BufferHandle } from '../../runtime/device/gpu/buffer-pool.ts';
-import { BufferPool } from '../../runtime/device/gpu/buffer-pool.ts';
+import type { BufferHandle } from '../../runtime/device/gpu/core/buffer-pool.ts';
+import { BufferPool } from '../../runtime/device/gpu/core/buffer-pool.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/memory', () => {
   const gpu = gpuForTests();

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { StageWriter } from '../../runtime/device/gpu/codegen/stage-writer.ts';
-import { GpuCore } from '../../runtime/device/gpu/gpu-core.ts';
-import { GpuJsBackend } from '../../runtime/device/gpu/gpujs.ts';
-import { input, output, singleStage } from '../../runtime/device/gpu/kernel-plan.ts';
-import type { StoreLayout } from '../../runtime/device/gpu/kernel-text.ts';
+import { input, output, singleStage } from '../../runtime/device/gpu/core/kernel-plan.ts';
+import type { StoreLayout } from '../../runtime/device/gpu/core/kernel-text.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
+import { GpuCore } from '../../runtime/device/gpu/webgpu/gpu-core.ts';
+import { GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { DeviceError, DTypeError } from '../../runtime/errors/errors.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/order', () => {
   const gpu = gpuForTests();

@@ -4,7 +4,7 @@ import type { Device } from '../../runtime/device/device.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import '../../runtime/device/cpu/cpu-device.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
 
 export interface Tolerance {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { defineOp } from '../../runtime/ops/core/define-op.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
+import { defineOp } from '../../runtime/ops/record/define-op.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity, type Tolerance } from './parity.ts';

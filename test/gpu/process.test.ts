@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { isSoftwareAdapter } from '../../runtime/device/gpu/adapter.ts';
-import { provideWebGpu } from '../../runtime/device/gpu/node-webgpu.ts';
+import { isSoftwareAdapter } from '../../runtime/device/gpu/core/adapter.ts';
+import { provideWebGpu } from '../../runtime/device/gpu/core/node-webgpu.ts';
 import { skipGpu, useSoftwareAdapter } from './open-gpu.ts';
 
 const init = new URL('../../runtime/device/gpu/init.ts', import.meta.url).href;

@@ -2,14 +2,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { ones } from '../../runtime/ops/movement/create.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { counted, webGpuDevice } from './wgsl/counted.ts';
 import '../../runtime/device/cpu/cpu-device.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/profiler', () => {
   const gpu = gpuForTests();

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import { opNamed } from '../../runtime/ops/core/define-op.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
+import { opNamed } from '../../runtime/ops/record/define-op.ts';
 import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { Executable } from '../../runtime/run-program/executor.ts';
 import { Scope } from '../../runtime/run-program/scope/scope.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose } from './parity.ts';
-import '../../runtime/tensor/methods.ts';
+import '../../runtime/tensor-methods/methods.ts';
 
 const id = (value: number) => value as ValueId;
 

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest';
-import { logSoftmax, softmax } from '../../runtime/ops/loss/loss.ts';
+import { tensor } from '../../runtime/ops/core/create.ts';
+import { logSoftmax, softmax } from '../../runtime/ops/normalization/softmax.ts';
 import { max, min } from '../../runtime/ops/reduce/extremes.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity } from './parity.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Holder } from '../../runtime/device/holder.ts';
 import { meta } from '../../runtime/device/meta/meta-device.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
-import { Holder } from '../../runtime/memory/holder.ts';
 
 const { counter } = meta.allocator;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
-import * as loss from '../../runtime/ops/loss/loss.ts';
+import { logSoftmax, softmax } from '../../runtime/ops/normalization/softmax.ts';
 import * as pointwise from '../../runtime/ops/pointwise/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { spread, type Tensor, tensor } from '../ops/eager.ts';
@@ -11,8 +11,8 @@ const same: Readonly<Record<string, readonly [nn.Layer, Unary]>> = {
   Tanh: [new nn.Tanh(), pointwise.tanh],
   Sigmoid: [new nn.Sigmoid(), pointwise.sigmoid],
   LogSigmoid: [new nn.LogSigmoid(), pointwise.logSigmoid],
-  Softmax: [new nn.Softmax(), loss.softmax],
-  LogSoftmax: [new nn.LogSoftmax(), loss.logSoftmax],
+  Softmax: [new nn.Softmax(), softmax],
+  LogSoftmax: [new nn.LogSoftmax(), logSoftmax],
   ReLU6: [new nn.ReLU6(), pointwise.relu6],
   SELU: [new nn.SELU(), pointwise.selu],
   SiLU: [new nn.SiLU(), pointwise.silu],

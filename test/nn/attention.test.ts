@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
+import { triu } from '../../runtime/ops/arranging/triangles.ts';
 import { ones, randn, zeros } from '../../runtime/ops/movement/create.ts';
 import { cat } from '../../runtime/ops/movement/joining.ts';
-import { triu } from '../../runtime/ops/movement/triangles.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
 
@@ -104,6 +104,13 @@ describe('transformers', () => {
         close(layer.forward(x, memory), y, 'output');
       });
     }
+  });
+
+  it('a stack takes no layer, but what makes one, and says so', () => {
+    using layer = new nn.TransformerEncoderLayer(4, 2);
+    expect(() => new nn.TransformerEncoder(layer as never, 2)).toThrow(
+      'new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(…), layers)',
+    );
   });
 
   it('stacks are their layers, and names are those of PyTorch', () => {

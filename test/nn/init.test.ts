@@ -4,8 +4,8 @@ import { init, Linear } from '../../runtime/nn/index.ts';
 import { normalShare } from '../../runtime/nn/normal-distribution.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
 import { seed } from '../../runtime/random/seed.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, type Tensor } from '../ops/eager.ts';
 
 interface Statistics {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import { DTypeError, nn, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 
 const layers: Readonly<Record<string, () => nn.Module>> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
 import { add, mul } from '../../runtime/ops/pointwise/pointwise.ts';
-import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import { tensorsIn, tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor } from '../ops/eager.ts';
 import { expectRecorded, type RecordedTensor, toTensor } from '../ops/pytorch/recorded.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { heap } from '../../runtime/device/cpu/heap.ts';
+import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import {
   memory,
   nn,

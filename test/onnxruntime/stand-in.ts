@@ -5,9 +5,10 @@ import type { OnnxGraph } from '../../runtime/onnx/format/proto.ts';
 import { type CompiledGraph, GraphCompiler, runGraph } from '../../runtime/onnx/graph.ts';
 import { noExternalData } from '../../runtime/onnx/values/external-data.ts';
 import { tensorOf } from '../../runtime/onnx/values/host.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
-import type { OrtPackage, OrtSession, OrtTensor } from '../../src/onnxruntime/load-package.ts';
+import type { OrtTensor } from '../../src/onnxruntime/graph-program.ts';
+import type { OrtPackage, OrtSession } from '../../src/onnxruntime/load-package.ts';
 import { decodeMessage } from '../../src/protobuf/message.ts';
 
 class StandInTensor implements OrtTensor {

@@ -1,7 +1,7 @@
 /** Operators of PyTorch that take index tensors or masks. */
 
 import * as ours from '../../runtime/index.ts';
-import type { ScatterReduction } from '../../runtime/ops/indexing/scatter-reduce.ts';
+import type { ScatterReduction } from '../../runtime/ops/advanced-indexing/scatter-reduce.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Adapters, type Arguments, adapter } from './arguments.ts';
 

@@ -1,7 +1,7 @@
 /** Layers of PyTorch's nn.functional: linear, convolution, pooling, normalization, resampling. */
 
 import * as ours from '../../runtime/index.ts';
-import type { PadMode } from '../../runtime/ops/movement/padding.ts';
+import type { PadMode } from '../../runtime/ops/arranging/padding.ts';
 import { type Adapters, type Arguments, adapter } from './arguments.ts';
 
 type Pair = readonly [number, number];

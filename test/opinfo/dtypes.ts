@@ -1,7 +1,7 @@
 /** PyTorch's dtypes in ours. */
 
 import { cast } from '../../runtime/ops/core/cast.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Arguments } from './arguments.ts';
 

@@ -1,8 +1,8 @@
 /** Runs a sample through its adapter and compares values and gradients with PyTorch's. */
 
 import { expect } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { grad } from '../../runtime/backward/grad.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { expectClose, type Tolerance } from '../ops/eager.ts';
 import { adapters } from './adapters.ts';

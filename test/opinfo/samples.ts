@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { tensor } from '../../runtime/ops/core/create.ts';
 import { permute } from '../../runtime/ops/movement/movement.ts';
-import { tensor } from '../../runtime/tensor/create.ts';
-import { type DType, dtypes, newTypedArray } from '../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import { type DType, dtypes, newTypedArray } from '../../runtime/spec/dtype.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { dtypeNamed } from './dtypes.ts';
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
-import { indexPut, slice } from '../../runtime/ops/indexing/advanced-index.ts';
-import { embedding } from '../../runtime/ops/indexing/embedding.ts';
+import { indexPut, slice } from '../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding } from '../../runtime/ops/advanced-indexing/embedding.ts';
+import { pad } from '../../runtime/ops/arranging/padding.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/movement/joining.ts';
-import { pad } from '../../runtime/ops/movement/padding.ts';
 import { arange, eye, linspace, onesLike } from '../../runtime/ops/movement/ranges.ts';
 import { meshgrid } from '../../runtime/ops/movement/views.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
 
 const float = (...shape: number[]) => tensor(spread(shape), { shape });

@@ -4,10 +4,10 @@
 import '../../runtime/index.ts';
 import { expect } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 
-export { tensor } from '../../runtime/tensor/create.ts';
+export { tensor } from '../../runtime/ops/core/create.ts';
 export type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /** Bytes in use on the CPU now, alignment included. */

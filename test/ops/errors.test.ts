@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
 import { maxPool2d } from '../../runtime/ops/convolution/max-pool.ts';
+import type { NestedArray } from '../../runtime/ops/core/create.ts';
 import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
 import { sum } from '../../runtime/ops/reduce/reduce.ts';
-import type { NestedArray } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { type Tensor, tensor } from './eager.ts';
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
-import { opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
+import { opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import { numbersOf } from '../../runtime/spec/stored-numbers.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import { forwardCases as cases, float, int } from './cases/forward-cases.ts';
 import {
   type ForwardCase,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { GradNode } from '../../runtime/autograd/node.ts';
-import { opTable } from '../../runtime/ops/core/define-op.ts';
+import { opTable } from '../../runtime/ops/record/define-op.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { type GradientCase, gradientCases } from './cases/gradient-cases.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
 

@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { type IndexItem, indexPut, slice } from '../../runtime/ops/indexing/advanced-index.ts';
+import {
+  type IndexItem,
+  indexPut,
+  slice,
+} from '../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding, oneHot } from '../../runtime/ops/advanced-indexing/embedding.ts';
 import { maskedSelect, nonzero } from '../../runtime/ops/indexing/data-dependent.ts';
-import { embedding, oneHot } from '../../runtime/ops/indexing/embedding.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { indices } from './cases/reference.ts';
 import { allocated, spread, tensor } from './eager.ts';

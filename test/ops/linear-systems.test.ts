@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import * as ours from '../../src/index.ts';

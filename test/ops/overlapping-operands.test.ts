@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { currentDevice } from '../../runtime/device/current.ts';
-import { isOverwritten } from '../../runtime/ops/core/operand-sharing.ts';
+import { isOverwritten } from '../../runtime/ops/record/operand-sharing.ts';
 import { type MemoryChoice, Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 
 type Write = (target: Tensor, ...operands: readonly Tensor[]) => Tensor;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DTypeError } from '../../runtime/errors/errors.ts';
-import { unaryInPlace } from '../../runtime/ops/pointwise/pointwise-in-place.ts';
+import { unaryInPlace } from '../../runtime/ops/in-place/pointwise-in-place.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
 

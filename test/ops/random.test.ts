@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rand, randn } from '../../runtime/ops/movement/create.ts';
 import { seed } from '../../runtime/random/seed.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import './eager.ts';
 
 function draw(make: typeof rand, shape: Shape): number[] {

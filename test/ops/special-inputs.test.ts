@@ -1,11 +1,11 @@
 /** Huge numbers, integers, truth values and tensors without elements, for every operator of the table. */
 
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/autograd/grad.ts';
+import { grad } from '../../runtime/backward/grad.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { bincount, crossEntropy, nn, pad, polygamma, zeros } from '../../runtime/index.ts';
 import { cast } from '../../runtime/ops/core/cast.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { adapters } from '../opinfo/adapters.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { type OpRecord, opTable } from '../../runtime/ops/core/define-op.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import { type OpRecord, opTable } from '../../runtime/ops/record/define-op.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { allocated, type Tensor, tensor } from './eager.ts';
 
 /** Values of attributes that pointwise ops read; `value` is an exponent, a divisor, a summand. */

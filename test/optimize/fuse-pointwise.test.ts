@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import { addcdiv_, addcmul_, mul_ } from '../../runtime/ops/pointwise/in-place.ts';
+import { addcdiv_, addcmul_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,

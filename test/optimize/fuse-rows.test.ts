@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { pool } from '../../runtime/device/cpu/threads/pool.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import { add_, mul_ } from '../../runtime/ops/pointwise/in-place.ts';
+import { add_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { leavesOf } from '../../runtime/program/fused/fused-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { events } from '../../runtime/memory/events.ts';
-import { add_, addcmul_, mul_ } from '../../runtime/ops/pointwise/in-place.ts';
+import { add_, addcmul_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { type DType, randn, type Tensor, tidy, toStatic } from '../../src/index.ts';
 
 const updates = {

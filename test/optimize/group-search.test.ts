@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { collapse } from '../../runtime/device/cpu/loops.ts';
+import { collapse } from '../../runtime/device/cpu/core/loops.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { broadcastStrides, contiguousStrides } from '../../runtime/tensor/shape.ts';
+import { broadcastStrides, contiguousStrides } from '../../runtime/spec/shape.ts';
 import { fuseGroups } from '../../src/5-optimize/fuse/fuse-groups.ts';
 import { findGroups, onceForEachOp } from '../../src/5-optimize/fuse/groups.ts';
 import { innerLength } from '../../src/5-optimize/fuse/inner-length.ts';

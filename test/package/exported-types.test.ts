@@ -13,7 +13,7 @@ const entries = [
 /** Members that are public for the library's own folders: users have no values of these types. */
 const engine = [
   ...['Allocator', 'Attrs', 'GradEdge', 'HandleList', 'Holder', 'HookEntry', 'Launch', 'Operand'],
-  ...['OpRecord', 'ScalarTable', 'TracedValue', 'ViewFamily', 'Pair', 'MomentumGroup'],
+  ...['KernelOp', 'ScalarTable', 'TracedValue', 'ViewFamily', 'Pair', 'MomentumGroup'],
 ];
 
 /** Data of the compiler, which users print and pass on. */

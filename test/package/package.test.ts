@@ -30,6 +30,7 @@ const uses: Readonly<Record<string, string>> = {
     "typeof m.exportStableHLO === 'function' && typeof m.exportOnnx === 'function' && 'works'",
   'tostatic/onnx': "typeof m.importOnnx === 'function' && 'works'",
   'tostatic/onnxruntime': "m.onnxruntime.name === 'onnxruntime' && 'works'",
+  'tostatic/onnxruntime/web': "typeof m.onnxruntimeWebBackend === 'function' && 'works'",
   'tostatic/tensorboard': "typeof m.SummaryWriter === 'function' && 'works'",
   'tostatic/weights':
     "(await m.openWeights(await m.saveSafetensors({}))).names().length === 0 && 'works'",

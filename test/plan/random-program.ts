@@ -2,10 +2,10 @@
 
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { normalize } from '../../src/5-optimize/cleanup/normalize.ts';
 import { materializeLayouts } from '../../src/6-split/materialize-layouts.ts';
 import type { Tensor } from '../../src/index.ts';

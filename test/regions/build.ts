@@ -1,10 +1,10 @@
 /** Programs with control ops, built by hand. */
 
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import type { OpRecord } from '../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { capturedByAny, RegionBuilder } from '../../src/3-trace/state/region-builder.ts';
 import type { Surroundings } from '../../src/3-trace/state/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';

@@ -1,6 +1,6 @@
 /** Bytes of one device, before and after; exact, since every block is counted with its alignment. */
 
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
 import { deviceGuard, memory, type Tensor, tensor } from '../../src/index.ts';
 import { spread } from '../ops/eager.ts';
 

@@ -2,11 +2,11 @@
 
 import { expect, it } from 'vitest';
 import { load, memory, TostaticError, tensor, tidy } from '../../runtime/index.ts';
-import { attrProblem } from '../../runtime/ops/core/attr-rules.ts';
-import { opTable } from '../../runtime/ops/core/define-op.ts';
+import { attrProblem } from '../../runtime/ops/record/attr-rules.ts';
+import { opTable } from '../../runtime/ops/record/define-op.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { storedNumbers } from '../../runtime/tensor/stored-numbers.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import { storedNumbers } from '../../runtime/spec/stored-numbers.ts';
 import { attrsInFile, fileWith, type OpCall, opCalls, resultsOf } from './op-samples.ts';
 
 /** Calls that break a rule of their op, though eager execution makes them. */

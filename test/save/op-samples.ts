@@ -2,13 +2,18 @@
 
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
+import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import {
+  contiguousMeta,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import { type Attrs, type OpRecord, opNamed, opTable } from '../../runtime/ops/core/define-op.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import { type OpRecord, opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
+import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
 import { tensorOf, valuesOf } from '../ops/cases/forward-dtypes.ts';
 import { gradientCases } from '../ops/cases/gradient-cases.ts';

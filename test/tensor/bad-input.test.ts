@@ -3,7 +3,7 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { full, rand, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange, eye } from '../../runtime/ops/movement/ranges.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { DType } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from '../ops/eager.ts';
 

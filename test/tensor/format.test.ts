@@ -4,9 +4,9 @@ import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import { numbersOf } from '../../runtime/spec/stored-numbers.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import { tensor } from '../ops/eager.ts';
 
 /** What PyTorch prints, with JavaScript's words for true, false and None of its `torch.`. */

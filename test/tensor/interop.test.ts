@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../runtime/errors/errors.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
-import { type DType, dtypes, newTypedArray } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes, newTypedArray } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, tensor } from '../ops/eager.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { absentModuleMethods } from '../../runtime/nn/module/absent-methods.ts';
-import { absentMethods } from '../../runtime/tensor/absent-methods.ts';
+import { absentMethods } from '../../runtime/tensor-methods/absent-methods.ts';
 import * as tostatic from '../../src/index.ts';
 
 const words = (text: string): string[] => text.trim().split(/\s+/).map(camelCase);

@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { full, rand, zeros } from '../../runtime/ops/movement/create.ts';
-import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
-import type { Promoted } from '../../runtime/tensor/dtype-types.ts';
+import type { DType, TypedArray } from '../../runtime/spec/dtype.ts';
+import type { Promoted } from '../../runtime/spec/dtype-types.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import type { Nested } from '../../runtime/tensor/nested.ts';
+import type { Nested } from '../../runtime/tensor-methods/nested.ts';
 import type * as library from '../../src/index.ts';
 import { type Tensor, tensor } from '../ops/eager.ts';
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { partArgumentsAt } from '../../runtime/device/cpu/heap.ts';
+import { partArgumentsAt } from '../../runtime/device/cpu/core/heap.ts';
 import { closed, partMask, words } from '../../runtime/device/cpu/threads/control.ts';
 import { ThreadPool } from '../../runtime/device/cpu/threads/pool.ts';
 import type { startThread } from '../../runtime/device/cpu/threads/worker.ts';

@@ -4,7 +4,7 @@
  */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { BufferPool, type BufferSource } from '../../runtime/device/gpu/buffer-pool.ts';
+import { BufferPool, type BufferSource } from '../../runtime/device/gpu/core/buffer-pool.ts';
 import { randomState } from '../../runtime/random/seed.ts';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';

@@ -16,7 +16,7 @@ import {
   type Tensor,
   tensor,
 } from '../../runtime/index.ts';
-import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { openWeights, saveNpy, saveNpz, saveSafetensors } from '../../runtime/weights/index.ts';
 import { runs } from '../generated/runs.ts';
 

@@ -1,5 +1,5 @@
 import { events } from '../../../runtime/memory/events.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { Captured } from '../../../src/dispatch/captured-function.ts';
 import { explain, rewriteAt } from '../../../src/explain/explain.ts';
 import { predictedPeak } from '../../../src/explain/predicted-peak.ts';

@@ -4,32 +4,32 @@ import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { poisonByte } from '../../memory/poison.ts';
 import { fixNumerics } from '../../numerics/math.ts';
-import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
-import type { KernelName } from '../../ops/core/kernel-names.ts';
+import { transferLaunch } from '../../ops/core/transfer-launch.ts';
 import { copying } from '../../profiler/copying.ts';
-import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
-import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { innerBytes } from '../inner-bytes.ts';
-import { transferLaunch } from '../transfer.ts';
-import { fillBytes } from './bytes.ts';
+import type { KernelName } from '../kernel-names.ts';
+import type { Attrs, KernelOp } from '../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
+import { heap } from './core/heap.ts';
+import { indexOf, type KernelFactory } from './core/kernel.ts';
+import { collapse, walk } from './core/loops.ts';
+import { broadcastDims } from './core/reduction.ts';
 import { fused } from './fused/fused.ts';
 import { list } from './fused/list.ts';
 import { staged } from './fused/staged.ts';
-import { heap } from './heap.ts';
-import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
-import { collapse, walk } from './loops.ts';
-import { pointwise } from './pointwise.ts';
+import { fillBytes } from './movement/bytes.ts';
+import { pointwise } from './pointwise/pointwise.ts';
 import { reductionOrder } from './reduce.ts';
-import { broadcastDims } from './reduction.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
 function kernelOf(
-  op: OpRecord,
+  op: KernelOp,
   name: KernelName,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
@@ -63,7 +63,7 @@ export class CpuDevice implements Device {
   }
 
   prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -93,14 +93,14 @@ export class CpuDevice implements Device {
     }
   }
 
-  orderOf({ name }: OpRecord, [x, like]: readonly TensorMeta[], { dims }: Attrs): string {
+  orderOf({ name }: KernelOp, [x, like]: readonly TensorMeta[], { dims }: Attrs): string {
     const reduced = name === 'sumTo' ? broadcastDims(x!, like!) : (dims as readonly number[]);
     return reductionOrder(x!, reduced);
   }
 
   /** Kernels pack into a fixed region beside the tensors; halves are widened in memory of their own. */
   scratchBytes(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
   ): number {

@@ -1,4 +1,4 @@
-import type { KernelName } from '../../ops/core/kernel-names.ts';
+import type { KernelName } from '../kernel-names.ts';
 import {
   addConv2dWeightGrad,
   conv2d,
@@ -6,23 +6,9 @@ import {
   conv2dWeightGrad,
   convTranspose2d,
 } from './conv/conv.ts';
-import { copy, copyInto, narrowGrad } from './copies.ts';
-import type { KernelFactory } from './kernel.ts';
+import type { KernelFactory } from './core/kernel.ts';
 import { addMatmul, matmul } from './matmul.ts';
-import {
-  adaptiveMaxPool2d,
-  maxPool2d,
-  maxPool2dCoded,
-  maxPool2dCodedGrad,
-  maxPool2dGrad,
-} from './pool.ts';
-import { normal, uniform } from './random.ts';
-import { cat, flip, place, placeInto, roll, unfoldGrad } from './rearrange.ts';
-import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
-import { packBits, unpackBits } from './scalar/bits.ts';
-import { cofactors } from './scalar/cofactors.ts';
-import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
-import { arange, fill, literal } from './scalar/fill.ts';
+import { copy, copyInto, narrowGrad } from './movement/copies.ts';
 import {
   gather,
   gatherGrad,
@@ -33,7 +19,21 @@ import {
   scatter,
   scatterAdd,
   scatterReduce,
-} from './scalar/indexing.ts';
+} from './movement/indexing.ts';
+import { cat, flip, place, placeInto, roll, unfoldGrad } from './movement/rearrange.ts';
+import {
+  adaptiveMaxPool2d,
+  maxPool2d,
+  maxPool2dCoded,
+  maxPool2dCodedGrad,
+  maxPool2dGrad,
+} from './pool.ts';
+import { normal, uniform } from './random.ts';
+import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
+import { packBits, unpackBits } from './scalar/bits.ts';
+import { cofactors } from './scalar/cofactors.ts';
+import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
+import { arange, fill, literal } from './scalar/fill.ts';
 import { nllLoss, nllLossGrad, nllLossShare } from './scalar/loss.ts';
 import { sort } from './scalar/order.ts';
 import { polygamma } from './scalar/polygamma.ts';

@@ -1,8 +1,8 @@
-import { type DType, dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Launch } from '../device.ts';
-import { addressOf, type KernelFactory } from './kernel.ts';
-import { collapse } from './loops.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
+import { addressOf, type KernelFactory } from './core/kernel.ts';
+import { collapse } from './core/loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
@@ -92,7 +92,7 @@ class Products {
     run(a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, this.#cRow, start);
   }
 
-  /** The same by `run`, which is called after the last one. */
+  /** Adds a product to those that `run` computes; call `run` after the last one. */
   add(a: number, b: number, c: number): void {
     const { m, n, k, start = 0 } = this.#sizes;
     const [height, width] = this.#side;

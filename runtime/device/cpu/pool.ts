@@ -1,11 +1,11 @@
-import type { Attrs } from '../../ops/core/define-op.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
-import { fillBytes } from './bytes.ts';
-import { heap, partArgumentsAt, partArgumentsBytes } from './heap.ts';
-import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './kernel.ts';
+import type { Attrs } from '../kernel-op.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
+import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
+import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './core/kernel.ts';
+import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/pool.ts';
 import { equalParts, sliding, type Windows } from './scalar/pool.ts';
 import { mostParts } from './threads/control.ts';
@@ -171,7 +171,7 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
-/** The same from places in the windows, uint8. */
+/** The gradient of max pooling, for places in the windows as uint8. */
 export const maxPool2dCodedGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;
   if (!hasSimd || dy!.dtype !== 'float32') {

@@ -1,7 +1,7 @@
 import { randomBlock, toNormals, toUniforms, twoWords } from '../../random/philox.ts';
-import { sizeOf } from '../../tensor/shape.ts';
-import { heap } from './heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
+import { sizeOf } from '../../spec/shape.ts';
+import { heap } from './core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
 import * as scalar from './scalar/fill.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';

@@ -1,11 +1,16 @@
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
-import { heap, partArgumentsAt, partArgumentsBytes } from './heap.ts';
-import { addressOf, type KernelFactory } from './kernel.ts';
-import type { Loops } from './loops.ts';
-import { broadcastDims, type Reduction, type ReductionKind, reductionOver } from './reduction.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
+import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
+import { addressOf, type KernelFactory } from './core/kernel.ts';
+import type { Loops } from './core/loops.ts';
+import {
+  broadcastDims,
+  type Reduction,
+  type ReductionKind,
+  reductionOver,
+} from './core/reduction.ts';
 import * as scalar from './scalar/reduce.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';

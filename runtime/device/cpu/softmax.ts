@@ -1,9 +1,9 @@
-import { sizeOf } from '../../tensor/shape.ts';
-import { heap } from './heap.ts';
-import { addressOf, expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
+import { sizeOf } from '../../spec/shape.ts';
+import { heap } from './core/heap.ts';
+import { addressOf, expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
+import { argumentsAt } from './core/scratch.ts';
 import { eachLabel, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
 import * as scalar from './scalar/softmax.ts';
-import { argumentsAt } from './scratch.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';

@@ -1,6 +1,6 @@
-import { sizeOf } from '../../tensor/shape.ts';
-import { fillBytes } from './bytes.ts';
-import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
+import { sizeOf } from '../../spec/shape.ts';
+import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.ts';
+import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
 import { mostParts } from './threads/control.ts';
@@ -49,6 +49,16 @@ function inRanges(
 const partSize = (count: number, elements: number): number =>
   Math.max(1, Math.ceil(partElements / elements), Math.ceil(count / mostParts));
 
+/** The parts over the groups of a tensor, and the sizes that kernels take: layer norm's weights are one per element. */
+function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
+  const count = outer * length;
+  const each = weights > 0 && run === 1;
+  return {
+    ranges: { count: groups, size: partSize(groups, count), work: groups * count * perElement },
+    sizes: [groups, outer, length, run, weights, weights === 0 ? length : run, +each],
+  };
+}
+
 export const standardize: KernelFactory = (inputs, outputs, attrs) => {
   const [x, weight] = inputs;
   const own = groupsOf(attrs);
@@ -57,20 +67,12 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
     return scalar.standardize(inputs, outputs, attrs);
   }
   expectContiguous(...inputs, outputs[0]!);
-  const { outer, groups, length, run } = own;
   const { standardizeGroups } = standardizeKernels();
-  const each = weights > 0 && run === 1;
   const { eps, centered } = attrs as unknown as {
     readonly eps: number;
     readonly centered: boolean;
   };
-  const count = outer * length;
-  const ranges = {
-    count: groups,
-    size: partSize(groups, count),
-    work: groups * count * perElement,
-  };
-  const sizes = [groups, outer, length, run, weights, weights === 0 ? length : run, +each];
+  const { ranges, sizes } = groupPlan(own, weights);
   return ([source, w, b], [target, stats]) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
@@ -87,17 +89,9 @@ export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
     return scalar.standardizeGrad(inputs, outputs, attrs);
   }
   expectContiguous(...inputs, outputs[0]!);
-  const { outer, groups, length, run } = own;
   const { standardizeGradGroups } = standardizeKernels();
-  const each = weights > 0 && run === 1;
   const centered = attrs.centered as boolean;
-  const count = outer * length;
-  const ranges = {
-    count: groups,
-    size: partSize(groups, count),
-    work: groups * count * perElement,
-  };
-  const sizes = [groups, outer, length, run, weights, weights === 0 ? length : run, +each];
+  const { ranges, sizes } = groupPlan(own, weights);
   return ([grad, source, stats, w], [target]) => {
     const operands = [grad!, source!, target!, stats!];
     const addresses = operands.map((one) => addressOf(one, 'float32'));

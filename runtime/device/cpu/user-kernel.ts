@@ -1,6 +1,8 @@
 /** Users' kernels on the CPU: closures over their code, one element of the result after the other. */
 
 import { math } from '../../numerics/math.ts';
+import type { TypedArray } from '../../spec/dtype.ts';
+import type { Launch } from '../device.ts';
 import {
   axisSizes,
   isSurelyInside,
@@ -10,12 +12,10 @@ import {
   type KernelStatement,
   type KernelTest,
   type KernelUnaryFn,
-} from '../../ops/kernel-code.ts';
-import type { TypedArray } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Launch } from '../device.ts';
-import { heap } from './heap.ts';
-import { indexOf } from './kernel.ts';
+} from '../kernel-code.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
+import { heap } from './core/heap.ts';
+import { indexOf } from './core/kernel.ts';
 import { comparisons } from './scalar/pointwise.ts';
 
 /** The state that the closures of one launch share. */

@@ -1,14 +1,15 @@
 import { alignedBytes } from '../../memory/allocator.ts';
-import { Holder } from '../../memory/holder.ts';
-import { type OpRecord, operandUse } from '../../ops/core/define-op.ts';
-import type { KernelName } from '../../ops/core/kernel-names.ts';
 import { identity } from '../../ops/expr/expr-type.ts';
-import { isHalf } from '../../tensor/half.ts';
-import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { isHalf } from '../../spec/half.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import type { KernelFactory } from './kernel.ts';
-import { pointwise } from './pointwise.ts';
+import { Holder } from '../holder.ts';
+import type { KernelName } from '../kernel-names.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import { operandUse } from '../kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../tensor-meta.ts';
+import type { KernelFactory } from './core/kernel.ts';
+import { pointwise } from './pointwise/pointwise.ts';
 
 /**
  * Kernels of float32 for operands of 16 bits: these are widened into memory that the launch takes and
@@ -43,14 +44,14 @@ export function widens(
   return false;
 }
 
-const isWidened = (op: OpRecord, { dtype }: TensorMeta, index: number): boolean =>
+const isWidened = (op: KernelOp, { dtype }: TensorMeta, index: number): boolean =>
   isHalf(dtype) && operandUse(op, index) === 'data';
 
 const wideBytes = ({ shape }: TensorMeta): number => sizeOf(shape) * 4;
 
 /** Bytes of all that a launch widens. */
 export function wideningBytes(
-  op: OpRecord,
+  op: KernelOp,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): number {
@@ -84,7 +85,7 @@ function wideOf(meta: TensorMeta, reads: boolean, writes: boolean): Wide | null 
   };
 }
 
-export function inFloat32(op: OpRecord, kernel: KernelFactory, device: Device): KernelFactory {
+export function inFloat32(op: KernelOp, kernel: KernelFactory, device: Device): KernelFactory {
   return (inputs, outputs, attrs) => {
     const sources = inputs.map((meta, i) => {
       if (isWidened(op, meta, i)) return wideOf(meta, true, op.inPlace && i === 0);

@@ -1,5 +1,5 @@
 import { DTypeError } from '../../errors/errors.ts';
-import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
+import { type DType, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 
 /** Largest magnitude up to which float32 holds every integer. */
 const maxExactInteger = 2 ** 24;

@@ -1,27 +1,23 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import { type Attrs, isFused, type OpRecord } from '../../ops/core/define-op.ts';
+import { transferLaunch } from '../../ops/core/transfer-launch.ts';
 import { E } from '../../ops/expr/expr.ts';
-import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
-import {
-  contiguousMeta,
-  formatSpec,
-  isContiguousMeta,
-  type TensorMeta,
-} from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { type DType, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import { transferLaunch } from '../transfer.ts';
-import type { BufferPool, CheckedHandle } from './buffer-pool.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import { type Attrs, isFused } from '../kernel-op.ts';
+import { contiguousMeta, formatSpec, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { userKernelPlan } from './codegen/user-kernel.ts';
-import type { CommandCounts } from './command-batch.ts';
-import type { DeviceCore, KernelStats } from './device-core.ts';
+import type { BufferPool, CheckedHandle } from './core/buffer-pool.ts';
+import type { CommandCounts } from './core/command-batch.ts';
+import type { DeviceCore, KernelStats } from './core/device-core.ts';
+import type { KernelPlan } from './core/kernel-plan.ts';
+import { fitsGpuJs } from './core/limits.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { HostOp } from './host-op.ts';
-import type { KernelPlan } from './kernel-plan.ts';
-import { fitsGpuJs } from './limits.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
@@ -29,27 +25,27 @@ import { randomNumbers } from './random.ts';
 /** Distinct layouts that are remembered per op. */
 const preparedPerOp = 256;
 
-/** What depends on an op alone. */
+/** The kernels and facts that depend on an op alone. */
 interface OpKernels<H extends CheckedHandle> {
   /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
   readonly attrs: readonly string[] | null;
   readonly byLayout: Map<string, Prepared<H>>;
 }
 
-/** What computes: WebGPU, or WebGL2 where that is missing. */
+/** The API that computes: WebGPU, or WebGL2 where that is missing. */
 export type GpuApi = 'webgpu' | 'webgl2';
 
 /** Kernels that a device has beside those of gpu.js, and uses instead of them. */
 export interface OwnKernels<H extends CheckedHandle> {
   has(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean;
   /** Null where there is none. */
   prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -80,7 +76,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly #core: DeviceCore<H>;
-  readonly #kernels = new WeakMap<OpRecord, OpKernels<H>>();
+  readonly #kernels = new WeakMap<KernelOp, OpKernels<H>>();
   readonly #copyKernels = new Map<string, Prepared<H>>();
   readonly #missing: MissingKernels;
   readonly #ours: OwnKernels<H> | null;
@@ -114,7 +110,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.kernelStats;
   }
 
-  /** What was sent to the GPU since the start. */
+  /** The number of commands sent to the GPU since the start. */
   get commandCounts(): CommandCounts {
     return this.#core.commandCounts;
   }
@@ -124,7 +120,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -151,7 +147,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
    * An output that overlaps an operand other than element by element needs as much again as itself.
    */
   scratchBytes(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -168,7 +164,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
 
   /** False: the CPU computes it. */
   #hasKernel(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -178,7 +174,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   #prepared(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -196,7 +192,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   #prepare(
-    op: OpRecord,
+    op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
@@ -256,7 +252,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return result!;
   }
 
-  #hostOp(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp<H> {
+  #hostOp(op: KernelOp, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp<H> {
     return new HostOp(op, this.#core, inputs, outputs, (from, to) => this.#copyKernel(from, to));
   }
 
@@ -274,7 +270,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return kernel;
   }
 
-  #kernelsOf(op: OpRecord): OpKernels<H> {
+  #kernelsOf(op: KernelOp): OpKernels<H> {
     let kernels = this.#kernels.get(op);
     if (!kernels) {
       kernels = { attrs: attrsOfKernel(op), byLayout: new Map() };
@@ -297,7 +293,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 }
 
-/** What does the same and can be awaited. */
+/** The awaitable counterpart of each synchronous read. */
 const awaitable: Readonly<Record<string, string>> = {
   dataSync: 'await x.data(), or await x.item() for one element',
   itemSync: 'await x.item()',
@@ -306,19 +302,19 @@ const awaitable: Readonly<Record<string, string>> = {
   to: "await x.toAsync('cpu'); for gradients that cross devices: await loss.backwardAsync()",
 };
 
-function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
+function attrsOfKernel({ kernel }: KernelOp): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
   if (isFused(kernel)) return [];
   if (kernel.kind !== 'named') return null;
   return kernel.name === 'fill' || isRandomKernel(kernel.name) ? [] : null;
 }
 
-function hasGpuJsKernel({ kernel }: OpRecord): boolean {
+function hasGpuJsKernel({ kernel }: KernelOp): boolean {
   return kernel.kind !== 'named' || isHostKernel(kernel.name) || !!gpuKernels[kernel.name];
 }
 
 function planFor(
-  op: OpRecord,
+  op: KernelOp,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,

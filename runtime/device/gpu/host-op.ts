@@ -1,15 +1,16 @@
 import { userPosition, withPositionProvider } from '../../errors/position.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
-import { Holder } from '../../memory/holder.ts';
-import { type Attrs, type OpRecord, operandUse, userName } from '../../ops/core/define-op.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import type { BufferHandle, CheckedHandle } from './buffer-pool.ts';
-import type { DeviceCore, Place, Span } from './device-core.ts';
+import { Holder } from '../holder.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import { type Attrs, operandUse, userName } from '../kernel-op.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
+import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
+import type { DeviceCore, Place, Span } from './core/device-core.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
 import type { Prepared } from './prepared-kernel.ts';
 
@@ -33,14 +34,14 @@ interface Transfer {
  * copies on the CPU are freed before anything that was issued later runs.
  */
 export class HostOp<H extends CheckedHandle = BufferHandle> {
-  readonly #op: OpRecord;
+  readonly #op: KernelOp;
   readonly #core: DeviceCore<H>;
   readonly #inputs: readonly TensorMeta[];
   readonly #outputs: readonly TensorMeta[];
   readonly #copyKernel: CopyKernel<H>;
 
   constructor(
-    op: OpRecord,
+    op: KernelOp,
     core: DeviceCore<H>,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
@@ -71,7 +72,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
 
   #issue(inputs: readonly Operand[], outputs: readonly Operand[], attrs: Attrs): void {
     const transfers: Transfer[] = [];
-    /** Per input: its transfer, or -1. */
+    /** The transfer of each input, or -1. */
     const slots = inputs.map((operand, i) => {
       if (!this.#isRead(i)) return -1;
       const meta = this.#inputs[i]!;
@@ -179,7 +180,10 @@ function copyBetween<H extends CheckedHandle>(
   kernel.run((slot) => (slot.kind === 'input' ? from : to), {});
 }
 
-/** Of strided operands each is packed: how much scratch that takes must be known before they are. */
+/**
+ * Whether two transfers are one. Strided operands are packed each for itself: the scratch that this takes must be known
+ * before.
+ */
 function isSame(a: Transfer, b: Transfer): boolean {
   const isPlain = isContiguousMeta(a.meta) && isContiguousMeta(b.meta);
   const isOnePlace = a.operand.holder === b.operand.holder && a.operand.offset === b.operand.offset;

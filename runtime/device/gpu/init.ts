@@ -1,6 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { registerDevice } from '../current.ts';
-import { softwareAsked } from './adapter.ts';
+import { softwareAsked } from './core/adapter.ts';
 import type { GpuApi, GpuDevice } from './gpu-device.ts';
 import type { MissingKernelPolicy } from './missing-kernels.ts';
 
@@ -73,7 +73,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   const api = options.api ?? (await apiHere(options));
   // Here, so that gpu.js is not loaded before a GPU is requested.
   const { openDevice } =
-    api === 'webgl2' ? await import('./webgl/open.ts') : await import('./open-webgpu.ts');
+    api === 'webgl2' ? await import('./webgl/open.ts') : await import('./webgpu/open.ts');
   const device = await openDevice({
     allowSoftware: options.allowSoftware ?? softwareAsked(),
     kernelCapacity: options.kernelCapacity ?? 512,

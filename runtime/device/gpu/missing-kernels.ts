@@ -1,9 +1,10 @@
 import { DeviceError } from '../../errors/errors.ts';
-import { type OpRecord, userName } from '../../ops/core/define-op.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import { userName } from '../kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
-/** What happens to ops that a GPU has no kernel for: the CPU computes them, or they are refused. */
+/** The treatment of ops without a GPU kernel: the CPU computes them, or they are refused. */
 export type MissingKernelPolicy = 'cpu' | 'error';
 
 /** Ops without a kernel: never silent, since each launch waits for the GPU and copies twice. */
@@ -21,7 +22,7 @@ export class MissingKernels {
   }
 
   /** `launch` with a warning before an op's first one. Throws DeviceError where they are refused. */
-  counted(op: OpRecord, inputs: readonly TensorMeta[], launch: Launch): Launch {
+  counted(op: KernelOp, inputs: readonly TensorMeta[], launch: Launch): Launch {
     const name = userName(op);
     if (this.#policy === 'error') throw refusal(name, inputs);
     return (...operands) => {

@@ -1,14 +1,14 @@
 import { alignedBytes } from '../../memory/allocator.ts';
-import type { Attrs } from '../../ops/core/define-op.ts';
 import { E } from '../../ops/expr/expr.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
-import type { BufferHandle, CheckedHandle, PoolBuffer } from './buffer-pool.ts';
+import type { Attrs } from '../kernel-op.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import { pointwisePlan } from './codegen/pointwise.ts';
-import type { DeviceCore, Place } from './device-core.ts';
-import type { KernelPlan, Scalar, Slot } from './kernel-plan.ts';
-import { type KernelText, keyOf, type StoreLayout } from './kernel-text.ts';
+import type { BufferHandle, CheckedHandle, PoolBuffer } from './core/buffer-pool.ts';
+import type { DeviceCore, Place } from './core/device-core.ts';
+import type { KernelPlan, Scalar, Slot } from './core/kernel-plan.ts';
+import { type KernelText, keyOf, type StoreLayout } from './core/kernel-text.ts';
 
 /** Where the buffers of one launch are. */
 export type Places<H extends CheckedHandle = BufferHandle> = (slot: Slot) => Place<H>;
@@ -37,7 +37,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   readonly #plan: KernelPlan;
   readonly #outputs: readonly TensorMeta[];
   readonly #variants = new Map<string, Variant>();
-  /** Per output: copies a result there that could not be made in place. Made when first needed. */
+  /** For each output, a kernel that copies a result there that could not be made in place. Made when first needed. */
   readonly #copies = new Map<number, PreparedKernel<H>>();
 
   constructor(op: string, core: DeviceCore<H>, plan: KernelPlan, outputs: readonly TensorMeta[]) {

@@ -1,5 +1,5 @@
-import type { Attrs } from '../../ops/core/define-op.ts';
 import { randomBlock, toNormals, toUniform } from '../../random/philox.ts';
+import type { Attrs } from '../kernel-op.ts';
 
 /** Numbers `offset`, `offset + 1`, … of the seed's stream: bit for bit those of the CPU device. */
 export function randomNumbers(

@@ -1,13 +1,13 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
-import type { OpRecord } from '../../ops/core/define-op.ts';
-import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { transferLaunch } from '../../ops/core/transfer-launch.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch } from '../device.ts';
 import { innerBytes } from '../inner-bytes.ts';
-import { transferLaunch } from '../transfer.ts';
+import type { KernelOp } from '../kernel-op.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
 
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;
@@ -57,7 +57,7 @@ class MetaDevice implements Device {
     return dtypes[dtype].bytes;
   }
 
-  prepare(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): Launch {
+  prepare(op: KernelOp, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): Launch {
     return op.kernel.kind === 'transfer' ? transferLaunch(inputs[0]!, outputs[0]!) : () => {};
   }
 
@@ -96,7 +96,7 @@ export const meta: MetaDevice = new MetaDevice();
 registerDevice(meta);
 
 /**
- * Runs `body`, in which reads of single elements on `meta` answer these numbers, in their order: the device
+ * Runs `body`, in which reads of single elements on `meta` return these numbers, in their order: the device
  * computes none, and decisions are made on them. Throws DeviceError when there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {

@@ -1,4 +1,4 @@
-import type { HookHandle } from '../../autograd/hooks.ts';
+import type { HookHandle } from '../../backward/hooks.ts';
 import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
@@ -10,7 +10,7 @@ export type ForwardPreHook = (
 ) => readonly unknown[] | null | undefined;
 /** After `forward`: may return another output. */
 export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
-/** When backward reaches an output of `forward`: may return another gradient for it. */
+/** Runs when backward reaches an output of `forward`: may return another gradient for it. */
 export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
 
 type Forward = (...inputs: unknown[]) => unknown;

@@ -1,10 +1,10 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
 import { flag, that } from '../../options/option-kinds.ts';
+import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
 /** Tensors by their paths: `layers.0.weight`. */

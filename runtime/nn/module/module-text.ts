@@ -1,5 +1,5 @@
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape } from '../../tensor/shape.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { formatShape } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 import { isModule } from './module-walk.ts';

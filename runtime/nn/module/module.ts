@@ -1,11 +1,11 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
-import type { HookHandle } from '../../autograd/hooks.ts';
+import type { HookHandle } from '../../backward/hooks.ts';
 import { defineAbsent } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { shown } from '../../options/expect-options.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import type { TransferTarget } from '../../tensor/transfer.ts';
+import type { TransferTarget } from '../../tensor-methods/transfer.ts';
 import { absentModuleMethods } from './absent-methods.ts';
 import {
   addHook,

@@ -1,10 +1,10 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { add_, mul_ } from '../../ops/in-place/in-place.ts';
 import { rand } from '../../ops/movement/create.ts';
-import { add_, mul_ } from '../../ops/pointwise/in-place.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
+import type { Shape } from '../../spec/shape.ts';
 import { keep } from '../../tensor/lifetime.ts';
-import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
 /** A tensor that a module learns. It stays one when it is frozen by `requiresGrad_(false)`. */

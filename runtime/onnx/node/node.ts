@@ -1,7 +1,7 @@
 import type { Attributes } from '../format/attributes.ts';
 import type { Operand, Value } from '../values/host.ts';
 
-/** What an operator knows of its node besides the operands. */
+/** The facts about its node that an operator knows besides the operands. */
 export interface NodeFacts {
   readonly opType: string;
   readonly opset: number;

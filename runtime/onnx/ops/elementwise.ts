@@ -1,5 +1,5 @@
 import { where } from '../../ops/pointwise/comparison.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import type { NodeFacts, Operator } from '../node/node.ts';
 import { missing } from '../node/not-imported.ts';
@@ -53,7 +53,7 @@ const resultType = (x: Host, y: Host): DType =>
 
 const isFractional = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
 
-/** The same, of one operand: what sizes are computed from may be fractions. */
+/** Rounding of one operand: JavaScript numbers from which sizes are computed may be fractions. */
 const rounding =
   (fn: (x: Tensor) => Tensor, host: (x: number) => number): Operator =>
   () =>
@@ -72,7 +72,7 @@ const comparison = (
   host: (x: number, y: number) => boolean,
 ) => binary(fn, (x, y) => Number(host(x, y)), 'bool');
 
-/** Of any number of operands. */
+/** An operator with any number of operands. */
 function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Operator {
   return () => (operands) => {
     const own = operands as readonly Value[];

@@ -1,6 +1,6 @@
-import { index } from '../../ops/indexing/advanced-index.ts';
+import { index } from '../../ops/advanced-indexing/advanced-index.ts';
+import { oneHot } from '../../ops/advanced-indexing/embedding.ts';
 import { nonzero } from '../../ops/indexing/data-dependent.ts';
-import { oneHot } from '../../ops/indexing/embedding.ts';
 import { gather, scatter } from '../../ops/indexing/gather.ts';
 import { where } from '../../ops/pointwise/comparison.ts';
 import type { Tensor } from '../../tensor/tensor.ts';

@@ -1,5 +1,5 @@
-import { logSoftmax, softmax } from '../../ops/loss/loss.ts';
 import { batchNorm, groupNorm, instanceNorm, layerNorm } from '../../ops/normalization/norms.ts';
+import { logSoftmax, softmax } from '../../ops/normalization/softmax.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { fromStart } from '../node/axes.ts';
 import type { Operator } from '../node/node.ts';

@@ -1,7 +1,7 @@
+import { pad } from '../../ops/arranging/padding.ts';
 import { conv1d, conv2d } from '../../ops/convolution/conv.ts';
 import { convTranspose1d, convTranspose2d } from '../../ops/convolution/conv-transpose.ts';
 import { maxPool1d, maxPool2d } from '../../ops/convolution/max-pool.ts';
-import { pad } from '../../ops/movement/padding.ts';
 import { einsum } from '../../ops/products/einsum.ts';
 import { matmul } from '../../ops/products/matmul.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -31,7 +31,7 @@ interface Window {
   readonly kernel: readonly number[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
-  /** Per dimension: before and after. */
+  /** The padding of each dimension: before and after. */
   readonly pads: readonly Pair[];
 }
 

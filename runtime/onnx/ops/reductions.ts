@@ -63,7 +63,7 @@ const topK: Operator = ({ attributes }) => {
   };
 };
 
-/** Of no entries: what every number is beyond. */
+/** A reduction over no entries: the value that every number is beyond. */
 function withoutEntries(
   x: Tensor,
   dims: readonly number[],

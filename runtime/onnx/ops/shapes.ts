@@ -1,7 +1,7 @@
+import { pad } from '../../ops/arranging/padding.ts';
 import { expand } from '../../ops/core/broadcast.ts';
 import { full } from '../../ops/movement/create.ts';
 import { cat } from '../../ops/movement/joining.ts';
-import { pad } from '../../ops/movement/padding.ts';
 import { arange } from '../../ops/movement/ranges.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { axesOf, fromStart, placeAmong } from '../node/axes.ts';

@@ -1,5 +1,5 @@
-import { tensor } from '../../tensor/create.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import { tensor } from '../../ops/core/create.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
@@ -10,7 +10,7 @@ import { wrongSetting } from './wrong-setting.ts';
 export interface Host {
   readonly shape: readonly number[];
   readonly values: readonly number[];
-  /** What it is as a tensor. */
+  /** The dtype of the value as a tensor. */
   readonly dtype: DType;
 }
 

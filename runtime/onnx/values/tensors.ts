@@ -1,6 +1,6 @@
-import { tensor } from '../../tensor/create.ts';
-import type { DType } from '../../tensor/dtype.ts';
-import { storedNumbers } from '../../tensor/stored-numbers.ts';
+import { tensor } from '../../ops/core/create.ts';
+import type { DType } from '../../spec/dtype.ts';
+import { storedNumbers } from '../../spec/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { badWeights, shown } from '../../weights/bad-file.ts';
 import { dataType, externalLocation, type OnnxTensor } from '../format/proto.ts';

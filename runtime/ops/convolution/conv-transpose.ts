@@ -1,16 +1,16 @@
 /** Transposed convolutions: the adjoints of convolutions, as ops of their own. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, type Fits, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { squeeze, unsqueeze } from '../movement/movement.ts';
+import { defineOp, type Fits, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import {
   batched,
   type ConvSizes,

@@ -1,17 +1,18 @@
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
 import { add } from '../pointwise/pointwise.ts';
-import { perEntry } from '../row-cuts.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
+import { perEntry } from '../record/row-cuts.ts';
 
 export type Pair = readonly [number, number];
 

@@ -1,16 +1,16 @@
 /** The largest value of each window. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-
 import { bind, bind1 } from '../core/bind.ts';
-import { type Attrs, defineOp, saving } from '../core/define-op.ts';
 import { gather } from '../indexing/gather.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
-import { perEntry } from '../row-cuts.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { perEntry } from '../record/row-cuts.ts';
 import { haveElements, pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];
@@ -108,8 +108,8 @@ const maxPool2dOp = defineOp({
 });
 
 /**
- * The same with places as uint8, from where each window starts, padding included. Only the optimizer makes it, where all
- * of them are below 256. Gradients of gradients are those of `maxPool2d`.
+ * Max pooling with places as uint8, from the start of each window, padding included. Only the optimizer makes it, where
+ * all of them are below 256. Gradients of gradients are those of `maxPool2d`.
  */
 defineOp({
   name: 'maxPool2dCoded',
@@ -249,7 +249,7 @@ export const adaptiveMaxPool1d = adaptiveMaxPool<number | readonly [number]>(
   'adaptiveMaxPool1d',
   1,
 );
-/** The same over the last two dimensions; null keeps a size. */
+/** The largest of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveMaxPool2d = adaptiveMaxPool<number | readonly [number | null, number | null]>(
   'adaptiveMaxPool2d',
   2,

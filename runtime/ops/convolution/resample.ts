@@ -1,20 +1,21 @@
 /** Entries of a dimension as weighed sums of others: interpolation and average pooling, one dimension at a time. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { type Shape, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferFloat } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
 import { clone, permute, reshape } from '../movement/movement.ts';
 import { equals, quotient } from '../numbers/number-arithmetic.ts';
-import { mul } from '../pointwise/arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
 
 const resamplingRules = {
@@ -299,12 +300,12 @@ export const adaptiveAvgPool1d = adaptiveAvgPool<number | readonly [number]>(
   'adaptiveAvgPool1d',
   1,
 );
-/** The same over the last two dimensions; null keeps a size. */
+/** Means of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveAvgPool2d = adaptiveAvgPool<number | readonly [number | null, number | null]>(
   'adaptiveAvgPool2d',
   2,
 );
-/** The same over the last three dimensions. */
+/** Means of equal parts of the last three dimensions. */
 export const adaptiveAvgPool3d = adaptiveAvgPool<
   number | readonly [number | null, number | null, number | null]
 >('adaptiveAvgPool3d', 3);

@@ -1,9 +1,9 @@
 /** Sizes of windows that slide over the last dimensions of a tensor. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 
 /** One dimension. */
 export interface WindowSizes {

@@ -3,19 +3,20 @@ import { apartFromTarget, recordInPlace } from '../../autograd/in-place-node.ts'
 import { anyRequiresGrad, recordOp } from '../../autograd/op-node.ts';
 import { currentDevice, guardingDevice } from '../../device/current.ts';
 import type { Device } from '../../device/device.ts';
+import { type Attrs, userName } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { DeviceError } from '../../errors/errors.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectTensor, type OpRecord } from '../record/define-op.ts';
+import { sharingWith } from '../record/operand-sharing.ts';
 import { copy } from './copy.ts';
-import { type Attrs, expectTensor, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
 import { type GuardedOp, guardedOp } from './guarded-op.ts';
-import { sharingWith } from './operand-sharing.ts';
 
 /** Handles an op instead of running its kernel: a program builder appends it. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
-  /** The same for a write in place that gradients flow through: returns the target. */
+  /** Handles a write in place that gradients flow through: returns the target. */
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 

@@ -1,7 +1,7 @@
 /** Bool tensors in bits: only programs that save masks in bits have these ops. */
 
-import { sizeOf } from '../../tensor/shape.ts';
-import { defineOp } from './define-op.ts';
+import { sizeOf } from '../../spec/shape.ts';
+import { defineOp } from '../record/define-op.ts';
 
 /** Eight elements per byte, the first one in the lowest bit; the last byte is filled up with zeros. */
 defineOp({

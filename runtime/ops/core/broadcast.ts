@@ -1,18 +1,18 @@
-/** Broadcasting and its undoing: the gradients of each other. */
+/** Broadcasting and its inverse: the gradients of each other. */
 
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import {
   broadcastShapes,
   broadcastStrides,
   formatShape,
   type Shape,
   sameShape,
-} from '../../tensor/shape.ts';
+} from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { bind1 } from './bind.ts';
-import { defineOp, saving } from './define-op.ts';
-import { expectTensors } from './expect-tensors.ts';
 
 function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
   const areSizes = shape.every((size) => Number.isInteger(size) && size >= 0);

@@ -1,6 +1,8 @@
 import type { Device } from '../../device/device.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Attrs, OpRecord } from './define-op.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
+import { launchAttrs } from '../../device/symbolic-attrs.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import type { OpRecord } from '../record/define-op.ts';
 import {
   isKept,
   type Operand,
@@ -10,7 +12,6 @@ import {
   sameAttrs,
   sameOperands,
 } from './prepared-call.ts';
-import { launchAttrs } from './symbolic-attrs.ts';
 
 /** One op of a recorded run, with the ops that came after it in one run or another. */
 interface Step {

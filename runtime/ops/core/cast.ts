@@ -1,9 +1,9 @@
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { E } from '../expr/expr.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { bind1 } from './bind.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
 
 const x = E.input(0);
 

@@ -1,4 +1,4 @@
-import { defineOp } from './define-op.ts';
+import { defineOp } from '../record/define-op.ts';
 
 /** Row-major copy of a tensor with any strides. Its own gradient; defined alone because eager execution needs it. */
 export const copy = defineOp({

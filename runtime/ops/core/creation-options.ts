@@ -3,9 +3,9 @@
 import { deviceGuard } from '../../device/current.ts';
 import type { Device } from '../../device/device.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
+import { dtypeNames } from '../../spec/stored-numbers.ts';
 import { requireGrad } from '../../tensor/require-grad.ts';
-import { dtypeNames } from '../../tensor/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { intercepted } from './bind.ts';
 

@@ -1,15 +1,16 @@
 import { joinViews } from '../../autograd/view-family.ts';
 import type { Device } from '../../device/device.ts';
+import { Holder } from '../../device/holder.ts';
+import { type Attrs, operandUse, userName } from '../../device/kernel-op.ts';
+import { contiguousMeta, isContiguousMeta } from '../../device/tensor-meta.ts';
 import { events } from '../../memory/events.ts';
-import { Holder } from '../../memory/holder.ts';
 import { spans } from '../../profiler/spans.ts';
-import { contiguousMeta, isContiguousMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { traceStream } from '../../trace-log/stream.ts';
+import type { OpRecord } from '../record/define-op.ts';
 import { currentCallTrace } from './call-trace.ts';
 import { copy } from './copy.ts';
-import { type Attrs, type OpRecord, operandUse, userName } from './define-op.ts';
 import { preparedCall } from './prepared-call.ts';
 
 /** Runs one op now. In-place ops return their target itself. */

@@ -1,9 +1,10 @@
 import type { Device } from '../../device/device.ts';
+import { userName } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { type OpRecord, userName } from './define-op.ts';
+import type { OpRecord } from '../record/define-op.ts';
 
 /** An op as `deviceGuard` wants it performed. */
 export interface GuardedOp {
@@ -57,10 +58,10 @@ export function guardedOps(): number {
 }
 
 /**
- * What `deviceGuard(device)` makes of an op. Operands move to the guard's device, unless one is where data can't be
- * read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go to the
- * GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write in
- * place whose target would have to move.
+ * Returns how an op runs under `deviceGuard(device)`. Operands move to the guard's device, unless one is where data
+ * can't be read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go
+ * to the GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write
+ * in place whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,

@@ -1,6 +1,6 @@
-import type { DType } from '../../tensor/dtype.ts';
-import { type Shape, sizeOf } from '../../tensor/shape.ts';
-import { defineOp } from './define-op.ts';
+import type { DType } from '../../spec/dtype.ts';
+import { type Shape, sizeOf } from '../../spec/shape.ts';
+import { defineOp } from '../record/define-op.ts';
 
 /** A tensor whose elements stand in the program, as they are stored. */
 export const literal = defineOp({

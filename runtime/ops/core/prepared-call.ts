@@ -1,9 +1,10 @@
 import type { Device, Launch } from '../../device/device.ts';
-import type { DType } from '../../tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { type Shape, sizeOf } from '../../tensor/shape.ts';
-import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
-import { launchAttrs } from './symbolic-attrs.ts';
+import type { Attrs, AttrValue } from '../../device/kernel-op.ts';
+import { launchAttrs } from '../../device/symbolic-attrs.ts';
+import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
+import type { DType } from '../../spec/dtype.ts';
+import { type Shape, sizeOf } from '../../spec/shape.ts';
+import type { OpRecord } from '../record/define-op.ts';
 
 /** An op's kernel bound to operands of some metas, and what it makes of them. */
 export interface PreparedCall {

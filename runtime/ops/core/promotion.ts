@@ -1,13 +1,14 @@
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
-import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { broadcastShapes } from '../../tensor/shape.ts';
+import { type DType, dtypes, promote } from '../../spec/dtype.ts';
+import { broadcastShapes } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Expr } from '../expr/expr.ts';
 import { isInteger } from '../numbers/number-arithmetic.ts';
+import { expectTensor, type OpRecord } from '../record/define-op.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
-import { type Attrs, expectTensor, type OpRecord } from './define-op.ts';
 
 /**
  * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,

@@ -1,15 +1,15 @@
 /** float32 values in 8 bits, block by block: only programs with such saved values and optimizers use these ops. */
 
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { defineOp } from '../record/define-op.ts';
 import { bind, bind1 } from './bind.ts';
-import { defineOp } from './define-op.ts';
 
 /**
- * What the 256 codes represent, as shares of the largest magnitude of a block. `linear`: equal steps from −1 to 1.
- * `signed` and `unsigned`: seven decades, each with twice as many steps as the one below, so that small values keep
- * their relative size (the dynamic code of Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
+ * The numbers that the 256 codes represent, as shares of the largest magnitude of a block. `linear`: equal steps from
+ * −1 to 1. `signed` and `unsigned`: seven decades, each with twice as many steps as the one below, so that small values
+ * keep their relative size (the dynamic code of Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
  */
 export type QuantizationCode = 'linear' | 'signed' | 'unsigned';
 

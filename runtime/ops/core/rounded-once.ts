@@ -3,8 +3,8 @@
  * rounded, so that nothing overflows or loses digits on the way.
  */
 
-import { type DType, promote } from '../../tensor/dtype.ts';
-import { isHalf } from '../../tensor/half.ts';
+import { type DType, promote } from '../../spec/dtype.ts';
+import { isHalf } from '../../spec/half.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from './cast.ts';

@@ -1,7 +1,7 @@
 import type { Device } from '../../device/device.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { type OpRecord, saving } from '../record/define-op.ts';
 import { bind1 } from './bind.ts';
-import { type OpRecord, saving } from './define-op.ts';
 import { moveOperandsBy } from './guarded-op.ts';
 
 const records = new WeakMap<Device, OpRecord>();

@@ -233,7 +233,7 @@ function floorDivide(x: Expr, y: Expr): Expr {
   return select(E.eq(y, c(0)), div(x, y), nearest);
 }
 
-/** The same in int32. */
+/** The int32 quotient rounded down. */
 function floorDivideInt(x: Expr, y: Expr): Expr {
   const quotient = E.quotient(x, y);
   return select(otherSign(E.rem(x, y), y), sub(quotient, c(1)), quotient);

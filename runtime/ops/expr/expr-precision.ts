@@ -1,4 +1,4 @@
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import type { Expr } from './expr.ts';
 import { nodesOf, operandsOf, withOperands } from './expr-nodes.ts';
 

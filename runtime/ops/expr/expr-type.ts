@@ -1,4 +1,4 @@
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
 import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 

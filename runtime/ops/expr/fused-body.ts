@@ -1,5 +1,5 @@
-import type { DType } from '../../tensor/dtype.ts';
-import type { Shape } from '../../tensor/shape.ts';
+import type { DType } from '../../spec/dtype.ts';
+import type { Shape } from '../../spec/shape.ts';
 import type { Expr } from './expr.ts';
 
 /** An operand of a part of a fused op: an operand of the fused op, or the result of an earlier part. */

@@ -1,16 +1,16 @@
 /** Ops whose result has a shape that depends on the data: they read it, so they end a graph. */
 
 import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { tensor } from '../../tensor/create.ts';
+import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
+import { tensor } from '../core/create.ts';
 import { narrow, reshape } from '../movement/movement.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { indexed } from './indexing.ts';
 
 /** Thrown while a program is built: the shape can't be known before the program has run. */
@@ -70,7 +70,7 @@ export function nonzero(x: Tensor): Tensor {
   });
 }
 
-/** The same as one int32 vector per dimension: what indexing with a mask chooses. */
+/** The places of `nonzero` as one int32 vector per dimension: those that indexing with a mask chooses. */
 export function nonzeroColumns(op: string, x: Tensor): Tensor[] {
   return tidy(() => {
     const table = coordinateTensor(op, x);

@@ -1,18 +1,18 @@
 /** An index for every element: gather, and its opposite, scatter. */
 
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const gatherOp: OpRecord = defineOp({
@@ -150,7 +150,10 @@ export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | 
   return scattered(scatterOp, x, dim, index, source);
 }
 
-/** The same, added to what is there; of booleans, whether any is true. */
+/**
+ * A copy of `x` to which the elements of `source` are added at the places of `scatter`; for booleans, whether any is
+ * true.
+ */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);

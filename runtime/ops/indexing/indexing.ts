@@ -3,19 +3,20 @@
  * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
  */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim, type Shape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
-import { mul } from '../pointwise/arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });

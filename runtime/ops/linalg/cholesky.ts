@@ -3,14 +3,14 @@
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { defineOp, expectTensor, saving } from '../core/define-op.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { tril } from '../arranging/triangles.ts';
 import { bindFloat } from '../core/promotion.ts';
 import { transpose } from '../movement/movement.ts';
 import { diagEmbed } from '../movement/place.ts';
-import { tril } from '../movement/triangles.ts';
 import { diagonal } from '../movement/views.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { matmul } from '../products/matmul.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
 import { solveTriangular } from './linear-systems.ts';
 import { inferSquare } from './square-matrices.ts';
 

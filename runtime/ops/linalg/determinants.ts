@@ -2,14 +2,14 @@
 
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { log } from '../arithmetic/functions.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
 import { bindFloat, floating } from '../core/promotion.ts';
 import { transpose, unsqueeze } from '../movement/movement.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
-import { log } from '../pointwise/functions.ts';
 import { matmul } from '../products/matmul.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { sum } from '../reduce/reduce.ts';
 import { inverse } from './linear-systems.ts';
 import { inferPerMatrix, inferSquare } from './square-matrices.ts';

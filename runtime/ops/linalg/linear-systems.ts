@@ -1,21 +1,22 @@
 /** Inverses, and solutions of systems of linear equations. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
+import { broadcastShapes, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { broadcastShapes, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { neg } from '../arithmetic/arithmetic.ts';
+import { tril, triu } from '../arranging/triangles.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
 import { bindFloat, floating } from '../core/promotion.ts';
 import { squeeze, transpose, unsqueeze } from '../movement/movement.ts';
-import { tril, triu } from '../movement/triangles.ts';
-import { neg } from '../pointwise/arithmetic.ts';
 import { matmul } from '../products/matmul.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
@@ -136,7 +137,7 @@ export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor 
 }
 
 export interface TriangularOptions extends SolveOptions {
-  /** Which triangle of the matrix is read. */
+  /** Whether the upper triangle of the matrix is read. */
   readonly upper: boolean;
   /** 1 on the diagonal, whatever stands there. */
   readonly unitriangular?: boolean;
@@ -165,7 +166,7 @@ export interface TriangularSolveOptions {
   readonly unitriangular?: boolean;
 }
 
-/** The same as a method of the right sides: only the solution is answered, not also the matrix. */
+/** `solveTriangular` as a method of the right sides: it returns only the solution, not also the matrix. */
 export function triangularSolve(
   b: Tensor,
   a: Tensor,

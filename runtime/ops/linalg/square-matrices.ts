@@ -1,8 +1,8 @@
 /** Requirements of linear algebra on operands. */
 
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
+import { dtypes } from '../../spec/dtype.ts';
 
 function expectSquare(name: string, x: TensorMeta): void {
   if (x.shape.length >= 2 && x.shape.at(-1) === x.shape.at(-2)) return;

@@ -1,24 +1,24 @@
 /** Losses of scores per class, and the mean squared error. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectOptions } from '../../options/expect-options.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
+import { logSoftmax, meanOfLabels } from '../normalization/softmax.ts';
 import { equals, isAtMost, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from '../pointwise/pointwise.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-options.ts';
-import { logSoftmax, meanOfLabels } from './loss.ts';
 import { crossEntropyKinds, lossKinds, nllKinds } from './loss-kinds.ts';
 
 export interface NllOptions extends LossOptions {

@@ -3,17 +3,16 @@
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
+import { oneHot } from '../advanced-indexing/embedding.ts';
+import { add, minimum, mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { oneHot } from '../indexing/embedding.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { equals, negated } from '../numbers/number-arithmetic.ts';
-import { add, minimum, mul, neg, sub } from '../pointwise/arithmetic.ts';
 import { clampMin } from '../pointwise/combining.ts';
 import { dropWhere, eq, keepWhere, ne } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';
 import { pairwiseDistance } from '../products/distances.ts';
@@ -26,6 +25,7 @@ import {
   tripletKinds,
   weightKinds,
 } from './loss-kinds.ts';
+import { lossOf } from './loss-of.ts';
 import { aboveMargin } from './regression-losses.ts';
 
 export interface MarginOptions extends LossOptions {
@@ -34,10 +34,9 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  expectTensors('softMarginLoss', x, target);
-  expectOptions('softMarginLoss', options, lossKinds);
-  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => softMarginLoss(a, b, options));
-  return tidy(() => reduced('softMarginLoss', neg(logSigmoid(mul(x, target))), options));
+  return lossOf('softMarginLoss', lossKinds, [x, target], options, (x, target) =>
+    neg(logSigmoid(mul(x, target))),
+  );
 }
 
 /** max(0, −target · (a − b) + margin): with target 1, a should be the larger one. */
@@ -45,32 +44,21 @@ export function marginRankingLoss(
   a: Tensor,
   b: Tensor,
   target: Tensor,
-  given: MarginOptions = {},
+  options: MarginOptions = {},
 ): Tensor {
-  expectTensors('marginRankingLoss', a, b, target);
-  expectOptions('marginRankingLoss', given, marginKinds);
-  const { margin = 0, ...options } = given;
-  if (anyHalf(a, b, target))
-    return roundedOnce([a, b, target], (x, y, t) =>
-      marginRankingLoss(x, y, t, { margin, ...options }),
-    );
-  return tidy(() => {
-    const losses = aboveMargin(mul(target, sub(a, b)), margin);
-    return reduced('marginRankingLoss', losses, options);
+  return lossOf('marginRankingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
+    const { margin = 0 } = options;
+    return aboveMargin(mul(target, sub(a, b)), margin);
   });
 }
 
 /** x where target is 1, max(0, margin − x) where it is −1. */
-export function hingeEmbeddingLoss(x: Tensor, target: Tensor, given: MarginOptions = {}): Tensor {
-  expectTensors('hingeEmbeddingLoss', x, target);
-  expectOptions('hingeEmbeddingLoss', given, marginKinds);
-  const { margin = 1, ...options } = given;
-  if (anyHalf(x, target))
-    return roundedOnce([x, target], (a, b) => hingeEmbeddingLoss(a, b, { margin, ...options }));
-  return tidy(() => {
+export function hingeEmbeddingLoss(x: Tensor, target: Tensor, options: MarginOptions = {}): Tensor {
+  return lossOf('hingeEmbeddingLoss', marginKinds, [x, target], options, (x, target) => {
+    const { margin = 1 } = options;
     const apart = keepWhere(aboveMargin(x, margin), ne(target, 1));
     const together = keepWhere(x, ne(target, -1));
-    return reduced('hingeEmbeddingLoss', add(apart, together), options);
+    return add(apart, together);
   });
 }
 
@@ -79,22 +67,16 @@ export function cosineEmbeddingLoss(
   a: Tensor,
   b: Tensor,
   target: Tensor,
-  given: MarginOptions = {},
+  options: MarginOptions = {},
 ): Tensor {
-  expectTensors('cosineEmbeddingLoss', a, b, target);
-  expectOptions('cosineEmbeddingLoss', given, marginKinds);
-  const { margin = 0, ...options } = given;
-  if (anyHalf(a, b, target))
-    return roundedOnce([a, b, target], (x, y, t) =>
-      cosineEmbeddingLoss(x, y, t, { margin, ...options }),
-    );
-  return tidy(() => {
+  return lossOf('cosineEmbeddingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
+    const { margin = 0 } = options;
     const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
     const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
     const cosine = div(product(a, b), sqrt(lengths));
     const alike = keepWhere(add(neg(cosine), 1), eq(target, 1));
     const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(target, -1));
-    return reduced('cosineEmbeddingLoss', add(alike, different), options);
+    return add(alike, different);
   });
 }
 
@@ -110,21 +92,17 @@ export function tripletMarginLoss(
   anchor: Tensor,
   positive: Tensor,
   negative: Tensor,
-  given: TripletOptions = {},
+  options: TripletOptions = {},
 ): Tensor {
-  expectTensors('tripletMarginLoss', anchor, positive, negative);
-  expectOptions('tripletMarginLoss', given, tripletKinds);
-  const { margin = 1, p = 2, eps = 1e-6, swap = false, ...options } = given;
-  if (anyHalf(anchor, positive, negative))
-    return roundedOnce([anchor, positive, negative], (a, b, c) =>
-      tripletMarginLoss(a, b, c, { margin, p, eps, swap, ...options }),
-    );
-  return tidy(() => {
+  const operands = [anchor, positive, negative] as const;
+  return lossOf('tripletMarginLoss', tripletKinds, operands, options, (anchor, ...others) => {
+    const { margin = 1, p = 2, eps = 1e-6, swap = false } = options;
+    const [positive, negative] = others;
     const distance = (x: Tensor, y: Tensor) => pairwiseDistance(x, y, { p, eps });
     const near = distance(anchor, positive);
     const direct = distance(anchor, negative);
     const far = swap ? minimum(direct, distance(positive, negative)) : direct;
-    return reduced('tripletMarginLoss', clampMin(add(sub(near, far), margin), 0), options);
+    return clampMin(add(sub(near, far), margin), 0);
   });
 }
 

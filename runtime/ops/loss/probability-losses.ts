@@ -1,23 +1,23 @@
 /** Losses on probabilities: binary cross entropy and divergences. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp, log, log1p } from '../arithmetic/functions.ts';
 import { sumTo } from '../core/broadcast.ts';
-import { defineOp, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloats, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { sigmoid } from '../pointwise/activations.ts';
-import { add, mul, neg, sub } from '../pointwise/arithmetic.ts';
 import { clampMin, xlogy } from '../pointwise/combining.ts';
-import { div } from '../pointwise/division.ts';
-import { exp, log, log1p } from '../pointwise/functions.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { type LossOptions, type Reduction, reduced } from '../reduce/reduction-options.ts';
 import { binaryKinds, klDivKinds, logitKinds } from './loss-kinds.ts';
@@ -90,7 +90,7 @@ export interface LogitOptions extends BinaryOptions {
   readonly posWeight?: Tensor | null;
 }
 
-/** The same of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
+/** Binary cross-entropy of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
 export function binaryCrossEntropyWithLogits(
   x: Tensor,
   target: Tensor,

@@ -1,30 +1,27 @@
 /** Losses on distances between numbers. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { expectOptions } from '../../options/expect-options.ts';
-import { promote } from '../../tensor/dtype.ts';
-import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
+import { promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp, log } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferBinary, pointwise } from '../core/promotion.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
+import { clamp_ } from '../in-place/pointwise-in-place.ts';
 import { clone, unsqueeze } from '../movement/movement.ts';
 import { equals } from '../numbers/number-arithmetic.ts';
-import { abs, add, mul, neg, sub } from '../pointwise/arithmetic.ts';
 import { clamp, clampMin } from '../pointwise/combining.ts';
 import { gt, keepWhere } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
-import { exp, log } from '../pointwise/functions.ts';
-import { clamp_ } from '../pointwise/pointwise-in-place.ts';
-import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import type { LossOptions } from '../reduce/reduction-options.ts';
 import { gaussianKinds, huberKinds, lossKinds, poissonKinds, smoothL1Kinds } from './loss-kinds.ts';
+import { lossOf } from './loss-of.ts';
 
 function floats(op: OpRecord, x: Tensor, y: Tensor, attrs = {}): Tensor {
   expectTensor(op, y);
@@ -36,10 +33,7 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  expectTensors('l1Loss', x, target);
-  expectOptions('l1Loss', options, lossKinds);
-  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => l1Loss(a, b, options));
-  return tidy(() => reduced('l1Loss', abs(sub(x, target)), options));
+  return lossOf('l1Loss', lossKinds, [x, target], options, (x, target) => abs(sub(x, target)));
 }
 
 const beta = E.attr('beta');
@@ -71,31 +65,23 @@ const smoothL1Op: OpRecord = defineOp({
 export function smoothL1Loss(
   x: Tensor,
   target: Tensor,
-  given: LossOptions & { readonly beta?: number } = {},
+  options: LossOptions & { readonly beta?: number } = {},
 ): Tensor {
-  expectTensors('smoothL1Loss', x, target);
-  expectOptions('smoothL1Loss', given, smoothL1Kinds);
-  const { beta = 1, ...options } = given;
-  if (anyHalf(x, target))
-    return roundedOnce([x, target], (a, b) => smoothL1Loss(a, b, { beta, ...options }));
-  if (equals(beta, 0)) return l1Loss(x, target, options);
-  return tidy(() => reduced('smoothL1Loss', floats(smoothL1Op, x, target, { beta }), options));
+  return lossOf('smoothL1Loss', smoothL1Kinds, [x, target], options, (x, target) => {
+    const { beta = 1 } = options;
+    return equals(beta, 0) ? abs(sub(x, target)) : floats(smoothL1Op, x, target, { beta });
+  });
 }
 
 /** Half the square below `delta`, delta · (|x − target| − delta/2) beyond. */
 export function huberLoss(
   x: Tensor,
   target: Tensor,
-  given: LossOptions & { readonly delta?: number } = {},
+  options: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
-  expectTensors('huberLoss', x, target);
-  expectOptions('huberLoss', given, huberKinds);
-  const { delta = 1, ...options } = given;
-  if (anyHalf(x, target))
-    return roundedOnce([x, target], (a, b) => huberLoss(a, b, { delta, ...options }));
-  return tidy(() => {
-    const losses = mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
-    return reduced('huberLoss', losses, options);
+  return lossOf('huberLoss', huberKinds, [x, target], options, (x, target) => {
+    const { delta = 1 } = options;
+    return mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
   });
 }
 
@@ -109,17 +95,11 @@ export interface PoissonNllOptions extends LossOptions {
 }
 
 /** Minus the logarithm of Poisson's probability of `target`, up to a constant. */
-export function poissonNllLoss(x: Tensor, target: Tensor, given: PoissonNllOptions = {}): Tensor {
-  expectTensors('poissonNllLoss', x, target);
-  expectOptions('poissonNllLoss', given, poissonKinds);
-  const { logInput = true, full = false, eps = 1e-8, ...options } = given;
-  if (anyHalf(x, target))
-    return roundedOnce([x, target], (a, b) =>
-      poissonNllLoss(a, b, { logInput, full, eps, ...options }),
-    );
-  return tidy(() => {
+export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonNllOptions = {}): Tensor {
+  return lossOf('poissonNllLoss', poissonKinds, [x, target], options, (x, target) => {
+    const { logInput = true, full = false, eps = 1e-8 } = options;
     const losses = logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(x, eps))));
-    return reduced('poissonNllLoss', full ? add(losses, stirling(target)) : losses, options);
+    return full ? add(losses, stirling(target)) : losses;
   });
 }
 
@@ -140,23 +120,18 @@ export function gaussianNllLoss(
   x: Tensor,
   target: Tensor,
   variance: Tensor,
-  given: GaussianNllOptions = {},
+  options: GaussianNllOptions = {},
 ): Tensor {
-  expectTensors('gaussianNllLoss', x, target, variance);
-  expectOptions('gaussianNllLoss', given, gaussianKinds);
-  const { full = false, eps = 1e-6, ...options } = given;
-  if (anyHalf(x, target, variance))
-    return roundedOnce([x, target, variance], (a, b, c) =>
-      gaussianNllLoss(a, b, c, { full, eps, ...options }),
-    );
-  return tidy(() => {
+  const operands = [x, target, variance] as const;
+  return lossOf('gaussianNllLoss', gaussianKinds, operands, options, (x, target, variance) => {
+    const { full = false, eps = 1e-6 } = options;
     const own = clone(fittingVariance(x, variance));
     // Small variances are raised, but their gradient is that of what they were, as in PyTorch.
     noGrad(() => clamp_(own, eps));
     const gap = sub(x, target);
     const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
     const constant = 0.5 * Math.log(2 * Math.PI);
-    return reduced('gaussianNllLoss', full ? add(losses, constant) : losses, options);
+    return full ? add(losses, constant) : losses;
   });
 }
 

@@ -1,6 +1,6 @@
 /** Tensors with a minimum number of dimensions, or of one shape. */
 
-import { broadcastShapes, type Shape } from '../../tensor/shape.ts';
+import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { reshape } from './movement.ts';

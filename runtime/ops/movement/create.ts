@@ -1,19 +1,19 @@
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { nextOffset } from '../../random/seed.ts';
-import { type DType, dtypes } from '../../tensor/dtype.ts';
-import { type HalfDType, isHalf } from '../../tensor/half.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
+import { type HalfDType, isHalf } from '../../spec/half.ts';
+import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
+import { expectHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
-import { expectHeld } from '../../tensor/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
+import { div, floor } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
-import { defineOp, type OpRecord } from '../core/define-op.ts';
-import { expectNumber } from '../core/positional.ts';
-import { mul } from '../pointwise/arithmetic.ts';
-import { div, floor } from '../pointwise/division.ts';
-import { drawnRows } from '../row-cuts.ts';
+import { defineOp, type OpRecord } from '../record/define-op.ts';
+import { expectNumber } from '../record/positional.ts';
+import { drawnRows } from '../record/row-cuts.ts';
 
 export const fullOp = defineOp({
   name: 'full',

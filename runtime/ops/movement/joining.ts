@@ -1,15 +1,15 @@
 /** Several tensors into one. */
 
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
+import { normalizeDim, type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim, type Shape, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, type Fits, saving } from '../core/define-op.ts';
-import { expectTensorList } from '../core/expect-tensors.ts';
+import { defineOp, type Fits, saving } from '../record/define-op.ts';
+import { expectTensorList } from '../record/expect-tensors.ts';
 import { narrow, reshape, unsqueeze } from './movement.ts';
 
 /** Parts differ in the joined dimension alone, and are as large there as said. */

@@ -1,9 +1,8 @@
 /** Ops that move no data: other shapes and strides over the same holder. */
 
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import {
   contiguousStrides,
   formatShape,
@@ -11,14 +10,15 @@ import {
   type Shape,
   sizeOf,
   viewStrides,
-} from '../../tensor/shape.ts';
+} from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { copy } from '../core/copy.ts';
-import { defineOp, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { isAtMost, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 
 function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
   return { dtype: x.dtype, shape, strides, offset, device: x.device };

@@ -2,9 +2,10 @@
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
 import { deviceGuard } from '../../device/current.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import {
   contiguousStrides,
   extentOf,
@@ -12,14 +13,14 @@ import {
   normalizeDim,
   type Shape,
   sizeOf,
-} from '../../tensor/shape.ts';
+} from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { full } from './create.ts';
 import { contiguous } from './movement.ts';
 

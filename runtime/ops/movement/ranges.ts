@@ -1,20 +1,20 @@
 /** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
 
 import { ArgumentError } from '../../errors/errors.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
+import { contiguousStrides, type Shape } from '../../spec/shape.ts';
+import { expectHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { contiguousStrides, type Shape } from '../../tensor/shape.ts';
-import { expectHeld } from '../../tensor/stored-numbers.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
-import { defineOp } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectNumber } from '../core/positional.ts';
 import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { placed } from './place.ts';
 

@@ -1,8 +1,8 @@
 /** More views: strided slices, diagonals, and reorderings of dimensions by name. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
 import {
   broadcastShapes,
   contiguousStrides,
@@ -10,13 +10,14 @@ import {
   normalizeDim,
   type Shape,
   sizeOf,
-} from '../../tensor/shape.ts';
+} from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
-import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { difference, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 

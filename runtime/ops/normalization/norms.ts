@@ -1,25 +1,25 @@
 /** Batch, layer, group, instance and RMS norm as functions. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { formatShape, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorSpec } from '../../tensor/meta.ts';
-import { formatShape, type Shape, sameShape, sizeOf } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
-import { expectNumber } from '../core/positional.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { rsqrt } from '../arithmetic/functions.ts';
 import { floating } from '../core/promotion.ts';
 import { roundedOnce } from '../core/rounded-once.ts';
+import { add_, mul_ } from '../in-place/in-place.ts';
 import { reshape } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
 import { unfold } from '../movement/windows.ts';
 import { minus } from '../numbers/number-arithmetic.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
-import { div } from '../pointwise/division.ts';
-import { rsqrt } from '../pointwise/functions.ts';
-import { add_, mul_ } from '../pointwise/in-place.ts';
 import { pow } from '../pointwise/powers.ts';
+import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { mean } from '../reduce/reduce.ts';
 import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
 
@@ -263,7 +263,7 @@ const instanceNormOptions = [
 
 /** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
 export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
-/** The same with the running values by position, as `batchNorm` takes them. */
+/** `instanceNorm` with the running values by position, as `batchNorm` takes them. */
 export function instanceNorm(
   x: Tensor,
   runningMean: Tensor | null,

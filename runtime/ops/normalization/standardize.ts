@@ -4,28 +4,30 @@
  */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
-import { DTypeError, ShapeError } from '../../errors/errors.ts';
-import { tidy } from '../../tensor/lifetime.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import {
   formatSpec,
   isContiguousMeta,
   type TensorMeta,
   type TensorSpec,
-} from '../../tensor/meta.ts';
-import { formatShape, type Shape, sizeOf } from '../../tensor/shape.ts';
+} from '../../device/tensor-meta.ts';
+import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { rsqrt } from '../arithmetic/functions.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { cast, casting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
 import { roundedOnce, wide } from '../core/rounded-once.ts';
 import { contiguous, reshape, select } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { negated } from '../numbers/number-arithmetic.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
-import { rsqrt } from '../pointwise/functions.ts';
 import { reciprocal } from '../pointwise/powers.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import type { RowRule } from '../record/row-cuts.ts';
 import { mean, sum } from '../reduce/reduce.ts';
-import type { RowCut, RowRule, RowSlice } from '../row-cuts.ts';
 
 /** How a tensor falls into groups. */
 export interface Grouping {
@@ -119,31 +121,31 @@ function groupRows(sliced: readonly boolean[]): RowRule {
   };
 }
 
-const gradOp: OpRecord = defineOp({
-  name: 'standardizeGrad',
-  operands: { dy: 'data', x: 'data', stats: 'data' },
+const inputGradient = {
   attrs: groupingRules,
-  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
-  dtypes: { dy: 'floating', stats: 'wide' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([, x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
-  rows: groupRows([true, true, true]),
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
+} as const;
+
+const gradOp: OpRecord = defineOp({
+  ...inputGradient,
+  name: 'standardizeGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data' },
+  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
+  dtypes: { dy: 'floating', stats: 'wide' },
+  rows: groupRows([true, true, true]),
 });
 
 const affineGradOp: OpRecord = defineOp({
+  ...inputGradient,
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
-  attrs: groupingRules,
   fits: ([, x, stats, weight], attrs) =>
     fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'standardizeGrad' },
   rows: groupRows([true, true, true, false]),
-  numbers: ['eps'],
-  overwrites: ['dy', 'x'],
 });
 
 const weightGradOp: OpRecord = defineOp({
@@ -181,16 +183,20 @@ defineOp({
   inPlace: true,
 });
 
-const standardizeOp = defineOp({
-  name: 'standardize',
-  operands: { x: 'data' },
+const forward = {
   attrs: groupingRules,
-  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
-  dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
-  rows: groupRows([true]),
   numbers: ['eps'],
+} as const;
+
+const standardizeOp = defineOp({
+  ...forward,
+  name: 'standardize',
+  operands: { x: 'data' },
+  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
+  dtypes: { x: 'floating' },
+  rows: groupRows([true]),
   vjp: {
     x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
       gradEnabled()
@@ -201,15 +207,12 @@ const standardizeOp = defineOp({
 });
 
 const affineOp = defineOp({
+  ...forward,
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },
-  attrs: groupingRules,
   fits: ([x, weight], attrs) => fitsGrouping({ x: x!, weight: weight! }, attrs),
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
-  infer: inferStandardized,
-  kernel: { kind: 'named', name: 'standardize' },
   rows: groupRows([true, false, false]),
-  numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>
       gradEnabled()
@@ -245,7 +248,7 @@ function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
 
 const keep = { keepDim: true } as const;
 
-/** The same made of other ops, in the shape of `view`. */
+/** Standardizes with other ops, in the shape of `view`. */
 function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
   const own = reshape(x, view);
   const center = mean(own, over, keep);

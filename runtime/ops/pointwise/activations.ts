@@ -1,13 +1,13 @@
 /** Activations of networks. Those of real numbers make float32 of integers. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
-import { add, mul } from './arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 
 const x = E.input(0);
 const y = E.input(1);

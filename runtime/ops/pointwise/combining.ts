@@ -1,17 +1,18 @@
 /** Bounds and mixtures of tensors. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { type DType, dtypes, promote } from '../../tensor/dtype.ts';
+import { type DType, dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { log } from '../arithmetic/functions.ts';
+import { isfinite, logicalAnd } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand, sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
 import {
   floating,
   inferBinary,
@@ -25,11 +26,10 @@ import { E } from '../expr/expr.ts';
 import { clone } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { add, mul, sub } from './arithmetic.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
-import { div } from './division.ts';
-import { log } from './functions.ts';
-import { isfinite, logicalAnd } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

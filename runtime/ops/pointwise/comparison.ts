@@ -1,13 +1,12 @@
-import { dtypes, promote } from '../../tensor/dtype.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
+import { broadcastShapes } from '../../spec/shape.ts';
+import { expectHeld, isHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { broadcastShapes } from '../../tensor/shape.ts';
-import { expectHeld, isHeld } from '../../tensor/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { logicalNot } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   bindPromoted,
   inferBinary,
@@ -21,7 +20,8 @@ import { E } from '../expr/expr.ts';
 import { nonzeroColumns } from '../indexing/data-dependent.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { logicalNot } from './logic.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -150,7 +150,7 @@ export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
   return casting([mask], 'bool', ([test]) => bind1(maskedFillOp, [a, test!], { value: held }));
 }
 
-/** The same, in the dtype that the number gives the tensor. */
+/** `maskedFill` in the dtype that the number gives the tensor. */
 const filledWhere = (a: Tensor, mask: Tensor, value: number): Tensor =>
   casting([a], joinedBy(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
 

@@ -1,10 +1,10 @@
 /** PyTorch's second names of pointwise ops. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
-import { abs, mul, neg, sign, sub } from './arithmetic.ts';
+import { abs, mul, neg, sign, sub } from '../arithmetic/arithmetic.ts';
+import { div, trunc } from '../arithmetic/division.ts';
+import { acos, acosh, asin, asinh, atan, atan2, atanh } from '../arithmetic/functions.ts';
 import { eq, ge, gt, le, lt, ne } from './comparison.ts';
-import { div, trunc } from './division.ts';
-import { acos, acosh, asin, asinh, atan, atan2, atanh } from './functions.ts';
 
 export {
   abs as absolute,

@@ -2,26 +2,25 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes, promote } from '../../tensor/dtype.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
-import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
-import { type Keyword, numberFrom } from '../core/positional.ts';
 import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { all } from '../reduce/statistics.ts';
-import { abs, add, mul, neg, sub } from './arithmetic.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { dropWhere, eq, ge, keepWhere, le, lt } from './comparison.ts';
-import { div } from './division.ts';
-import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
 import { pow } from './powers.ts';
 
 const x = E.input(0);
@@ -246,9 +245,4 @@ export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): T
       return equalNan ? logicalOr(close, logicalAnd(isnan(a), isnan(b))) : close;
     }),
   );
-}
-
-/** Whether all elements are close, as `isclose` says; a bool scalar. */
-export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
-  return tidy(() => all(isclose(a, b, options)));
 }

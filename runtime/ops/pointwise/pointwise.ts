@@ -1,13 +1,13 @@
 /** Ops element by element, by family. Everything exported here is API. */
 
+export * from '../arithmetic/arithmetic.ts';
+export * from '../arithmetic/division.ts';
+export * from '../arithmetic/functions.ts';
+export * from '../arithmetic/logic.ts';
 export type { Operand } from '../core/promotion.ts';
 export * from './activations.ts';
-export * from './arithmetic.ts';
 export * from './combining.ts';
 export * from './comparison.ts';
-export * from './division.ts';
-export * from './functions.ts';
-export * from './logic.ts';
 export * from './other-names.ts';
 export * from './pairs.ts';
 export * from './powers.ts';

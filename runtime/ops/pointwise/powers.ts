@@ -1,14 +1,16 @@
 /** Powers, roots and inverses. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { dtypes, promote } from '../../tensor/dtype.ts';
-import { formatSpec } from '../../tensor/meta.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { log } from '../arithmetic/functions.ts';
+import { logicalAnd, logicalOr } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, expectTensor, saving } from '../core/define-op.ts';
-import { expectOperand, expectTensors } from '../core/expect-tensors.ts';
 import {
   bindFloat,
   counted,
@@ -22,11 +24,9 @@ import {
 import { E } from '../expr/expr.ts';
 import { equals, isBelow, logarithm, minus } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { mul, neg, sub } from './arithmetic.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { dropWhere, eq, ge } from './comparison.ts';
-import { div } from './division.ts';
-import { log } from './functions.ts';
-import { logicalAnd, logicalOr } from './logic.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -1,18 +1,19 @@
 /** Activations that are smooth or made of few pieces, each with its gradient as one kernel. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sign } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { abs, add, mul, neg, sign } from './arithmetic.ts';
 import { dropWhere, gt, lt } from './comparison.ts';
-import { div } from './division.ts';
-import { exp } from './functions.ts';
 
 interface Activation {
   readonly value: (x: Expr) => Expr;

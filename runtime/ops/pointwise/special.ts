@@ -3,21 +3,21 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { cos, exp, log, log1p, sin } from '../arithmetic/functions.ts';
+import { logicalNot } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { bindFloat, floating, inferFloat, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { equals, isBelow, isInteger, minus, plus } from '../numbers/number-arithmetic.ts';
-import { abs, add, mul, neg, sub } from './arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { clamp } from './combining.ts';
 import { dropWhere, lt, maskedFill, where } from './comparison.ts';
-import { div } from './division.ts';
-import { cos, exp, log, log1p, sin } from './functions.ts';
-import { logicalNot } from './logic.ts';
 
 const x = E.input(0);
 const c = E.const;

@@ -1,16 +1,19 @@
 /** Activations with cuts, gates and learned slopes. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { launchAttrs } from '../../device/symbolic-attrs.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { promote } from '../../tensor/dtype.ts';
+import { promote } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import {
   bindFloat,
   floating,
@@ -20,15 +23,13 @@ import {
   pointwise,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { launchAttrs } from '../core/symbolic-attrs.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
 import { narrow, reshape } from '../movement/movement.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { add, mul, sub } from './arithmetic.ts';
 import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
-import { div } from './division.ts';
-import { exp } from './functions.ts';
 
 const x = E.input(0);
 const c = E.const;

@@ -1,22 +1,22 @@
 /** Attention as one function. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { dtypes, promote } from '../../tensor/dtype.ts';
-import { isHalf } from '../../tensor/half.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
+import { isHalf } from '../../spec/half.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { triu } from '../arranging/triangles.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, wide } from '../core/rounded-once.ts';
-import { softmax } from '../loss/loss.ts';
 import { transpose } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
-import { triu } from '../movement/triangles.ts';
+import { softmax } from '../normalization/softmax.ts';
 import { add, logicalNot, maskedFill, mul } from '../pointwise/pointwise.ts';
 import { dropout } from '../random/dropout.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { matmul } from './matmul.ts';
 
 export interface AttentionOptions {

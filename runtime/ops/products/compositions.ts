@@ -1,18 +1,15 @@
 /** Functions of PyTorch's that are made of a few other ops. */
 
-import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { formatShape, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape, type Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expand } from '../core/broadcast.ts';
-import { inverse } from '../linalg/linear-systems.ts';
+import { tensorSplit } from '../arranging/splitting.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
-import { eye } from '../movement/ranges.ts';
-import { tensorSplit } from '../movement/splitting.ts';
 import { diag, matrixTranspose, t } from '../movement/views.ts';
-import { clamp, div, eq, mul, type Operand, sqrt, sub, where } from '../pointwise/pointwise.ts';
+import { clamp, div, eq, type Operand, sqrt, sub, where } from '../pointwise/pointwise.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { any } from '../reduce/statistics.ts';
 import { matmul } from './matmul.ts';
@@ -64,39 +61,6 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
   return tidy(() => {
     const found = any(eq(unsqueeze(x, -1), flatten(test)), -1);
     return options.invert ? eq(found, 0) : found;
-  });
-}
-
-/** The product of a square matrix (or a batch of them) with itself, `n` factors; of its inverse for n < 0. */
-export function matrixPower(x: Tensor, n: number): Tensor {
-  if (!Number.isInteger(n)) {
-    throw new ArgumentError({
-      what: 'matrixPower: the exponent is not an integer',
-      given: String(n),
-      expected: 'an integer',
-      remedy: 'use pow() for the power of each element',
-    });
-  }
-  if (x.rank < 2 || x.shape.at(-1) !== x.shape.at(-2)) {
-    throw new ShapeError({
-      what: 'matrixPower: not square',
-      given: formatSpec(x),
-      expected: '[..., n, n]',
-      remedy: 'check the last two dimensions',
-    });
-  }
-  return tidy(() => {
-    if (n === 0) {
-      const { dtype, device } = x;
-      return expand(eye(x.shape.at(-1)!, x.shape.at(-1)!, { dtype, device }), x.shape);
-    }
-    let factor = n < 0 ? inverse(x) : x;
-    let result: Tensor | null = null;
-    for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {
-      if (rest % 2 === 1) result = result ? matmul(result, factor) : factor;
-      if (rest > 1) factor = matmul(factor, factor);
-    }
-    return result === x ? mul(x, 1) : result!;
   });
 }
 

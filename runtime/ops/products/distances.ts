@@ -1,16 +1,16 @@
 /** How far apart, and how alike, vectors are. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { unsqueeze } from '../movement/movement.ts';
 import { expandTogether } from '../movement/views.ts';
 import { isBelow } from '../numbers/number-arithmetic.ts';
 import { add, clampMin, div, mul, sub } from '../pointwise/pointwise.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { type Dims, sum } from '../reduce/reduce.ts';
 import { norm } from '../reduce/statistics.ts';
 

@@ -1,16 +1,16 @@
 /** Einstein's summation convention: sums of products, by names of dimensions. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectTensorList } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { permute, reshape } from '../movement/movement.ts';
 import { diagonal } from '../movement/views.ts';
 import { mul } from '../pointwise/pointwise.ts';
+import { expectTensorList } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { matmul } from './matmul.ts';
 

@@ -1,16 +1,16 @@
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { broadcastShapes, sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
-import { defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectOptional, expectTensors } from '../core/expect-tensors.ts';
 import { reshape, transpose } from '../movement/movement.ts';
 import { add } from '../pointwise/pointwise.ts';
-import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
+import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
 
 function check(a: TensorMeta, b: TensorMeta): void {
   const isWhole = !dtypes[a.dtype].floating;

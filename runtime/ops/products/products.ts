@@ -1,19 +1,19 @@
 /** Products of matrices and vectors by their names, and sums with them. */
 
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { formatShape, normalizeDim, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { formatShape, normalizeDim, sizeOf } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { expectOptional, expectTensorList, expectTensors } from '../core/expect-tensors.ts';
-import { expectWhole } from '../core/positional.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
 import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
 import { expandTogether } from '../movement/views.ts';
 import { equals } from '../numbers/number-arithmetic.ts';
 import { add, mul, sub } from '../pointwise/pointwise.ts';
+import { expectOptional, expectTensorList, expectTensors } from '../record/expect-tensors.ts';
+import { expectWhole } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
 import { einsum } from './einsum.ts';
 import { matmul } from './matmul.ts';

@@ -4,22 +4,22 @@
  */
 
 import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import type { Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import type { Shape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
-import { expectNumber } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
+import { copy_ } from '../in-place/in-place.ts';
 import { rand, randn } from '../movement/create.ts';
 import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
-import { copy_ } from '../pointwise/in-place.ts';
 import { add, div, exp, gt, log, lt, mul, neg, tan, where } from '../pointwise/pointwise.ts';
+import { expectNumber } from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
 

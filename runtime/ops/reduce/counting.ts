@@ -1,15 +1,15 @@
 /** Counting and searching: histograms, places in an order, distinct values. */
 
 import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { tensor } from '../../tensor/create.ts';
-import { newTypedArray } from '../../tensor/dtype.ts';
+import { newTypedArray } from '../../spec/dtype.ts';
+import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec } from '../../tensor/meta.ts';
-import { sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from '../core/cast.ts';
+import { tensor } from '../core/create.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';

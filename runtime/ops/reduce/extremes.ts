@@ -1,19 +1,20 @@
 /** The largest and the smallest, and where they are. NaN counts as both, as in PyTorch. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { maximum, minimum, mul } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectFlag } from '../core/positional.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
-import { maximum, minimum, mul } from '../pointwise/arithmetic.ts';
 import { eq } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 import {
   type DimOptions,
   type Dims,

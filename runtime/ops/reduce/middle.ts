@@ -2,12 +2,13 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div, floorDivide } from '../arithmetic/division.ts';
+import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectFlag } from '../core/positional.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
@@ -20,11 +21,10 @@ import {
   wholeAbove,
   wholeBelow,
 } from '../numbers/number-arithmetic.ts';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
-import { div, floorDivide } from '../pointwise/division.ts';
-import { isnan, logicalAnd, logicalNot, logicalOr } from '../pointwise/logic.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 import { argmax } from './extremes.ts';
 import { sort } from './order.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
@@ -88,7 +88,7 @@ function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
 
 /** The middle value (the lower of two), NaN if there is one: of all elements, or `[values, indices]` along a dimension. */
 export const median = chosenBy('median', middle);
-/** The same without what is NaN. */
+/** The median of the elements that are not NaN. */
 export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
 
 /** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */

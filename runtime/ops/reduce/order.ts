@@ -1,17 +1,18 @@
 /** Values in order of size. */
 
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind } from '../core/bind.ts';
-import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectFlag } from '../core/positional.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape, select, unsqueeze } from '../movement/movement.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 
 function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   const shape = x!.shape.map((size, d) => (d === dim ? (count as number) : size));

@@ -1,17 +1,18 @@
+import type { Attrs } from '../../device/kernel-op.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { normalizeDim, type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { normalizeDim, type Shape, sameShape } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { type Attrs, defineOp, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { div } from '../pointwise/division.ts';
-import { cutBehind, cutsUpTo, type RowRule } from '../row-cuts.ts';
+import { defineOp, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
@@ -61,7 +62,7 @@ const unreduceOp = defineOp({
   },
 });
 
-/** Undoes the shape of a reduction: repeats `x` along `dims` to the shape of `like`. */
+/** Restores the shape before a reduction: repeats `x` along `dims` to the shape of `like`. */
 export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs): Tensor {
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }

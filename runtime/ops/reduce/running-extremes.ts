@@ -1,20 +1,20 @@
 /** The largest, the smallest and the log-sum-exp of everything up to an entry. */
 
 import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, sub } from '../arithmetic/arithmetic.ts';
+import { exp } from '../arithmetic/functions.ts';
+import { isfinite, logicalNot } from '../arithmetic/logic.ts';
 import { bind, bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, type OpRecord, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating, inferSame } from '../core/promotion.ts';
 import { gatherFrom } from '../indexing/gather.ts';
 import { reshape } from '../movement/movement.ts';
-import { mul, sub } from '../pointwise/arithmetic.ts';
 import { dropWhere } from '../pointwise/comparison.ts';
-import { exp } from '../pointwise/functions.ts';
-import { isfinite, logicalNot } from '../pointwise/logic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { amax } from './extremes.ts';
 import { cumsumFromEnd } from './scans.ts';
 
@@ -77,7 +77,7 @@ const logcumsumexpOp: OpRecord = defineOp({
   },
 });
 
-/** The same gradient in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
+/** The gradient of `logcumsumexp` in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
 function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tensor {
   // Cancels; without it large x would overflow.
   const shift = noGrad(() => finiteOr0(amax(x, dim, { keepDim: true })));

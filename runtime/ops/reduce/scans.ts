@@ -1,18 +1,18 @@
 /** Products, and partial sums and products along a dimension. */
 
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { normalizeDim } from '../../tensor/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
-import { defineOp, type OpRecord, opNamed, saving } from '../core/define-op.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
-import { expectFlag } from '../core/positional.ts';
 import { inferSame } from '../core/promotion.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
-import { mul, sub } from '../pointwise/arithmetic.ts';
-import { div } from '../pointwise/division.ts';
+import { defineOp, type OpRecord, opNamed, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 import { inferReduced } from './reduce.ts';
 
 const cumsumOp: OpRecord = defineOp({

@@ -1,23 +1,24 @@
 /** Reductions that are made of others. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { dtypes } from '../../tensor/dtype.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { abs, add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
+import { exp, log } from '../arithmetic/functions.ts';
+import { isfinite, isnan, logicalNot } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
-import { expectTensors } from '../core/expect-tensors.ts';
 import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { nuclearNorm } from '../linalg/singular-values.ts';
 import { reshape } from '../movement/movement.ts';
 import { equals, isBelow, minus, quotient } from '../numbers/number-arithmetic.ts';
-import { abs, add, mul, sub } from '../pointwise/arithmetic.ts';
 import { dropWhere, eq, gt, maskedFill, ne } from '../pointwise/comparison.ts';
-import { div } from '../pointwise/division.ts';
-import { exp, log } from '../pointwise/functions.ts';
-import { isfinite, isnan, logicalNot } from '../pointwise/logic.ts';
+import { type ClosenessOptions, isclose } from '../pointwise/pairs.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { amax, amin } from './extremes.ts';
+import { nuclearNorm } from './nuclear-norm.ts';
 import {
   type DimOptions,
   type Dims,
@@ -238,4 +239,9 @@ export function all(
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return all(x, ...positional('all', dims, options));
   return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
+}
+
+/** Whether all elements are close, as `isclose` says; a bool scalar. */
+export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  return tidy(() => all(isclose(a, b, options)));
 }

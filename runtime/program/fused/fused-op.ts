@@ -1,6 +1,7 @@
 import type { Device } from '../../device/device.ts';
+import type { Attrs, AttrValue } from '../../device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { invariant } from '../../errors/invariant.ts';
-import type { Attrs, AttrValue, OpRecord } from '../../ops/core/define-op.ts';
 import { E, type Expr } from '../../ops/expr/expr.ts';
 import {
   type FusedBody,
@@ -9,8 +10,8 @@ import {
   fusedAttr,
 } from '../../ops/expr/fused-body.ts';
 import { isNumber } from '../../ops/numbers/symbolic-number.ts';
-import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import type { Shape } from '../../tensor/shape.ts';
+import type { OpRecord } from '../../ops/record/define-op.ts';
+import type { Shape } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 
 /** The name of fused ops in files. */

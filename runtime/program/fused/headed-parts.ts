@@ -1,9 +1,9 @@
-import { operandUse } from '../../ops/core/define-op.ts';
-import type { KernelName } from '../../ops/core/kernel-names.ts';
-import { isChanging, presentAttrs } from '../../ops/core/symbolic-attrs.ts';
-import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
-import { isContiguousMeta } from '../../tensor/meta.ts';
-import { sameShape } from '../../tensor/shape.ts';
+import type { KernelName } from '../../device/kernel-names.ts';
+import { operandUse } from '../../device/kernel-op.ts';
+import type { Stage, StagedBody, StagePlace } from '../../device/staged-body.ts';
+import { isChanging, presentAttrs } from '../../device/symbolic-attrs.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { sameShape } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf, shapeOf } from './fused-op.ts';

@@ -1,6 +1,6 @@
+import { stageAttr } from '../../device/staged-body.ts';
 import { textOf } from '../../ops/expr/expr-nodes.ts';
 import { isSymbolic } from '../../ops/numbers/symbolic-number.ts';
-import { stageAttr } from '../../ops/staged-body.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { attrsOf, compositeOp, exprOf } from './fused-op.ts';

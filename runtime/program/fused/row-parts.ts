@@ -1,16 +1,16 @@
 import type { Device } from '../../device/device.ts';
 import { slotAlignment } from '../../device/inner-bytes.ts';
-import { mayOverwrite, operandUse } from '../../ops/core/define-op.ts';
+import { mayOverwrite, operandUse } from '../../device/kernel-op.ts';
+import type { RowCut, RowSlice, Stage, StagedBody, StagePlace } from '../../device/staged-body.ts';
 import {
   hasChangingAttrs,
   isChanging,
   launchAttrs,
   presentAttrs,
-} from '../../ops/core/symbolic-attrs.ts';
-import { pointwiseRows, type RowCut, type RowRule, type RowSlice } from '../../ops/row-cuts.ts';
-import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
-import { isContiguousMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+} from '../../device/symbolic-attrs.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { pointwiseRows, type RowRule } from '../../ops/record/row-cuts.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf } from './fused-op.ts';

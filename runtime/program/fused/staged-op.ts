@@ -1,6 +1,6 @@
-import { type OperandUse, operandUse } from '../../ops/core/define-op.ts';
-import { stageAttr } from '../../ops/staged-body.ts';
-import { sameShape } from '../../tensor/shape.ts';
+import { type OperandUse, operandUse } from '../../device/kernel-op.ts';
+import { stageAttr } from '../../device/staged-body.ts';
+import { sameShape } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
 import { headedBody } from './headed-parts.ts';

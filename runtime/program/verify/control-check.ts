@@ -5,15 +5,15 @@ import {
   sameSpec,
   type TensorMeta,
   type TensorSpec,
-} from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+} from '../../device/tensor-meta.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { PlannedSubgraph, Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { expectSpec, type Fail } from './verify-failure.ts';
 
 /** Uses of a graph's values; computed once for all of its control ops. */
 interface Uses {
-  /** Results of the graph, and operands of any op, but for the record that an op which undoes another reads. */
+  /** Results of the graph, and operands of any op, but for the record that a backward op reads. */
   readonly read: ReadonlySet<ValueId>;
   /** The step of forward, by its last result. */
   readonly madeBy: ReadonlyMap<ValueId, Step>;
@@ -127,7 +127,7 @@ export class ControlCheck {
   }
 
   /** The step whose record it is. */
-  undone(name: string, tape: ValueId | undefined): Step {
+  forwardOf(name: string, tape: ValueId | undefined): Step {
     const found = tape === undefined ? undefined : usesOf(this.graph).madeBy.get(tape);
     return found?.op.op.name === name ? found : this.fail(`%${tape}`, `the record of a ${name}`);
   }

@@ -1,9 +1,15 @@
+import { mayOverwrite, operandUse } from '../../device/kernel-op.ts';
+import { hasChangingAttrs, presentView } from '../../device/symbolic-attrs.ts';
+import {
+  formatSpec,
+  isContiguousMeta,
+  sameSpec,
+  type TensorMeta,
+} from '../../device/tensor-meta.ts';
 import { DataError } from '../../errors/errors.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
-import { mayOverwrite, type OpRecord, operandUse } from '../../ops/core/define-op.ts';
-import { hasChangingAttrs, presentView } from '../../ops/core/symbolic-attrs.ts';
-import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../../tensor/meta.ts';
-import { extentOf, sameShape, sizeOf } from '../../tensor/shape.ts';
+import type { OpRecord } from '../../ops/record/define-op.ts';
+import { extentOf, sameShape, sizeOf } from '../../spec/shape.ts';
 import { PlacedSpans } from '../placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
 import type { ValueId } from '../program.ts';

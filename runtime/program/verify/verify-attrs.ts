@@ -1,6 +1,7 @@
-import { attrProblem } from '../../ops/core/attr-rules.ts';
-import type { Attrs, OpRecord } from '../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { attrProblem } from '../../ops/record/attr-rules.ts';
+import type { OpRecord } from '../../ops/record/define-op.ts';
 import type { Fail } from './verify-failure.ts';
 
 /** Attributes are what the op declares of them; what kernels rely on beyond shapes and dtypes holds. */

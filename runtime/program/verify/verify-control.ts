@@ -1,4 +1,4 @@
-import type { ControlForm } from '../../ops/core/define-op.ts';
+import type { ControlForm } from '../../device/kernel-op.ts';
 import type { PlannedSubgraph, Step } from '../plan.ts';
 import { ControlCheck } from './control-check.ts';
 import type { Fail } from './verify-failure.ts';
@@ -21,7 +21,7 @@ import {
 
 /**
  * Holds that the programs inside an operator take what it has and give what it returns, and that the
- * operator that undoes another one undoes the same programs.
+ * backward operator runs the backward of the same programs.
  */
 export function verifyControl(step: Step, graph: PlannedSubgraph, fail: Fail): void {
   const { kernel } = step.op.op;

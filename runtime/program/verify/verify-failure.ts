@@ -1,6 +1,6 @@
+import type { TensorSpec } from '../../device/tensor-meta.ts';
 import { DataError } from '../../errors/errors.ts';
-import { dtypes } from '../../tensor/dtype.ts';
-import type { TensorSpec } from '../../tensor/meta.ts';
+import { dtypes } from '../../spec/dtype.ts';
 
 /** Rejects a file's program: what was found, and what a valid program has. */
 export type Fail = (given: string, expected: string) => never;

@@ -1,5 +1,5 @@
-import { presentView } from '../../ops/core/symbolic-attrs.ts';
-import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
+import { presentView } from '../../device/symbolic-attrs.ts';
+import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { resultOf } from '../fused/fused-op.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
 import { verifyAttrs } from './verify-attrs.ts';

@@ -1,4 +1,4 @@
-import { formatSpec, isContiguousMeta, sameSpec } from '../../tensor/meta.ts';
+import { formatSpec, isContiguousMeta, sameSpec } from '../../device/tensor-meta.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { SimulatedPlan } from './simulate-plan.ts';

@@ -1,6 +1,6 @@
-/** Operators with programs inside, and those that undo them. */
+/** Operators with programs inside, and their backward operators. */
 
-import { isContiguousMeta } from '../../tensor/meta.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ControlCheck } from './control-check.ts';
 
@@ -26,17 +26,17 @@ export function verifyWhileLoop(check: ControlCheck): void {
   check.expectSingle(answer[0]!);
 }
 
-export function verifyBackward(check: ControlCheck, undone: 'cond' | 'while'): void {
+export function verifyBackward(check: ControlCheck, forwardName: 'cond' | 'while'): void {
   const { op, regions = [] } = check.step;
   const [tape, ...given] = op.inputs;
-  const forward = check.undone(undone, tape);
+  const forward = check.forwardOf(forwardName, tape);
   const isSame = forward.regions?.every((region, i) => {
     return region === regions[i] || (region.backward === null && regions[i]?.backward === null);
   });
   if (!isSame || forward.regions?.length !== regions.length) {
     check.fail('other programs', 'those of the operator that it undoes');
   }
-  const carried = undone === 'while' ? forward.op.outputs.length - 1 : 0;
+  const carried = forwardName === 'while' ? forward.op.outputs.length - 1 : 0;
   if ((op.attrs.carried ?? 0) !== carried)
     check.fail('another number of carried values', String(carried));
   check.verifyGradients(forward.op, given);
@@ -64,7 +64,7 @@ export function verifyCall(check: ControlCheck): void {
 export function verifyCallBackward(check: ControlCheck): void {
   const { op, call } = check.step;
   const [tape, ...given] = op.inputs;
-  const forward = check.undone('call', tape);
+  const forward = check.forwardOf('call', tape);
   if (!call || forward.call?.call.forms.join() !== call.call.forms.join()) {
     check.fail('another call', 'the one that it undoes');
   }

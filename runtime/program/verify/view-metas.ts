@@ -1,6 +1,6 @@
-import { presentView } from '../../ops/core/symbolic-attrs.ts';
-import { sameStrides, type TensorMeta } from '../../tensor/meta.ts';
-import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import { presentView } from '../../device/symbolic-attrs.ts';
+import { sameStrides, type TensorMeta } from '../../device/tensor-meta.ts';
+import { sameShape, sizeOf } from '../../spec/shape.ts';
 import type { Program, ProgramOp, ValueTable } from '../program.ts';
 
 /** Whether the table declares a view's strides and offset as its op derives them from its operand's. */

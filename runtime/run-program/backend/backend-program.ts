@@ -1,15 +1,15 @@
-import { heap } from '../../device/cpu/heap.ts';
+import { heap } from '../../device/cpu/core/heap.ts';
 import type { Device } from '../../device/device.ts';
+import type { Attrs } from '../../device/kernel-op.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
-import type { Attrs } from '../../ops/core/define-op.ts';
 import type { Backend, CompiledProgram, RunningSteps } from '../../program/backend.ts';
 import type { Plan, Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import type { Scope, Slot } from '../scope/scope.ts';
 
-/** What the executor knows of a step that a backend may compute. */
+/** The description of a step that a backend may compute. */
 export interface ComputableStep {
   /** Puts operands and results where they belong. */
   place(slots: readonly Slot[], scalars: Float64Array): void;
@@ -69,12 +69,26 @@ export class BackendProgram implements RunningSteps {
     [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
     try {
       this.#compiled.run(this);
-      if (this.#isOpen || this.#next < this.#steps.length) {
-        throw this.#outOfOrder('run has returned', `step ${this.#next} of ${this.#steps.length}`);
-      }
+      this.#expectEnd();
     } finally {
       [this.#slots, this.#scalars, this.#next, this.#isOpen] = outer;
     }
+  }
+
+  /** Runs the program on an asynchronous backend; runs follow one another. */
+  async runAsync({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
+    try {
+      await this.#compiled.run(this);
+      this.#expectEnd();
+    } finally {
+      [this.#slots, this.#scalars] = [[], new Float64Array(0)];
+    }
+  }
+
+  #expectEnd(): void {
+    if (!this.#isOpen && this.#next === this.#steps.length) return;
+    throw this.#outOfOrder('run has returned', `step ${this.#next} of ${this.#steps.length}`);
   }
 
   kernel(step: number): void {

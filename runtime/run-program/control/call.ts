@@ -1,6 +1,6 @@
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
 import { type GivenOperand, type OperandForm, operandsOf } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
@@ -14,7 +14,7 @@ import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
 
-/** What a run of a call has brought, for who undoes it. */
+/** The operands of each run of a call, for its backward. */
 const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
 /**
@@ -84,7 +84,7 @@ function owned({ holder, offset, identity }: Slot): ListItem {
   return { holder: holder!, offset, identity };
 }
 
-/** What an operand brings, with one ownership each: the operand's own if it moves and is not shared. */
+/** The tensors of an operand, with one ownership each: the operand's own if it moves and is not shared. */
 function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
   if (form === 'tensor') {
@@ -102,7 +102,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
   return items;
 }
 
-/** Undoes the run that is on the tape. What is of the shapes of that run gets gradients of these shapes. */
+/** Runs the backward of the run that is on the tape. Values of the shapes of that run get gradients of these shapes. */
 export function compileCallBackward(step: Step, values: ValueTable): Action {
   const { op, frees, call: planned } = step;
   const { forms, dynamic, list: answersList } = planned!.call;
@@ -148,7 +148,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
       if (record.length > 0) {
         const { region, scope } = retains ? record.at(0) : record.pop();
         const shapes = brought.get(region);
-        invariant(shapes, 'a call that was run is undone');
+        invariant(shapes, 'a call that is differentiated was run');
         const operands = operandsOf(forms, shapes);
         backwardOf(region, retains).run(scope, gradientOf, (input, gradient) => {
           const operand = operands[input]!;

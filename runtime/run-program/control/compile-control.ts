@@ -1,5 +1,5 @@
+import type { ControlForm } from '../../device/kernel-op.ts';
 import { assertNever } from '../../errors/invariant.ts';
-import type { ControlForm } from '../../ops/core/define-op.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';

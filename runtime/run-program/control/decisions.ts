@@ -2,8 +2,8 @@
 const mostDecisions = 1 << 16;
 
 /**
- * What control ops decided in one run, in the order in which they began: 0 or 1 for the branch that was
- * taken, and the number of iterations. From it the bytes of that run follow.
+ * The decisions of control ops in one run, in the order in which they began: 0 or 1 for the branch that was taken, and
+ * the number of iterations. From it the bytes of that run follow.
  */
 export class Decisions {
   readonly list: number[] = [];

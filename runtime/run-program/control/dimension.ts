@@ -1,9 +1,9 @@
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Action } from '../scope/action.ts';
 
 /** The size of a tensor of data-dependent shape, as a number of the program. */

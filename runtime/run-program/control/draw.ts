@@ -1,8 +1,8 @@
-import { Holder } from '../../memory/holder.ts';
+import { Holder } from '../../device/holder.ts';
 import { drawnBy } from '../../program/control-ops.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import type { Action } from '../scope/action.ts';
 import type { Slot } from '../scope/scope.ts';
 import { readNumber } from './read-number.ts';

@@ -1,12 +1,12 @@
 import type { Launch } from '../../device/device.ts';
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { type ListItem, TensorList } from '../../device/tensor-list.ts';
+import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { events } from '../../memory/events.ts';
-import { Holder } from '../../memory/holder.ts';
-import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
-import { opNamed } from '../../ops/core/define-op.ts';
+import { opNamed } from '../../ops/record/define-op.ts';
 import { elementSpec } from '../../program/list-ops.ts';
-import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { Slot } from '../scope/scope.ts';
 
 /** Fills slots with one number, of one meta. */

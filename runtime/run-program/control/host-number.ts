@@ -1,4 +1,4 @@
-import { Holder } from '../../memory/holder.ts';
+import { Holder } from '../../device/holder.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';

@@ -1,5 +1,5 @@
 /**
- * Lines that a program writes while it may still be given up: the user's code, run instead, writes them
+ * Lines that a program writes while it may still bail out: the user's code, run instead, writes them
  * again. Null: lines are written at once.
  */
 let held: Line[] | null = null;

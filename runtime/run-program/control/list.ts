@@ -1,7 +1,7 @@
 import type { Device } from '../../device/device.ts';
+import type { Holder } from '../../device/holder.ts';
+import { type ListItem, ListMark, TensorList } from '../../device/tensor-list.ts';
 import { InvariantError, invariant } from '../../errors/invariant.ts';
-import type { Holder } from '../../memory/holder.ts';
-import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { numbersOf } from '../../tensor/stored-numbers.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { numbersOf } from '../../spec/stored-numbers.ts';
 import type { Slot } from '../scope/scope.ts';
 
 /** The number in a value of one element, of any dtype; waits for the device. */

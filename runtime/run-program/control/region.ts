@@ -1,5 +1,5 @@
-import type { Holder } from '../../memory/holder.ts';
-import type { ListItem } from '../../memory/tensor-list.ts';
+import type { Holder } from '../../device/holder.ts';
+import type { ListItem } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../scope/action.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
@@ -39,7 +39,7 @@ export class RegionRun {
     }
   }
 
-  /** The same, but the slot's own share goes into the scope. */
+  /** Moves an operand into the scope together with the slot's own ownership. */
   move({ slots }: Scope, index: number, from: Slot): void {
     if (this.#enters[index]) {
       slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset, from.identity);
@@ -49,7 +49,7 @@ export class RegionRun {
     }
   }
 
-  /** The same for one ownership of a holder. */
+  /** Puts one ownership of a holder into the scope. */
   own({ slots }: Scope, index: number, { holder, offset, identity }: ListItem): void {
     if (this.#enters[index])
       slots[this.planned.forward.inputs[index]!]!.put(holder, offset, identity);

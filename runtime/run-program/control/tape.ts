@@ -1,5 +1,5 @@
 import type { Device } from '../../device/device.ts';
-import { Holder } from '../../memory/holder.ts';
+import { Holder } from '../../device/holder.ts';
 import type { Scope } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 
@@ -10,8 +10,8 @@ interface Recorded {
 }
 
 /**
- * What a control op keeps for backward: one entry for the branch that ran, or one per iteration. It is the holder
- * of the op's last result, without bytes of its own, so that it lives and dies as every other value.
+ * The record that a control op keeps for backward: one entry for the branch that ran, or one per iteration. It is the
+ * holder of the op's last result, without bytes of its own, so that it lives and dies as every other value.
  */
 export class Tape extends Holder {
   readonly #entries: Recorded[] = [];

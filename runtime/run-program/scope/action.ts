@@ -2,7 +2,7 @@ import type { Plan } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Scope, Slot } from './scope.ts';
 
-/** What runs for one step, over the slots of a scope and JavaScript numbers of the run. */
+/** The function that runs for one step, over the slots of a scope and JavaScript numbers of the run. */
 export type Action = (slots: readonly Slot[], scalars: Float64Array) => void;
 
 export interface Runnable {

@@ -1,12 +1,13 @@
 /**
- * Which values of a run are one tensor. Those at one place are, unless they came about as several views: a view has a
- * number of its own, an input a negative one, which goes with the value through branches, loops and lists.
+ * The identities of a run's values: which ones are the same tensor. Those at one place are, unless they came about as
+ * several views: a view has a number of its own, an input a negative one, which goes with the value through branches,
+ * loops and lists.
  */
 
-import type { Holder } from '../../memory/holder.ts';
+import type { Holder } from '../../device/holder.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** What an op has made: its place tells it from all others. */
+/** The identity of a value made by an op: its location distinguishes it from all others. */
 export const ownPlace = 0;
 
 /** The identity of input number `index` of the program. */

@@ -1,6 +1,6 @@
 import type { Operand } from '../../device/device.ts';
+import type { Holder } from '../../device/holder.ts';
 import { invariant } from '../../errors/invariant.ts';
-import type { Holder } from '../../memory/holder.ts';
 import { ownPlace } from './identity.ts';
 
 /** A value's place in a scope: an owner of its holder while the value is live. */

@@ -1,4 +1,4 @@
-import { TensorList } from '../../memory/tensor-list.ts';
+import { TensorList } from '../../device/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
@@ -28,7 +28,7 @@ export function countedControl(step: Step, values: ValueTable, run: Action): Act
   };
 }
 
-/** What a control op reads from the device, read by read. */
+/** Returns the numbers that a control op reads from the device, read by read. */
 function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decider): () => number {
   switch (op.op.name) {
     case 'cond': {

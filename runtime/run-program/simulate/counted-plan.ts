@@ -1,9 +1,9 @@
 /** Plans as they run on counting devices, each of them made and bound once. */
 
-import { hasChangingAttrs, presentAttrs } from '../../ops/core/symbolic-attrs.ts';
+import { hasChangingAttrs, presentAttrs } from '../../device/symbolic-attrs.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
 import { Executable } from '../executor.ts';
 import { countedControl } from './control-site.ts';
 import { countingDevice } from './counting-device.ts';

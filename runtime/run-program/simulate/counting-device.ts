@@ -1,9 +1,10 @@
 import type { Device, Launch } from '../../device/device.ts';
+import { type Attrs, isFused } from '../../device/kernel-op.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { type Allocator, alignedBytes } from '../../memory/allocator.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
-import { type Attrs, isFused, type OpRecord } from '../../ops/core/define-op.ts';
-import type { DType, TypedArray } from '../../tensor/dtype.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
+import type { OpRecord } from '../../ops/record/define-op.ts';
+import type { DType, TypedArray } from '../../spec/dtype.ts';
 import { currentSimulation } from './simulation.ts';
 
 /** Adds what it would allocate to the current simulation. */

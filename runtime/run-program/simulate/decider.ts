@@ -3,11 +3,11 @@ import type { ProgramOp } from '../../program/program.ts';
 
 /** Says what the control ops of a simulated run decide, in the order in which they begin. */
 export interface Decider {
-  /** Which region of a `cond`. */
+  /** Returns the number of the region of a `cond` that runs. */
   branch(op: ProgramOp): number;
   /** Iterations of a `while`; `recorded`: each leaves something for backward. */
   iterations(op: ProgramOp, recorded: boolean): number;
-  /** Which of so many elements of a list an op reads or writes. */
+  /** Returns the index of the element, among so many of a list, that an op reads or writes. */
   element(count: number): number;
   /** A number that decides shapes; null: any. */
   number(): number | null;

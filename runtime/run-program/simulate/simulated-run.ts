@@ -1,10 +1,10 @@
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { TensorList } from '../../device/tensor-list.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
-import { TensorList } from '../../memory/tensor-list.ts';
 import type { BackwardPart, Plan } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
-import { sizeOf } from '../../tensor/shape.ts';
+import { sizeOf } from '../../spec/shape.ts';
 import { Tape } from '../control/tape.ts';
 import type { Executable } from '../executor.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
@@ -18,7 +18,7 @@ import { putUnknown } from './unknown-values.ts';
 export interface EnteringAlone {
   /** Only the scope holds it. */
   readonly alone: (input: number) => boolean;
-  /** The same of one whose bytes were there before the run. */
+  /** Only the scope holds it, and its bytes were there before the run. */
   readonly donated: (input: number) => boolean;
 }
 

@@ -40,7 +40,7 @@ export class Simulation {
     this.peak = Math.max(this.peak, this.live + bytes);
   }
 
-  /** What `body` adds to the live bytes while it runs, at most. */
+  /** Returns the bytes that `body` adds to the live bytes while it runs, at most. */
   excursion(body: () => void): number {
     const [before, peak] = [this.live, this.peak];
     this.peak = before;

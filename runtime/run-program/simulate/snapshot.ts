@@ -1,6 +1,6 @@
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
-import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { type ListItem, ListMark, TensorList } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import { Tape } from '../control/tape.ts';
 import type { Scope } from '../scope/scope.ts';
@@ -11,11 +11,11 @@ interface Living extends ListItem {
   readonly id: number;
 }
 
-/** What is in a scope in the middle of a run. */
+/** The contents of a scope in the middle of a run. */
 export interface Snapshot {
   readonly values: readonly Living[];
   readonly live: number;
-  /** What is the caller's of it. */
+  /** The holders among them that the caller owns. */
   readonly callers: ReadonlySet<Holder>;
 }
 

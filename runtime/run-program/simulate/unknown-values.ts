@@ -1,19 +1,19 @@
 /** Values whose contents a simulation doesn't know, since what made them is not part of it. */
 
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
-import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { ListMark, TensorList } from '../../device/tensor-list.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import { type Shape, sizeOf } from '../../tensor/shape.ts';
+import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { Tape } from '../control/tape.ts';
 import type { Slot } from '../scope/scope.ts';
 
 /** The tape of a control op that isn't simulated. */
 export class UnknownTape extends Tape {}
 
-/** What an operand is read as, beside tensors. */
+/** The form in which an op reads an operand that is not a tensor. */
 type Contents = 'list' | 'mark' | 'tape' | { readonly shape: Shape };
 
 /** Puts a value into a slot, with one owner. Until an op reads it as something else it is a tensor. */

@@ -3,9 +3,9 @@
  * for an element, and a call may be given shapes that it refuses. What such a step makes is estimated.
  */
 
-import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import { Holder } from '../../memory/holder.ts';
-import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { DynamicTensor } from '../../device/dynamic-tensor.ts';
+import { Holder } from '../../device/holder.ts';
+import { ListMark, TensorList } from '../../device/tensor-list.ts';
 import type { GivenOperand } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';

@@ -1,9 +1,11 @@
+import type { Scope } from '../../vm/bytecode/frame.ts';
 import { type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
-import { captureSnapshot, findInScopes } from './capture-snapshot.ts';
+import { currentSession, withCaptureSession } from './capture-session.ts';
+import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
 import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
 import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { homeObjectInClass } from './home-object.ts';
@@ -17,7 +19,7 @@ export interface BoundTarget {
   readonly args: readonly unknown[];
 }
 
-/** What `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
+/** Returns the function that `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
 export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined {
   const objectId = session.remote(fn);
   const internal = (name: string): unknown => {
@@ -33,10 +35,14 @@ export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTar
 const valueNamed = (properties: readonly RemoteProperty[], name: string) =>
   properties.find((property) => property.name === name)?.value;
 
-/** The route through the inspector: whole script, exact place, live scope. `fn` is not bound. */
+/**
+ * The route through the inspector: whole script, exact place, live scope. `fn` is not bound. `probe`: a call is begun even
+ * where nothing around the function changes.
+ */
 export function captureLive(
   session: DebuggerSession,
   fn: AnyFunction,
+  route: 'any' | 'probe' = 'any',
 ): CapturedFunction | CaptureRefusal {
   const objectId = session.remote(fn);
   const { internal } = session.properties(objectId);
@@ -58,14 +64,24 @@ export function captureLive(
     facts.privateNames.size === 0 &&
     !facts.usesSuper &&
     !(facts.kind === 'arrow' && facts.usesThis);
-  const evaluate = alone
-    ? undefined
-    : (scriptEvaluator(session, { script, facts, internal }) ??
-      probeEntry(session, fn, objectId, at, script, facts));
-  if (evaluate && isRefusal(evaluate)) {
-    return captureSnapshot(session, fn, { script, facts, internal }) ?? evaluate;
+  let evaluate: Evaluate | undefined;
+  if (!alone) {
+    const found = { script, facts, internal };
+    const inside = scriptEvaluator(session, found);
+    const mayCopy = route !== 'probe' && !inside && isUnchanging(fn, found);
+    const copied = mayCopy ? captureSnapshot(session, fn, found) : undefined;
+    if (copied) {
+      return {
+        ...copied,
+        route: 'inspector',
+        scope: assignedLater(copied.scope, () => probed(fn)),
+      };
+    }
+    const taken = inside ?? probeEntry(session, fn, objectId, at, script, facts);
+    if (isRefusal(taken)) return captureSnapshot(session, fn, found) ?? taken;
+    rememberEvaluator(script, facts, taken);
+    evaluate = taken;
   }
-  if (evaluate) rememberEvaluator(script, facts, evaluate);
 
   const homeObject = facts.usesSuper ? homeObjectOf(fn, facts, script, evaluate) : undefined;
   return {
@@ -90,6 +106,15 @@ export function captureLive(
         ),
     }),
   };
+}
+
+/** The scope of a function that was copied, in which variables can be assigned. */
+function probed(fn: AnyFunction): Scope {
+  return withCaptureSession(() => {
+    const found = captureLive(currentSession()!, fn, 'probe');
+    if (isRefusal(found)) throw new TypeError(`The variables around ${fn.name} can't be assigned.`);
+    return found.scope;
+  });
 }
 
 function newScript(

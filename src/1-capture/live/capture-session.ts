@@ -12,7 +12,7 @@ const { setTimeout, performance } = globalThis;
 
 let depth = 0;
 let current: DebuggerSession | undefined;
-/** When the open session became idle; undefined while it captures, and without a session. */
+/** The time at which the open session became idle; undefined while it captures, and without a session. */
 let idleSince: number | undefined;
 /** Whether a timer, or the end of this iteration of the event loop, will end the session. */
 let isScheduled = false;

@@ -1,4 +1,5 @@
-import { isNeverReassigned } from '../script/binding.ts';
+import type { Scope } from '../../vm/bytecode/frame.ts';
+import { type Binding, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
 import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
@@ -16,10 +17,16 @@ export function captureSnapshot(
 ): CapturedFunction | undefined {
   const needsPlace = (facts.kind === 'arrow' && facts.usesThis) || facts.privateNames.size > 0;
   if (needsPlace || facts.written.size > 0) return undefined;
+  if (![...facts.free.values()].every(isCopied)) return undefined;
+  const scopes = facts.free.size > 0 ? listScopes(session, internal) : [];
   const values: Record<string, unknown> = {};
   for (const [name, binding] of facts.free) {
-    if (!binding) continue; // of the global object, which is read live
-    const found = isNeverReassigned(binding) ? findInScopes(session, internal, name) : undefined;
+    const found = findIn(scopes, name);
+    // Of the global object, which is read live; or a parameter of what is around the script, such as `require`.
+    if (!binding) {
+      if (found) return undefined;
+      continue;
+    }
     // Before its initialisation a variable shows as undefined.
     if (!found || found.value === undefined) return undefined;
     values[name] = found.value;
@@ -42,6 +49,59 @@ export function captureSnapshot(
   };
 }
 
+/**
+ * Whether the copy is all that there is to know: nothing around the function changes, not from another script either, and
+ * it needs no class. Then no call has to begin, which takes the engine milliseconds in a large program.
+ */
+export function isUnchanging(
+  fn: AnyFunction,
+  { facts, script }: Pick<FoundFunction, 'facts' | 'script'>,
+): boolean {
+  if (facts.usesSuper || facts.kind === 'constructor' || facts.free.has('arguments')) return false;
+  // Globals are those of this realm.
+  if (!isOfThisRealm(fn)) return false;
+  return [...facts.free.values()].every((binding) => {
+    if (!binding || binding.kind === 'const') return true;
+    const isShared = binding.scope.kind === 'program' && !script.isModule;
+    return isCopied(binding) && !isShared;
+  });
+}
+
+function isOfThisRealm(fn: object): boolean {
+  let root = fn;
+  for (let up = Object.getPrototypeOf(root); up; up = Object.getPrototypeOf(up)) root = up;
+  return root === Object.prototype;
+}
+
+/** The engine doesn't list the name that a function expression or class has inside itself. */
+const isCopied = (binding: Binding | undefined): boolean =>
+  binding === undefined || (binding.kind !== 'self' && isNeverReassigned(binding));
+
+/** Whether a variable that its script never assigns was assigned through a scope: copies may be of the past. */
+let isAnyAssigned = false;
+
+export function noteAssigned(binding: Binding | undefined): void {
+  if (binding && isNeverReassigned(binding)) isAnyAssigned = true;
+}
+
+/** A copy whose variables can be assigned, through the scope that `probe` finds. */
+export function assignedLater(copy: Scope, probe: () => Scope): Scope {
+  let live: Scope | undefined;
+  const now = (): Scope => {
+    if (isAnyAssigned) live ??= probe();
+    return live ?? copy;
+  };
+  return {
+    ...copy,
+    get: (name) => now().get(name),
+    reader: (name) => () => now().get(name),
+    set(name, value) {
+      live ??= probe();
+      live.set(name, value);
+    },
+  };
+}
+
 /** One of `[[Scopes]]`: what kind it is, and its variables as an object that the engine made. */
 interface ListedScope {
   readonly description: string;
@@ -57,14 +117,37 @@ export function findInScopes(
   internal: readonly RemoteProperty[],
   name: string,
 ): { readonly value: unknown } | undefined {
+  return findIn(listScopes(session, internal), name);
+}
+
+/** Innermost first. */
+function listScopes(
+  session: DebuggerSession,
+  internal: readonly RemoteProperty[],
+): readonly ListedScope[] {
   const list = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId;
-  if (list === undefined) return undefined;
+  if (list === undefined) return [];
   // The list itself: asked for its properties, the inspector would print every function that it leads to.
-  const scopes = session.local(list, { objectId: list }) as ArrayLike<ListedScope>;
-  for (const { description, object } of Array.from(scopes)) {
+  return Array.from(session.local(list, { objectId: list }) as ArrayLike<ListedScope>);
+}
+
+function findIn(
+  scopes: readonly ListedScope[],
+  name: string,
+): { readonly value: unknown } | undefined {
+  for (const { description, object } of scopes) {
     if (description === 'Global' || description.startsWith('With')) return undefined;
-    const found = Object.getOwnPropertyDescriptor(object, name);
-    if (found) return { value: found.value };
+    if (!Object.hasOwn(object, name)) continue;
+    return { value: initialized(object as Record<string, unknown>, name) };
   }
   return undefined;
+}
+
+/** Before its initialisation a variable is undefined here; newer engines throw. */
+function initialized(scope: Readonly<Record<string, unknown>>, name: string): unknown {
+  try {
+    return scope[name];
+  } catch {
+    return undefined;
+  }
 }

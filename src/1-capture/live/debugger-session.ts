@@ -61,7 +61,7 @@ export interface ScriptInfo {
   readonly sourceMapURL?: string | undefined;
 }
 
-/** What code inside the debugger can reach: a table on the global object, there during a session. */
+/** A table on the global object through which code inside the debugger reaches ours, there during a session. */
 export interface Handover {
   /** Passes a value into the debugger (`handover.value`) and out of it. */
   value?: unknown;

@@ -1,6 +1,6 @@
 import type { FunctionFacts } from '../script/binding.ts';
 import type { AnyFunction } from '../script/captured-function.ts';
-import { entryRanges, isImplicit, type OffsetRange } from '../script/entry-positions.ts';
+import { entryRanges, firstStop, isImplicit, type OffsetRange } from '../script/entry-positions.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
 import type { Script } from './script.ts';
@@ -40,9 +40,12 @@ export function probeEntry(
     });
     return placesOf(script, found.locations);
   };
-  const { ranges, unsafe } = entryRanges(facts, (range) =>
-    possible(range.to, true).some(isIn(range)),
-  );
+  // The engine looks for a place among all functions of the script: that takes milliseconds where there are many.
+  const reached = firstStop(facts);
+  const { ranges, unsafe } =
+    reached === undefined
+      ? entryRanges(facts, (range) => possible(range.to, true).some(isIn(range)))
+      : { ranges: [], unsafe: undefined };
   if (unsafe) {
     const { file, line } = script.text.position(unsafe.start);
     return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
@@ -73,8 +76,15 @@ export function probeEntry(
       const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
       breakpoints.push(set.breakpointId);
     }
-    const end = Math.max(...ranges.map(({ to }) => to));
-    for (const { location } of possible(end, false).filter((p) => ranges.some((r) => isIn(r)(p)))) {
+    const isEntry = (place: Place) => ranges.some((range) => isIn(range)(place));
+    const places = () => possible(Math.max(...ranges.map(({ to }) => to)), false).filter(isEntry);
+    const locations =
+      typeof reached === 'number'
+        ? [locate(script, at.scriptId, reached)]
+        : reached
+          ? []
+          : places().map(({ location }) => location);
+    for (const location of locations) {
       const set = session.post('Debugger.setBreakpoint', { location, condition });
       breakpoints.push(set.breakpointId);
     }

@@ -1,6 +1,7 @@
 import type { PrivateAccess, Scope } from '../../vm/bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
 import { frozenGlobals } from '../script/standard-globals.ts';
+import { noteAssigned } from './capture-snapshot.ts';
 import type { Evaluate } from './entry-probe.ts';
 import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
 import type { Script } from './script.ts';
@@ -59,6 +60,7 @@ export function liveScope(
         write = evaluate(source) as (value: unknown) => void;
         writers.set(name, write);
       }
+      noteAssigned(facts.free.get(name));
       write(value);
     },
     isConstant(name) {

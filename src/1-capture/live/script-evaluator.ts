@@ -16,10 +16,10 @@ interface Inside {
 const inside = new WeakMap<Script, Inside>();
 
 /**
- * What reads the top-level variables of a function's script, where it uses no others: the evaluator of a
- * function captured before it. To take one out of each function, the engine parses the whole file again.
- * Of an ES module there is one instance per script. Another script may have run several times: there the
- * witness of the evaluator has to be among the variables around the function.
+ * Returns a reader of the top-level variables of a function's script, where the function uses no others: the evaluator
+ * of a function captured before it. To take one out of each function, the engine parses the whole file again. Of an ES
+ * module there is one instance per script. Another script may have run several times: there the witness of the
+ * evaluator has to be among the variables around the function.
  */
 export function scriptEvaluator(
   session: DebuggerSession,

@@ -24,7 +24,7 @@ export interface Script {
   readonly url?: string;
 }
 
-/** What the engine knows of a function, with its place in a script. */
+/** The engine's description of a function, with its place in a script. */
 export interface FoundFunction {
   readonly script: Script;
   readonly facts: FunctionFacts;
@@ -118,7 +118,7 @@ export function findFunction(
 
 const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();
 
-/** What the language says a class without a constructor has. */
+/** Returns the facts about the constructor that the language gives a class without one. */
 function implicitConstructor(
   classNode: ClassNode,
   fieldNames: ReadonlyMap<string, Binding | undefined>,

@@ -41,7 +41,7 @@ const isMarker = (property: AnyNode): boolean =>
   (property.type === 'Identifier' && property.name === markerProperty) ||
   (property.type === 'Literal' && property.value === markerProperty);
 
-/** What the first statement that does anything evaluates first. */
+/** Returns the expression that is evaluated first by the first statement that does anything. */
 function firstExpression(block: BlockStatement): AnyNode | undefined {
   for (const statement of block.body) {
     switch (statement.type) {

@@ -1,7 +1,7 @@
 /**
- * What instrumented modules and a capture share. The build plugin imports this file into every module
- * it touches (`tostatic/probe`), so it depends on nothing. The object itself lives behind a global
- * symbol: a page may hold two copies of this file and still has one probe.
+ * State shared by instrumented modules and a capture. The build plugin imports this file into every module it touches
+ * (`tostatic/probe`), so it depends on nothing. The object itself lives behind a global symbol: a page may hold two
+ * copies of this file and still has one probe.
  */
 
 /** A module as the build plugin found it, before it put probes in. */
@@ -36,7 +36,7 @@ export interface Probe {
   /** True only while a capture calls a function for its scope. Its name is the marker. */
   $tostatic: boolean;
   /**
-   * What an instrumented function returns instead of running. `start`: its offset in the module's
+   * Returns the object that an instrumented function returns instead of running. `start`: its offset in the module's
    * text. `self`: the `this` of the place of an arrow.
    */
   hit(

@@ -11,7 +11,7 @@ import { beginsWithMarker, markerProperty } from './entry-marker.ts';
 import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
 import { unpack } from './unpack.ts';
 
-/** What the build plugin left in a function. */
+/** The information that the build plugin left in a function. */
 export interface Marked {
   readonly script: Script;
   readonly facts: FunctionFacts;

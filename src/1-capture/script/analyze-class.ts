@@ -3,7 +3,7 @@ import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { declareLocal, type Place } from './place.ts';
 
-/** What the analysis of a class needs of the script's. */
+/** The parts of the script's analysis that the analysis of a class needs. */
 export interface ClassWalk {
   readonly functions: readonly FunctionFacts[];
   readonly classes: Map<ClassNode, ReadonlyMap<string, Binding | undefined>>;

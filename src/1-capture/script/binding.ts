@@ -51,7 +51,7 @@ export class LexicalScope {
   }
 }
 
-/** What one function of a script says about names. */
+/** The facts about names in one function of a script. */
 export interface FunctionFacts {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';

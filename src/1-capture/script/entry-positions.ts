@@ -65,6 +65,43 @@ export function entryRanges(
   }
 }
 
+/**
+ * Where a call stops first, as far as the text tells: at the first of the function's places in the text (`'first'`),
+ * where a breakpoint on its calls is, or at an offset. V8 stops where a statement begins before it runs any of it, and
+ * gives a method call the place of the method's name. Undefined where something may run earlier.
+ */
+export function firstStop({ node, classNode }: FunctionFacts): 'first' | number | undefined {
+  if (classNode || node.generator || node.async) return undefined;
+  if (!node.params.every(({ type }) => type === 'Identifier')) return undefined;
+  if (node.body.type !== 'BlockStatement') return firstStopOf(node.body);
+  const [statement] = node.body.body;
+  if (statement?.type === 'VariableDeclaration') {
+    const [declared] = statement.declarations;
+    return declared?.id.type === 'Identifier' && declared.init ? 'first' : undefined;
+  }
+  const isSimple =
+    statement?.type === 'ExpressionStatement' || statement?.type === 'ReturnStatement';
+  return isSimple ? 'first' : undefined;
+}
+
+/** Returns the first stop of an expression that is returned: its place may lie behind those of its parts. */
+function firstStopOf(value: Expression): 'first' | number | undefined {
+  if (value.type === 'ArrayExpression' || value.type === 'ObjectExpression') return 'first';
+  if (value.type !== 'CallExpression') return undefined;
+  const { callee } = value;
+  if (callee.type === 'Identifier') return 'first';
+  if (callee.type !== 'MemberExpression' || callee.computed || callee.optional) return undefined;
+  return isPath(callee.object) ? 'first' : callee.property.start;
+}
+
+/** Names and properties, where nothing stops. */
+function isPath(node: AnyNode): boolean {
+  if (node.type === 'Identifier' || node.type === 'ThisExpression') return true;
+  return (
+    node.type === 'MemberExpression' && !node.computed && !node.optional && isPath(node.object)
+  );
+}
+
 const rangeOf = (node: AnyNode): OffsetRange => ({ from: node.start, to: node.end });
 
 /** The part of a statement that runs first, whenever the statement runs. */

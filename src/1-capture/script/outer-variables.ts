@@ -2,10 +2,10 @@ import type { VariablePlace } from '../../vm/bytecode/frame.ts';
 import type { Binding } from './binding.ts';
 
 /**
- * Which views lead to one variable. Every scope has a view of its own, and an effect must know that two of
- * them show the same variable. The engine tells no identity of variables, so it is tried: what is
- * written through one view is looked for through the other, and put back. That is not observable: plain
- * variables have no setters, and no other code runs in between.
+ * Finds the views that lead to one variable. Every scope has a view of its own, and an effect must know that two of
+ * them show the same variable. The engine tells no identity of variables, so it is tried: what is written through one
+ * view is looked for through the other, and put back. That is not observable: plain variables have no setters, and no
+ * other code runs in between.
  */
 class OuterVariable implements VariablePlace {
   readonly key = 'value';

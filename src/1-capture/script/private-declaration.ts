@@ -1,14 +1,14 @@
 import type { PrivateAccess } from '../../vm/bytecode/frame.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 
-/** What declares a private name. */
+/** The declaration of a private name. */
 export interface PrivateDeclaration {
   readonly owner: ClassNode;
   readonly kind: 'field' | 'method' | 'accessor';
   readonly isStatic: boolean;
 }
 
-/** What `#name` is in the innermost class around the function that declares it. */
+/** Returns the declaration of `#name` in the innermost class around the function. */
 export function privateDeclaration(
   classes: Iterable<ClassNode>,
   fn: FunctionNode,

@@ -48,7 +48,7 @@ export const captureRefusals = {
 export interface CaptureRefusal {
   readonly refused: true;
   readonly reason: CaptureRefusalReason;
-  /** What this function in particular does: names, the parser's message. */
+  /** The details of this function's case: names, the parser's message. */
   readonly detail: string;
   /** Only for 'no-scope' and 'shadowed-name': the outer names that can't be read. */
   readonly names?: readonly string[];

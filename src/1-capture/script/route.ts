@@ -1,4 +1,4 @@
-/** What users say and see of captures: types that need no parser's. */
+/** The public types of captures, which need none of the parser's. */
 
 /** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
 export type AnyFunction = Function;

@@ -50,7 +50,7 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
   if (!hasConstructor) builder.openFunction(node, scope, node.end, true);
 }
 
-/** What a pre-existing class runs when an instance is made; all names around it stay free. */
+/** Analyses the parts of a pre-existing class that run when an instance is made; all names around it stay free. */
 export function analyzeConstruction(walk: Walk, node: Class): void {
   const { builder } = walk;
   const fields = builder.openFunction(node.body, undefined, node.end, true);

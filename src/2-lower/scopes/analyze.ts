@@ -8,7 +8,7 @@ import { boundNames, scriptLexicals, varNames } from './declarations.ts';
 import { declareLexical, declareVars } from './declare-variables.ts';
 import { ScopeBuilder } from './scope-builder.ts';
 
-/** What the place of the analysed function says about it. */
+/** Facts about the analysed function that its location decides. */
 export interface AnalysisPlace {
   readonly strict: boolean;
   /** Its variables and functions are global ones: the text of a script. */
@@ -23,7 +23,7 @@ export interface FunctionEntry {
   readonly derived?: boolean;
 }
 
-/** What `analyzeClass` needs of the walk. */
+/** The parts of the walk that `analyzeClass` needs. */
 export interface Walk {
   readonly builder: ScopeBuilder;
   visit(node: AnyNode | null | undefined, scope: LexicalScope): void;

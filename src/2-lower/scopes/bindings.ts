@@ -107,7 +107,7 @@ export class FunctionScope {
   }
 }
 
-/** What one identifier means. */
+/** The meaning of one identifier. */
 export interface Use {
   /** Undefined: a free name, found in the surroundings of the captured function. */
   readonly binding: Binding | undefined;
@@ -137,7 +137,7 @@ export interface Analysis {
   readonly privateUses: ReadonlyMap<PrivateIdentifier, Binding>;
   readonly fieldKeys: ReadonlyMap<PropertyDefinition, Binding>;
   readonly blockFunctions: ReadonlyMap<FunctionDeclaration, BlockFunction>;
-  /** What a script declares with `let`, `const` and `class`: names that all scripts of its realm see. */
+  /** Names that a script declares with `let`, `const` and `class`: all scripts of its realm see them. */
   readonly scriptNames: ReadonlySet<string>;
   readonly refusal: LowerRefusal | undefined;
 }

@@ -54,7 +54,10 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
   return names;
 }
 
-/** What a script declares with `let`, `const` and `class`, in the order in which the names get their values. */
+/**
+ * Returns the names that a script declares with `let`, `const` and `class`, in the order in which they get their
+ * values.
+ */
 export function scriptLexicals(body: readonly AnyNode[]): ScriptLexical[] {
   return body.flatMap((node): ScriptLexical[] => {
     if (node.type === 'ClassDeclaration')

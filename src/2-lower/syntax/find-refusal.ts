@@ -3,7 +3,7 @@ import { childrenOf } from '../../vm/syntax/children.ts';
 import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
-/** What surrounds a node, as far as it decides what is supported. */
+/** The surroundings of a node that decide what is supported. */
 interface Surroundings {
   /** `this`, `arguments` and `new.target` are those of the place where the captured arrow stands. */
   readonly outside: boolean;
@@ -31,7 +31,10 @@ export function findRefusal(
   return visitChildren(root, place);
 }
 
-/** The same for the text of a constructor, where `super()` has its class, or of a field's value. */
+/**
+ * Finds the first unsupported construct in the text of a constructor, where `super()` has its class, or of a field's
+ * value.
+ */
 export function findConstructionRefusal(
   node: AnyNode,
   privateNames: boolean,

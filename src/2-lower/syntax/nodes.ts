@@ -21,8 +21,8 @@ import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 export type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
 /**
- * What becomes a code of its own: a function; a class without a constructor in its text (its default
- * one); a class body (what makes the fields of an instance); a static field; a static block.
+ * A node that becomes a code of its own: a function; a class without a constructor in its text (its default one); a
+ * class body (the code that makes the fields of an instance); a static field; a static block.
  */
 export type FunctionLike = FunctionNode | Class | ClassBody | PropertyDefinition | StaticBlock;
 

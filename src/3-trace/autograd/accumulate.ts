@@ -1,12 +1,12 @@
-/** What a walk back has found for a leaf becomes its `.grad`, or a part of it. */
+/** Accumulates the gradient that backward has found for a leaf into its `.grad`. */
 
 import { enableGrad, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { copy } from '../../../runtime/ops/core/copy.ts';
-import { add_ } from '../../../runtime/ops/pointwise/in-place.ts';
+import { add_ } from '../../../runtime/ops/in-place/in-place.ts';
 import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';

@@ -1,8 +1,8 @@
 /** `backward()` inside a trace: the engine runs over the traced graph. */
 
-import { expectHistory, placesOf } from '../../../runtime/autograd/backward.ts';
-import { runBackward } from '../../../runtime/autograd/engine.ts';
-import { seedGradient } from '../../../runtime/autograd/seed-gradient.ts';
+import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
+import { runBackward } from '../../../runtime/backward/engine.ts';
+import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
@@ -18,10 +18,10 @@ import { resolved, specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
+import { follow, watched, watchFreed } from './follow-backward.ts';
 import { traceRetainGrad } from './hooks.ts';
 import { gradientVariable } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
-import { follow, watched, watchUndone } from './undo.ts';
 
 /**
  * `loss.backward(gradient, options)`: the backward ops become part of the program, and `.grad` of the
@@ -58,7 +58,7 @@ function backwardInTrace(
     return before?.kind === 'tensor' ? t.use(before) : null;
   });
   const first = t.builder.nextValue;
-  const onUndone = watchUndone(t);
+  const onFreed = watchFreed(t);
   const run: Perform = ([root, start, handles, grads, only], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
     const wanted = only ? placesOf('backward', only as Tensor[]) : undefined;
@@ -66,7 +66,7 @@ function backwardInTrace(
     const leaves: [Tensor, Tensor][] = [];
     const filled = withGradients(handles as Tensor[], grads as (Tensor | null)[], () => {
       const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
-      watched(builder, { retainGraph, onUndone }, (watch) =>
+      watched(builder, { retainGraph, onFreed }, (watch) =>
         runBackward([{ tensor, gradient: seedOwn }], {
           ...watch,
           retainGraph: true,

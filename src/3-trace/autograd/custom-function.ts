@@ -1,11 +1,11 @@
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import {
   applyRules,
   type FunctionContext,
   rulesOf,
-} from '../../../runtime/autograd/custom-function.ts';
-import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+} from '../../../runtime/backward/custom-function.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';

@@ -1,6 +1,6 @@
 /** `grad()` inside a trace: the engine runs over the traced graph. */
 
-import { gradWith } from '../../../runtime/autograd/grad.ts';
+import { gradWith } from '../../../runtime/backward/grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Perform } from '../state/tape.ts';
@@ -9,9 +9,9 @@ import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
+import { follow, watched, watchFreed } from './follow-backward.ts';
 import { gradientVariable, neededGradient } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
-import { follow, watched, watchUndone } from './undo.ts';
 
 /** `grad(outputs, inputs, options)` */
 export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
@@ -30,9 +30,9 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
   const { createGraph = false, retainGraph = createGraph, allowUnused = false } = flags;
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
   const roots = tensorsOf(t, outputs);
-  const onUndone = watchUndone(t);
+  const onFreed = watchFreed(t);
   const run: Perform = ([of, to, given], builder) =>
-    watched(builder, { retainGraph, onUndone }, (watch) => {
+    watched(builder, { retainGraph, onFreed }, (watch) => {
       const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
         seedValue(seed, createGraph),
       );

@@ -1,9 +1,9 @@
-/** What backward does beside its ops: hooks of the user, and gradients of results that are kept. */
+/** The side effects of backward: hooks of the user, and gradients of results that are kept. */
 
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
-import { registerHook, retainGrad } from '../../../runtime/autograd/hooks.ts';
-import type { GradNode, HookEntry } from '../../../runtime/autograd/node.ts';
+import { registerHook, retainGrad } from '../../../runtime/backward/hooks.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import type { GradNode, HookEntry } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

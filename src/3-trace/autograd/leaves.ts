@@ -75,7 +75,7 @@ function beginInside(
   return receiver;
 }
 
-/** A pre-existing tensor is as it was before, or the same memory with the other answer. */
+/** A pre-existing tensor is as it was before, or the same memory with the other `requiresGrad`. */
 function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void {
   const actual = variable.actual!;
   const input = t.inputOf(variable);

@@ -13,7 +13,7 @@ import { known, type Variable } from '../variables/variable.ts';
 
 const why = 'a gradient that exists on some paths only';
 
-/** What the code sees of a gradient: a tensor, or a choice between null and one. */
+/** Returns the variable for a gradient: a tensor, or a union of null and one. */
 export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
   if (!isOptional(t, gradient)) return t.result(gradient);
   if (t.control.policy !== 'always') throw new GraphBreak('branch-gradient', why);

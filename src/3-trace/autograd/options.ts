@@ -1,4 +1,4 @@
-/** What `backward()` and `grad()` are given beside tensors to walk back from. */
+/** The arguments of `backward()` and `grad()` beside the tensors to walk back from. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
@@ -20,8 +20,8 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
 }
 
 /**
- * Which flags are set, with the defaults of eager execution. `others`: further names of options. What eager execution
- * rejects is left to it.
+ * Returns the flags that are set, with the defaults of eager execution. `others`: further names of options. What eager
+ * execution rejects is left to it.
  */
 export function flagsOf<F extends string>(
   t: Tracer,

@@ -1,10 +1,15 @@
-/** Which functions of the tensor API are traced, and how they are called with variables. */
+/** The functions of the tensor API that are traced, and how they are called with variables. */
 
-import { backward } from '../../../runtime/autograd/backward.ts';
-import { grad } from '../../../runtime/autograd/grad.ts';
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
+import { backward } from '../../../runtime/backward/backward.ts';
+import { grad } from '../../../runtime/backward/grad.ts';
+import * as rearrange from '../../../runtime/ops/arranging/rearrange.ts';
+import * as splitting from '../../../runtime/ops/arranging/splitting.ts';
+import { asTensor, isTensor, tensor } from '../../../runtime/ops/core/create.ts';
 import { beginsLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { dequantize, quantize } from '../../../runtime/ops/core/quantize.ts';
+import * as inPlace from '../../../runtime/ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../../../runtime/ops/in-place/pointwise-in-place.ts';
 import * as ops from '../../../runtime/ops/index.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
@@ -12,17 +17,12 @@ import { full, ones, rand, randn, zeros } from '../../../runtime/ops/movement/cr
 import * as joining from '../../../runtime/ops/movement/joining.ts';
 import * as movement from '../../../runtime/ops/movement/movement.ts';
 import * as ranges from '../../../runtime/ops/movement/ranges.ts';
-import * as rearrange from '../../../runtime/ops/movement/rearrange.ts';
-import * as splitting from '../../../runtime/ops/movement/splitting.ts';
 import * as views from '../../../runtime/ops/movement/views.ts';
-import * as inPlace from '../../../runtime/ops/pointwise/in-place.ts';
-import * as pointwiseInPlace from '../../../runtime/ops/pointwise/pointwise-in-place.ts';
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
-import { asTensor, isTensor, tensor } from '../../../runtime/tensor/create.ts';
-import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { isKernelCall } from '../../../runtime/user-kernels/kernel-op.ts';
 import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -22,7 +22,7 @@ const methods = Date.prototype as unknown as Readonly<Record<string, HostFunctio
 const isUniversal = (name: string): boolean =>
   /^(get|set)UTC|^(to|get)?(valueOf|Time|ISOString|UTCString|GMTString)$/.test(name);
 
-/** What a method without arguments returns; the time zone may be another one at the next call. */
+/** Returns the result of a method without arguments; the time zone may be another one at the next call. */
 function ask(t: Tracer, date: object, name: string): Variable {
   const value = byHost(t, () => askDate(date, name));
   if (isUniversal(name)) return known(value);

@@ -41,7 +41,7 @@ type Outer = ObjectVariable | FunctionVariable;
 const isOuter = (variable: Variable): variable is Outer =>
   (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
 
-/** What a pre-existing object is like: the answer is guarded where the trace depends on it. */
+/** Answers a query about a pre-existing object: the answer is guarded where the trace depends on it. */
 function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   if (t.effects.isWritten(object.value)) {
     throw new GraphBreak('native-call', `${query} of an object that was changed before`);

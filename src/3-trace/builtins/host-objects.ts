@@ -20,7 +20,7 @@ import { guardZone, newDate } from './dates.ts';
 type Type = (new (...args: never[]) => object) & { readonly prototype: object };
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Types whose instances hold nothing that changes, of those that the host has. */
+/** Built-in types whose instances hold nothing that changes. */
 const fixedTypes = (
   [
     TextEncoder,
@@ -111,7 +111,7 @@ const boundGetters: readonly (readonly [Type, string])[] = [
 /** The functions that they returned. */
 const boundFunctions = new WeakMap<object, Builtin>();
 
-/** The builtin of a function that the host has made for one object. */
+/** The builtin of a native function that was made for one object. */
 export const boundBuiltin = (fn: object): Builtin | undefined => boundFunctions.get(fn);
 
 const bound =

@@ -14,7 +14,7 @@ import {
 } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
-/** Another object each time, like the host's. */
+/** Another object each time, like the native function's. */
 function parsedVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => parsedVariable(t, item)));

@@ -9,7 +9,7 @@ import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray } from '../values/arrays.ts';
-import { choiceOfIndex } from '../values/element-at.ts';
+import { unionOfIndex } from '../values/element-at.ts';
 import { specialized } from '../variables/unions.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
@@ -18,7 +18,7 @@ type Counted = 'place' | 'count' | null;
 
 const { splice, toSpliced, slice, fill, copyWithin, indexOf, includes } = Array.prototype;
 
-/** What the arguments of a method count. */
+/** The roles of the arguments of methods that count elements. */
 const counting = new Map<unknown, readonly Counted[]>([
   [splice, ['place', 'count']],
   [toSpliced, ['place', 'count']],
@@ -47,7 +47,7 @@ export function withKnownPlaces(
   return args.map((arg, i) => {
     const what = counted[i];
     if (!what || arg.kind !== 'scalar') return arg;
-    return specialized(choiceOfIndex(t, length + 1, limited(t, arg, what, length)));
+    return specialized(unionOfIndex(t, length + 1, limited(t, arg, what, length)));
   });
 }
 
@@ -78,5 +78,5 @@ function within(x: Tensor, what: 'place' | 'count', length: number): Tensor {
   return clamp(place, 0, length);
 }
 
-/** The paths that follow from one number meet the same choice. */
+/** The paths that follow from one number meet the same union. */
 const limits = new WeakMap<DeviceScalar, Map<string, DeviceScalar>>();

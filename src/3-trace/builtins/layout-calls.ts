@@ -1,6 +1,6 @@
 /** Methods that say how a tensor is laid out: `x.size(0)` is `x.shape[0]`, a number that may vary from run to run. */
 
-import { normalizeDim } from '../../../runtime/tensor/shape.ts';
+import { normalizeDim } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';

@@ -55,7 +55,7 @@ function isArrayLike(variable: Variable): boolean {
 const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asArray(t, receiver) !== undefined;
 
-/** What only reads the elements does so of anything that has a length. */
+/** Methods that only read elements accept any object that has a length. */
 const onAnyArray: Equivalent['fits'] = (t, receiver, args) =>
   onArray(t, receiver, args) || (isCallable(args[0]) && isArrayLike(receiver));
 
@@ -263,7 +263,7 @@ function isRanked(t: Tracer, receiver: Variable): boolean {
   return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
-/** What a body looks up, though the native function doesn't. */
+/** The protocols that a polyfill's body looks up, though the native function doesn't. */
 const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.filter, ['callback', 'list']],
   [arrays.flatMap, ['callback', 'list']],

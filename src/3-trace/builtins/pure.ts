@@ -7,7 +7,7 @@ import type { HostFunction } from './builtin.ts';
 export interface Signature {
   /** How many of them it looks at, at most. */
   readonly arity: number;
-  /** What it makes of objects: primitives; false, as their type is another one; or what is not traced. */
+  /** The treatment of objects: converted to primitives; false, as their type is another one; or not traced. */
   readonly objects: Hint | 'false' | 'untraced';
   /** It is called on a primitive. */
   readonly isMethod: boolean;

@@ -52,7 +52,7 @@ function byExpression(body: Searched): Builtin {
   };
 }
 
-/** What `exec` returns: the match with its groups, or null. */
+/** Returns the result of `exec`: the match with its groups, or null. */
 function matchVariable(t: Tracer, match: RegExpExecArray | null): Variable {
   if (!match) return known(null);
   const named = new Map<string, Variable>([

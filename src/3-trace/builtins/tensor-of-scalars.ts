@@ -3,11 +3,11 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { expand } from '../../../runtime/ops/core/broadcast.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
+import { tensor } from '../../../runtime/ops/core/create.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { stack } from '../../../runtime/ops/movement/joining.ts';
 import { clone, reshape } from '../../../runtime/ops/movement/movement.ts';
-import { tensor } from '../../../runtime/tensor/create.ts';
-import { type DType, dtypes } from '../../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { traceRequiresGrad } from '../autograd/leaves.ts';
@@ -20,7 +20,7 @@ import { plainEntries } from '../values/property-keys.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
-/** What such a call makes; undefined for any other function, and where no number is the program's. */
+/** Returns the tensor that such a call makes; undefined for any other function, and where all numbers are known. */
 export function tensorOfScalars(
   t: Tracer,
   fn: unknown,

@@ -25,7 +25,10 @@ const constructors: readonly unknown[] = [
   ...[Object.getPrototypeOf(Int8Array), ...typedArrays],
 ];
 
-/** What they make of plain data has no effect, whether they throw or not: no callback, no promise, no random number. */
+/**
+ * Functions that are not called on known data at trace time. All others have no effect on plain data, whether they
+ * throw or not: no callback, no promise, no random number.
+ */
 const excluded: ReadonlySet<unknown> = new Set<unknown>([
   Math.random,
   Reflect.get(Array, 'fromAsync'),
@@ -96,7 +99,7 @@ export function raiseWhatConstructorThrows(
   });
 }
 
-/** Runs it on copies; unless it throws, what that has guarded is taken back. */
+/** Runs it on copies; unless it throws, the guards that this added are rolled back. */
 function trial(
   t: Tracer,
   operands: readonly Variable[],

@@ -1,6 +1,6 @@
 /** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
 
-import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
@@ -66,7 +66,7 @@ const changes = (name: string): Builtin =>
     return array;
   });
 
-/** The same numbers as a pre-existing one has, each behind a guard; undefined for any other object. */
+/** Returns an array of the numbers of a pre-existing one, each behind a guard; undefined for any other object. */
 function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {
   const { value } = variable;
   if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;

@@ -111,7 +111,7 @@ function planLoops(
 }
 
 /**
- * An instruction needs to know which option of a choice it has: it is followed with each. Returns where
+ * An instruction needs to know which option of a union it has: it is followed with each. Returns where
  * the trace continues.
  */
 export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
@@ -139,7 +139,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
   return t.attempt(() => settle(t, frame, followFrom(0)));
 }
 
-type Met = UnionMet['choice'];
+type Met = UnionMet['union'];
 
 /** Throws a break where the decision is nested too deeply, or is known to take too many paths. */
 function expectFewPaths(t: Tracer, frame: TraceFrame): void {

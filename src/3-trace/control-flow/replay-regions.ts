@@ -1,7 +1,7 @@
-import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import { sameLayout } from '../../../runtime/device/tensor-meta.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
-import { sameLayout } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { capturedByAny, type FinishedRegion, RegionBuilder } from '../state/region-builder.ts';
 import { DoesNotFit, play, type Replay } from '../state/tape.ts';

@@ -62,7 +62,7 @@ function codeOfInsertion(t: Tracer): Code | undefined {
   return isRefused(found) ? undefined : found.closure.code;
 }
 
-/** What `sortByRank` is given. Only traces know it. */
+/** Returns the argument of `sortByRank`. Only traces know it. */
 export function orderOf(_items: readonly unknown[], _compare: unknown): readonly number[] {
   throw new InvariantError('orderOf() is called outside of a trace');
 }

@@ -182,7 +182,7 @@ function changedLocations(
 
 /** Collects the values that differ between paths. */
 class Join {
-  readonly #unifier: PhiMerger;
+  readonly #merger: PhiMerger;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
   readonly #paths: readonly TracedBranch[];
@@ -195,13 +195,13 @@ class Join {
     isOld: (variable: Variable) => boolean,
   ) {
     this.#t = t;
-    this.#unifier = new PhiMerger(t, isOld, new Set(paths.map(({ region }) => region.builder)));
+    this.#merger = new PhiMerger(t, isOld, new Set(paths.map(({ region }) => region.builder)));
     this.#frame = frame;
     this.#paths = paths;
   }
 
   get leaves(): readonly Leaf[] {
-    return this.#unifier.leaves;
+    return this.#merger.leaves;
   }
 
   add(location: Location, values: Values): void {
@@ -212,7 +212,7 @@ class Join {
   addElements(locations: readonly Location[], contents: readonly ArrayContent[]): void {
     for (const [index, location] of locations.entries()) {
       const part = differing(location.name, this.#lines(location), (tell) =>
-        this.#unifier.addElement(contents, index, tell),
+        this.#merger.addElement(contents, index, tell),
       );
       this.#located.push({ location, part });
     }
@@ -224,7 +224,7 @@ class Join {
 
   #add(location: Pick<Location, 'name' | 'register'>, values: Values): Build {
     return differing(location.name, this.#lines(location), (tell) =>
-      this.#unifier.add(values, tell),
+      this.#merger.add(values, tell),
     );
   }
 

@@ -1,7 +1,7 @@
-/** What a call returns in the sample runs, and what these results have in common. */
+/** Results of a call in the sample runs, and the properties that these results share. */
 
+import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
-import { sameSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../traces/graph-break.ts';
 import { DrawsNumbers } from './call-stream.ts';
@@ -16,7 +16,7 @@ import {
 
 /** A sample run that the call takes. */
 export interface Trial {
-  /** Which one. */
+  /** The number of the sample run. */
   readonly world: number;
   readonly given: readonly GivenOperand[];
   readonly tried: TriedCall;
@@ -52,7 +52,7 @@ export function trialsOf(
     if (!traced.stream && elementOf(trials)) return [first, ...others];
     throw refused('returns another number of tensors for other sizes');
   }
-  // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
+  // A result of another rank is one for special sizes, as that of `squeeze` for 1.
   return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];
 }
 
@@ -83,7 +83,7 @@ export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
   return { dtype, sizes };
 }
 
-/** What an answer is made of, up to the sizes. */
+/** Returns the structure of an answer, up to the sizes. */
 function formOf({ answer }: TriedCall): string {
   const formOfPart = (part: unknown): string =>
     Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);

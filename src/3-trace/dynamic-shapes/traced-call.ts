@@ -1,6 +1,7 @@
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import { formatSpec, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
 import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
@@ -8,7 +9,6 @@ import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
 import { PlacedOffset, withRandomSource } from '../../../runtime/random/seed.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
-import { formatSpec, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { beginCall, type CallOperand, type CallSite, endCall } from '../../regions/site-call.ts';
 
@@ -43,7 +43,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   readonly at: UserPosition | undefined;
 }
 
-/** What a call returns for some shapes. */
+/** A call's result for some shapes. */
 export interface TriedCall {
   /** The function's result: tensors, and arrays of tensors. */
   readonly answer: unknown;
@@ -101,7 +101,7 @@ function tensorsIn(answer: unknown): Tensor[] {
   throw new NotDynamic('returns something other than tensors');
 }
 
-/** What is known of a result: null for sizes that depend on what a run brings. */
+/** The known facts about a result: null for sizes that depend on a run's data. */
 export interface ResultSizes {
   readonly dtype: TensorMeta['dtype'];
   readonly sizes: readonly (number | null)[];

@@ -1,8 +1,8 @@
 /** Tensors of several known shapes as one value of data-dependent shape. */
 
+import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
-import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';
@@ -11,7 +11,10 @@ import { performing } from './traced-call.ts';
 
 type Sizes = UnbackedTensor['sizes'];
 
-/** What such tensors have in common: null for sizes that differ. Null: they are of several dtypes or ranks, or none. */
+/**
+ * Returns the sizes that such tensors share: null for sizes that differ. Null: they are of several dtypes or ranks, or
+ * none.
+ */
 export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | null {
   const known = variables.map((each) => {
     if (each.kind === 'tensor') return { tensor: t.use(each), sizes: t.use(each).shape };

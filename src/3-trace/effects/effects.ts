@@ -37,7 +37,7 @@ export interface KeyOrderWrite {
 /** A pre-existing array that the trace changes as a whole. */
 export interface OuterArray {
   readonly source: Source;
-  /** What it will hold: behind what it holds already, or instead of it. */
+  /** The array's future content: appended to the present one, or instead of it. */
   readonly content: NewArrayVariable;
   /** Its elements are known one by one: `content` are all of them. */
   whole: boolean;
@@ -46,7 +46,7 @@ export interface OuterArray {
 /** A pre-existing Map or Set all of whose entries the trace has taken over. */
 export interface TakenCollection {
   readonly source: Source;
-  /** What it will hold. */
+  /** The collection's future content. */
   readonly content: NewCollectionVariable;
 }
 
@@ -64,7 +64,7 @@ export interface Disposal {
   readonly when: Variable | null;
 }
 
-/** What a Map or Set is made to do after the run. */
+/** A change of a Map or Set after the run. */
 export interface CollectionChange {
   readonly object: object;
   readonly collection: Source;
@@ -74,9 +74,9 @@ export interface CollectionChange {
 }
 
 /**
- * What the traced code changes of things that existed before: nothing happens until the run, where the
- * last value of each place is written after the graph. Objects are distinguished by identity, so a write
- * through one path is seen through another.
+ * The traced code's changes of objects that existed before: nothing happens until the run, where the last value of each
+ * place is written after the graph. Objects are distinguished by identity, so a write through one path is seen through
+ * another.
  */
 export class EffectLog {
   readonly #writes = new OwnMap<object, Map<string | symbol, Write>>();
@@ -85,13 +85,13 @@ export class EffectLog {
   readonly #collections = new OwnMap<object, TakenCollection>();
   readonly #hosts = new OwnMap<object, NewHostVariable>();
   readonly #journal: Journal;
-  /** Number of changes so far; those that are taken back count, too. */
+  /** Number of changes so far; those that are rolled back count, too. */
   changes = 0;
   /** The variables around functions that were assigned: module namespaces show them as properties. */
   readonly variables = new OwnSet<VariablePlace>();
   /** In the order of the user's code. */
   readonly collectionChanges: CollectionChange[] = [];
-  /** Which objects a later call must not confuse. */
+  /** The objects that a later call must not confuse. */
   readonly met = new ObjectsMet();
   /** Tensors that are freed at the end: the user's own, and values of the program. */
   readonly disposed = new Map<Tensor, Disposal>();
@@ -103,7 +103,10 @@ export class EffectLog {
     this.#journal = journal;
   }
 
-  /** What the trace itself has written there, `absent` included; call it for every read of the property. */
+  /**
+   * Returns the value that the trace itself has written there, `absent` included; call it for every read of the
+   * property.
+   */
   written(object: object, source: Source, key: string | symbol): Variable | undefined {
     this.met.touch(object, source, key);
     return this.#writes.get(object)?.get(key)?.value;
@@ -195,7 +198,7 @@ export class EffectLog {
     );
   }
 
-  /** What the trace has put into the object, `absent` for what it has deleted. */
+  /** Iterates over the values that the trace has put into the object, `absent` for those it has deleted. */
   *putInto(object: object): Generator<Variable> {
     for (const { value } of this.#writes.get(object)?.values() ?? []) yield value;
     yield* this.#arrays.get(object)?.content.elements ?? [];
@@ -283,7 +286,7 @@ export class EffectLog {
     this.#collections.set(value, { source, content });
   }
 
-  /** What represents an instance of a built-in type that the trace changes. */
+  /** Returns the variable for an instance of a built-in type that the trace changes. */
   host(object: object): NewHostVariable | undefined {
     return this.#hosts.get(object);
   }

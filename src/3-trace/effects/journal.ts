@@ -1,6 +1,6 @@
 import { OwnMap } from '../../vm/language/primordials.ts';
 
-/** How to take back what a trace has done to its own state, youngest change first. */
+/** Rolls back the changes that a trace has made to its own state, youngest first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
   /** Where the attempts in progress begin. */
@@ -8,7 +8,7 @@ export class Journal {
   /** The latest copy of each collection, and its place among the undos. */
   readonly #kept = new OwnMap<object, { readonly at: number; readonly undo: () => void }>();
 
-  /** From now on changes are noted; the answer is for `undo`. */
+  /** From now on changes are noted; pass the result to `undo`. */
   open(): number {
     this.#marks.push(this.#undos.length);
     return this.#undos.length;

@@ -1,4 +1,4 @@
-/** Which keys a pre-existing object gets last, as a value that paths may leave different. */
+/** The keys that a pre-existing object gets last, as a value that may differ between paths. */
 
 import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';

@@ -1,6 +1,6 @@
 import type { CollectionEntry } from '../variables/variable.ts';
 
-/** What the trace has written to a pre-existing Map or Set, entry by entry. */
+/** The trace's writes to a pre-existing Map or Set, entry by entry. */
 export interface WrittenEntries {
   /** Written entries by key, in the order in which they follow the previous ones; null if deleted. */
   readonly written: Map<unknown, WrittenEntry | null>;

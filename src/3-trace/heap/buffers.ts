@@ -29,7 +29,7 @@ export const madeBufferIn = (t: Tracer, buffer: ArrayBufferLike): ProgramBuilder
   reached.get(buffer)?.madeIn ?? t.builder;
 
 /**
- * Before a change of these bytes, which is taken back with the attempt that it belongs to. A branch or loop changes only
+ * Before a change of these bytes, which is rolled back with the attempt that it belongs to. A branch or loop changes only
  * memory that it has made: paths can't be told apart by the numbers of other memory.
  */
 export function keepBytes(t: Tracer, view: ArrayBufferView, madeIn: ProgramBuilder): void {

@@ -58,7 +58,7 @@ export function expectHeldWeakly(t: Tracer, type: 'WeakMap' | 'WeakSet', given: 
   orRaise(t, () => (type === 'WeakMap' ? new WeakMap().set(value, 0) : new WeakSet().add(value)));
 }
 
-/** What represents a pre-existing Map or Set once the trace has taken it over. */
+/** Returns the variable for a pre-existing Map or Set after the trace has taken it over. */
 function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   if (collection.kind === 'newCollection') return collection;
   const { value, source } = collection;
@@ -273,7 +273,10 @@ function keptKey(key: Variable, id: unknown): Variable {
   return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
 }
 
-/** What a Map compares keys by: the primitive, the pre-existing object, or the variable of one created in the trace. */
+/**
+ * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of one
+ * created in the trace.
+ */
 function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = specialized(given);
   switch (key.kind) {

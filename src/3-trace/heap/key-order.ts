@@ -16,7 +16,7 @@ import {
 
 export type Keyed = NewObjectVariable | NewCollectionVariable;
 
-/** What names a key in an order, as JSON: equal for equal keys. */
+/** Returns a key's label in an order, as JSON: equal for equal keys. */
 export function labelOf(key: unknown): string {
   if (typeof key === 'string') return JSON.stringify(key);
   const isObject = (typeof key === 'object' && key !== null) || typeof key === 'function';

@@ -38,7 +38,7 @@ export function newObject(
   return made;
 }
 
-/** What the own property is; undefined when there is none. */
+/** Returns the attributes of an own property; undefined when there is none. */
 export function ownAttributes(object: NewObjectVariable, key: Key): Attributes | undefined {
   if (!present(ownContent(object, key))) return undefined;
   const isHidden = object.errorType && (key === 'message' || (key === 'cause' && object.hasCause));

@@ -30,7 +30,10 @@ export function distinctInputs(
   return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
 }
 
-/** What is freed, or switched, is none of the tensors that are used, or exactly those that it was here. */
+/**
+ * Returns guards that a tensor which is freed, or switched, is none of the tensors that are used, or exactly those that
+ * it was here.
+ */
 export function disposedInputs(
   inputs: readonly TensorInput[],
   disposed: ReadonlyMap<Tensor, { readonly source: Source | null }>,

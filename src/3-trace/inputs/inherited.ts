@@ -5,14 +5,15 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 
 /**
- * What a trace has taken from prototypes that the user may change: methods of tensors and what the language itself
- * looks up. There is one guard for each prototype, and one for each pre-existing tensor that a method was called on.
+ * The properties that a trace has read from prototypes that the user may change: methods of tensors and the language's
+ * own look-ups. There is one guard for each prototype, and one for each pre-existing tensor that a method was called
+ * on.
  */
 export class InheritedProperties {
   readonly #prototypes = new OwnMap<object, Map<PropertyKey, InheritedProperty>>();
   readonly #tensors = new Map<string, { source: Source; keys: Set<PropertyKey> }>();
 
-  /** What the name leads to on the prototype; the trace depends on it from now on. */
+  /** Returns the property that the name leads to on the prototype; the trace depends on it from now on. */
   read(prototype: object, key: string | symbol): InheritedProperty {
     let properties = this.#prototypes.get(prototype);
     if (!properties) {

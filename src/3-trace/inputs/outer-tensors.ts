@@ -13,7 +13,7 @@ export class OuterTensors {
   }
 }
 
-/** What the programs of one trace differ in, besides sizes: the tensors of an array. */
+/** The source in which the programs of one trace differ besides sizes: the tensors of an array. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
 }

@@ -47,7 +47,10 @@ export class OuterVariables {
     return { kind: 'object', value: value as object, source };
   }
 
-  /** What came out of a break differs from run to run; for other numbers history tells. */
+  /**
+   * Returns the variable for a number. One that came out of a break differs from run to run; for other numbers, history
+   * tells.
+   */
   #numberFrom(source: Source, value: number, changes: boolean): Variable {
     const symbolic =
       source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value, changes);

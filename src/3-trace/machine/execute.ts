@@ -126,7 +126,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   return { value: returning };
 }
 
-/** Returns the next pc. Where it matters which option of a choice a value is, each of them is followed. */
+/** Returns the next pc. Where it matters which option of a union a value is, each of them is followed. */
 function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): Pc {
   const handler = handlers[instruction.op as Exclude<Opcode, 'return'>] as Handler<Opcode>;
   try {
@@ -134,7 +134,7 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
   } catch (error) {
     if (error instanceof Raised) return goToHandler(tracer, error.thrown);
     if (!(error instanceof UnionMet)) throw error;
-    return followOptions(tracer, frame, error.choice);
+    return followOptions(tracer, frame, error.union);
   }
 }
 

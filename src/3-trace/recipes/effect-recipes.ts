@@ -1,4 +1,4 @@
-/** What is changed after a run of the graph, in the order in which the code did it. */
+/** The changes after a run of the graph, in the order in which the code made them. */
 
 import { hostType } from '../../guards/host-types.ts';
 import type { Effect, Recipe } from '../../traces/trace-result.ts';
@@ -60,7 +60,7 @@ function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposa
   const { traced } = variable;
   const condition = when && recipes.recipe(when);
   if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
-  const isSeen = recipes.outputs.has(traced!) || variable.perhaps.length > 0;
+  const isSeen = recipes.outputs.has(traced!) || variable.mayAlias.length > 0;
   return isSeen
     ? [{ kind: 'disposeOutput', output: recipes.recipe(variable), when: condition }]
     : [];

@@ -1,7 +1,7 @@
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { isDifferentiable, spentBelow } from '../state/recorded-graph.ts';
+import { freedBelow, isDifferentiable } from '../state/recorded-graph.ts';
 import type { ListVariable } from '../variables/growable-list.ts';
 
 /** The values of the program that are asked for after the run, in the order in which they were asked for. */
@@ -9,7 +9,7 @@ export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];
   readonly #builder: ProgramBuilder;
-  /** Which output each tensor of the trace is. */
+  /** The output number of each tensor of the trace. */
   readonly #numbers = new Map<Tensor, number>();
   readonly #scalars = new Map<Tensor, number>();
 
@@ -58,6 +58,6 @@ export class ProgramOutputs {
 
   /** For each output, the op at which a backward finds that its graph is freed. */
   spent(): (string | null)[] {
-    return this.tensors.map((tensor) => spentBelow(tensor, this.#builder));
+    return this.tensors.map((tensor) => freedBelow(tensor, this.#builder));
   }
 }

@@ -54,11 +54,11 @@ export class Reconstruction {
   readonly outputs: ProgramOutputs;
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
-  /** What is to be said of outputs after the run. */
+  /** The effects on outputs' gradients after the run. */
   readonly gradients: Effect[] = [];
 
   /** The recipes of tensors that require gradients on some paths only. */
-  readonly #choices = new Map<Tensor, Recipe>();
+  readonly #unions = new Map<Tensor, Recipe>();
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
@@ -91,7 +91,7 @@ export class Reconstruction {
             type,
           })),
         };
-      case 'choice':
+      case 'union':
         return {
           kind: 'choice',
           which: this.recipe(variable.selector.which),
@@ -175,7 +175,7 @@ export class Reconstruction {
       this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
     }
     if (variable.retainsGrad) this.gradients.push({ kind: 'retainGrad', tensor: recipe });
-    if (variable.grad?.kind === 'tensor' || variable.grad?.kind === 'choice') {
+    if (variable.grad?.kind === 'tensor' || variable.grad?.kind === 'union') {
       const value = this.recipe(variable.grad);
       this.gradients.push({ kind: 'setGrad', tensor: recipe, value });
     }
@@ -184,7 +184,7 @@ export class Reconstruction {
 
   /** Where the run's path has recorded no graph for it, the same tensor without one. */
   #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
-    const known = this.#choices.get(tensor);
+    const known = this.#unions.get(tensor);
     if (known) return known;
     const t = this.#tracer;
     const required = requiresGradFlag(t, tensor);
@@ -195,7 +195,7 @@ export class Reconstruction {
       which: this.recipe(which),
       options: [{ ...own, index: this.outputs.of(apart) }, own],
     };
-    this.#choices.set(tensor, recipe);
+    this.#unions.set(tensor, recipe);
     return recipe;
   }
 

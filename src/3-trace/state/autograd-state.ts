@@ -1,6 +1,6 @@
-import type { HookHandle } from '../../../runtime/autograd/hooks.ts';
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { HookHandle } from '../../../runtime/backward/hooks.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -12,7 +12,7 @@ export interface Site {
   readonly pc: Pc;
 }
 
-/** What a trace knows of the gradients inside it, beyond the graph of its tensors. */
+/** A trace's knowledge of the gradients inside it, beyond the graph of its tensors. */
 export class AutogradState {
   /** Results whose `.grad` backward fills. */
   readonly retained: TensorVariable[] = [];
@@ -23,7 +23,7 @@ export class AutogradState {
   readonly watched = new Map<GradNode | Tensor, Site>();
   /** Backward may come to code of the user's. */
   callsUser = false;
-  /** Outer tensors whose requiresGrad was changed, as values with the other answer. */
+  /** Pre-existing tensors whose `requiresGrad` was changed, as values with the new one. */
   readonly switched = new Map<Tensor, Tensor>();
   /** How often the trace has made an outer tensor a leaf, or frozen one. */
   switches = 0;
@@ -33,6 +33,6 @@ export class AutogradState {
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The objects that `registerHook` has returned. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
-  /** What `forward` of a custom function has saved, by its context. */
+  /** The tensors that `forward` of a custom function has saved, by its context. */
   readonly saved = new Map<Variable, readonly Tensor[]>();
 }

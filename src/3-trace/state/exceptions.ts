@@ -32,7 +32,7 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
 export class Raised extends Error {
   override readonly name = 'Raised';
   readonly thrown: Variable;
-  /** What the instruction has done before stands; otherwise it is taken back. */
+  /** Whether earlier effects of the instruction stand; otherwise they are rolled back. */
   readonly keepsEffects: boolean;
 
   constructor(thrown: Variable, message: string, keepsEffects = false) {
@@ -42,7 +42,7 @@ export class Raised extends Error {
   }
 }
 
-/** What the host threw for operands that the trace knows, to be thrown in the trace. */
+/** Converts an error that JavaScript threw for known operands to one that is thrown in the trace. */
 export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
   if (!(error instanceof Error) || !errorTypes.has(error.constructor)) {
     return new GraphBreak('throw', String(error));
@@ -51,7 +51,7 @@ export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
   return new Raised(made, error.message);
 }
 
-/** What the host does with operands that the trace knows; what it throws is thrown in the trace. */
+/** Runs JavaScript on known operands; an error that it throws is thrown in the trace. */
 export function orRaise<T>(t: Tracer, body: () => T): T {
   try {
     return body();
@@ -80,7 +80,7 @@ export function makeError(
   return { kind: 'newObject', entries, prototype, errorType: type, thrownIn: framesOf(t.frames) };
 }
 
-/** What catches an exception at that place of the frame; undefined: it leaves the frame. */
+/** Returns the handler of an exception at that place of the frame; undefined: it leaves the frame. */
 export function handlerAt(frame: TraceFrame, pc: Pc): ProtectedRegion | undefined {
   const region = protectionAt(frame.closure.code, pc);
   if (closesForeignIterator(frame, pc, region)) {

@@ -1,8 +1,8 @@
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
-import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../../runtime/program/program.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -24,7 +24,7 @@ export interface Execution {
   runAbove(depth: number): Variable;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** The same, but the instruction where the frame stands is not a stop yet. */
+  /** Follows a frame as `runPath` does, but the instruction where the frame stands is not a stop yet. */
   runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Follows one iteration of a loop, from its header or from behind its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;

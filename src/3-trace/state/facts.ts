@@ -1,4 +1,4 @@
-/** What the trace comes to rely on when it asks something of a variable: an answer, and its guard. */
+/** Facts that the trace relies on when it asks something of a variable: an answer, and its guard. */
 
 import type { Change } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';

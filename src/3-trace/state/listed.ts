@@ -8,7 +8,7 @@ import type { Tracer } from './tracer.ts';
 /** The value and what is in it: a change of it would have to be seen in the array, too. */
 export function markListed(t: Tracer, given: Variable): void {
   const value = resolved(given);
-  if (value.kind === 'choice') for (const option of value.options) markListed(t, option);
+  if (value.kind === 'union') for (const option of value.options) markListed(t, option);
   if (!isStructure(value) || value.listed) return;
   t.journal.note(() => {
     value.listed = false;

@@ -23,7 +23,7 @@ export interface Location {
   readonly part?: 'element' | 'property' | 'entry';
   /** The array that it is an element of, or whose content only the program knows. */
   readonly array?: NewArrayVariable;
-  /** What its elements are made of, where only the program knows how many there are. */
+  /** The list tree spec of its elements, where only the program knows how many there are. */
   readonly form?: ListTreeSpec;
 }
 

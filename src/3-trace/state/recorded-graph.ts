@@ -1,7 +1,7 @@
 /** Walks over the graph that the tensors of a trace have recorded. */
 
-import type { GradNode } from '../../../runtime/autograd/node.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /** Everything that a gradient of `root` comes through, in the order in which backward looks at it. */
@@ -32,22 +32,22 @@ export function isLeaf(place: GradNode | Tensor): place is Tensor {
 }
 
 /** The op at which a backward would find that an earlier one has used the graph up; null: none has. */
-export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null {
+export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.spent.isSpent(place)) return place.name;
+    if (!isLeaf(place) && builder.freedNodes.isFreed(place)) return place.name;
   }
   return null;
 }
 
 /** A backward in a branch or loop may have freed the graph: that is data-dependent. */
-export function mayBeSpentBelow(root: Tensor, builder: ProgramBuilder): boolean {
+export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.spent.mayBeSpent(place)) return true;
+    if (!isLeaf(place) && builder.freedNodes.mayBeFreed(place)) return true;
   }
   return false;
 }
 
 /** A gradient can flow from here: there is a graph, and no backward has used it up. */
 export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boolean {
-  return tensor.gradEdge !== null && spentBelow(tensor, builder) === null;
+  return tensor.gradEdge !== null && freedBelow(tensor, builder) === null;
 }

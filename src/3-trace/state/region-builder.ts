@@ -43,7 +43,7 @@ export class RegionBuilder implements Surroundings {
   readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are no captured values. */
   readonly given: Tensor[] = [];
-  /** What they were given for, in the surrounding program. */
+  /** The tensors of the surrounding program for which they were given. */
   readonly givenFor: Tensor[] = [];
   readonly tape: TapeCall[] = [];
 
@@ -57,8 +57,8 @@ export class RegionBuilder implements Surroundings {
         mayShare: (one, other) => this.#mayShare(one, other),
         forgetWrite: (input) => this.#forgetWrite(input),
         versionOf: (input) => this.outerOf(input)?.traced?.version(),
-        isSpent: (node) => outer.builder.spent.isSpent(node),
-        mayBeSpent: (node) => outer.builder.spent.mayBeSpent(node),
+        isFreed: (node) => outer.builder.freedNodes.isFreed(node),
+        mayBeFreed: (node) => outer.builder.freedNodes.mayBeFreed(node),
       },
     });
     regionOf.set(this.builder, this);

@@ -1,6 +1,6 @@
-/** What a trace knows of whether tensors require gradients, where paths differ in it. */
+/** A trace's knowledge of whether tensors require gradients, where paths differ in it. */
 
-import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
 
@@ -15,7 +15,7 @@ export type Requires = true | ReadonlySet<Tensor | typeof unknown>;
 
 export const never: Requires = new Set();
 
-/** What is known of results of branches and loops, and of what a loop carries. */
+/** Whether results of branches and loops, and loop-carried values, require gradients. */
 export class RequiredGradients {
   readonly #results = new WeakMap<GradNode, Map<number, Requires>>();
   /** The results for nodes that were visited. */

@@ -1,7 +1,9 @@
 import type { TensorInputs } from './tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
-/** What brings program, tape, inputs, frames and registers of a trace back to how they are now. */
+/**
+ * Returns a function that restores the program, tape, inputs, frames and registers of a trace to their present state.
+ */
 export function rollback(t: Tracer, inputs: TensorInputs): () => void {
   const frames = [...t.frames];
   const pcs = frames.map(({ pc }) => pc);

@@ -5,7 +5,7 @@ import type { TapeCall } from './tape.ts';
 /** A program under construction, as a region in it finds its values. */
 export interface Surroundings {
   readonly builder: ProgramBuilder;
-  /** What was asked of the tensor API for this program. */
+  /** The calls of the tensor API for this program. */
   readonly tape: TapeCall[];
   /** The value of this program that represents a tensor of a program further out, or one with data. */
   capture(tensor: Tensor): Tensor;

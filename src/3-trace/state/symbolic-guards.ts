@@ -1,4 +1,4 @@
-/** What a trace guards of symbolic numbers, and what bounds on sizes decide without a guard. */
+/** A trace's guards on symbolic numbers, and the comparisons that bounds on sizes decide without a guard. */
 
 import { numberKey, numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';
@@ -8,10 +8,10 @@ import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Where a size of a pre-existing tensor is read: dimensions that are promised to be equal at one place. */
+/** Where a size of a pre-existing tensor is read: dimensions that the bounds declare equal at one place. */
 export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   const source = dimSource(tensor, dim);
-  return t.promised.get(sourceKey(source))?.place ?? source;
+  return t.bounds.get(sourceKey(source))?.place ?? source;
 }
 
 /** A guard that each number the expression is computed from is one. */
@@ -25,14 +25,14 @@ export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
 /** A guard that the number, or the comparison, has its present value: where no bounds say so already. */
 export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
   const { expr, value, source } = variable;
-  if (decidedByBounds(expr, t.promised) === value) return value;
+  if (decidedByBounds(expr, t.bounds) === value) return value;
   if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
   return value;
 }
 
-/** For all sizes that were promised. */
+/** For all sizes within the bounds. */
 export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
-  const range = rangeOf(expr, t.promised);
+  const range = rangeOf(expr, t.bounds);
   return range !== undefined && range.low > 0;
 }

@@ -1,6 +1,6 @@
 /**
- * What a trace asked of the tensor API, in order, so that it can be asked again for other sizes. Every
- * decision of the API on shapes is then made again: nothing has to be known about its functions.
+ * A trace's calls of the tensor API, in order, so that they can be replayed for other sizes. Every decision of the API
+ * on shapes is then made again: nothing has to be known about its functions.
  */
 
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
@@ -43,7 +43,7 @@ export interface TapeCall {
   readonly at: UserPosition | undefined;
 }
 
-/** What represents the operands of a tape in one program. */
+/** The operands of a tape in one program. */
 export interface Stand {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
@@ -71,7 +71,7 @@ export class DoesNotFit extends Error {
 
 /** A program that is built again for other sizes. */
 export interface Replay {
-  /** What stands there for a recorded tensor, the inputs first. */
+  /** The replacements of recorded tensors, the inputs first. */
   readonly found: Map<Tensor, Tensor>;
   readonly number: Stand['number'];
   readonly tensors: Stand['tensors'];

@@ -1,10 +1,10 @@
-/** Which tensors of the user are inputs of the program, and which values of it are which variables. */
+/** The user's tensors that are inputs of the program, and the variables of its values. */
 
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { contiguousStrides } from '../../../runtime/spec/shape.ts';
 import { disposedError } from '../../../runtime/tensor/disposed-error.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
-import { contiguousStrides } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../../guards/source.ts';
@@ -165,7 +165,7 @@ export class TensorInputs {
     return variable;
   }
 
-  /** Inputs that were found on a path stay, though what it did is taken back. */
+  /** Inputs that were found on a path stay, though its changes are rolled back. */
   keep(): void {
     for (const { tensor } of this.list) {
       const variable = this.#byTraced.get(tensor)!;
@@ -181,10 +181,10 @@ export class TensorInputs {
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {
       const key = sourceKey(dimSource(source, dim));
-      const isPromised = this.#history.isPromised(key);
-      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
+      const isBounded = this.#history.isBounded(key);
+      const isOpen = isBounded || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
       const place = sizeSource(this.#t, source, dim);
-      return isOpen ? [[dim, { size: isPromised ? ('any' as const) : null, place }] as const] : [];
+      return isOpen ? [[dim, { size: isBounded ? ('any' as const) : null, place }] as const] : [];
     });
     if (dims.length === 0) return;
     if (!tensor.isContiguous) {

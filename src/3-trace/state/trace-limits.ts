@@ -5,7 +5,7 @@ import type { Tracer } from './tracer.ts';
 
 /** Calls that wait for others: of each, a break keeps the frame. */
 const maxDepth = 1024;
-/** What is followed inside an instruction, or on one of several paths, takes stack of the host's. */
+/** Limit of nesting: tracing inside an instruction, or one of several paths, takes stack of JavaScript's. */
 const maxNested = 64;
 
 /** The option `traceLimit` ends the graph: a long JavaScript loop was unrolled, for instance. */

@@ -72,7 +72,7 @@ export class Tracer {
   readonly control: GraphControl;
   readonly #places: NestedSurroundings;
   readonly guards = new Map<string, Guard>();
-  /** What is changed after the run. */
+  /** The changes after the run. */
   readonly effects: EffectLog;
   readonly collections = new OwnMap<object, WrittenEntries>();
   /** Symbols that the trace has made: each run makes others. */
@@ -87,7 +87,7 @@ export class Tracer {
   /** JavaScript arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
-  /** What the tensor API was asked for. */
+  /** The calls of the tensor API. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */
   readonly passed = new OwnMap<object, Source>();
@@ -109,7 +109,7 @@ export class Tracer {
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
   /** Sizes that every call is held against before it comes here. */
-  readonly promised: ShapeBounds;
+  readonly bounds: ShapeBounds;
   readonly codeOf: CodeOf;
 
   constructor(
@@ -135,7 +135,7 @@ export class Tracer {
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.variables = new OuterVariables(history);
-    this.promised = history.promised;
+    this.bounds = history.bounds;
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );
@@ -180,7 +180,7 @@ export class Tracer {
     return this.#places.within(this.#places.root, body);
   }
 
-  /** Follows one path of several inside a region; what it did to the objects of the trace is taken back. */
+  /** Follows one path of several inside a region; its changes of the objects of the trace are rolled back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
     const mark = this.journal.open();
@@ -210,7 +210,7 @@ export class Tracer {
   }
 
   /**
-   * Runs `body` so that a break takes back whatever it has done: to the program, the log of effects and
+   * Runs `body` so that a break rolls back its changes: to the program, the log of effects and
    * the objects that the trace has made. Guards stay; they are true anyway.
    */
   attempt<T>(body: () => T): T {
@@ -308,7 +308,7 @@ export class Tracer {
     return this.perform([], body);
   }
 
-  /** The same for what is not done again: the sizes of this trace are as they are. */
+  /** Runs `body` without recording it for other sizes: the sizes of this trace are as they are. */
   runOnce<T>(body: () => T): T {
     this.sizes.fixed = true;
     return this.append(body);
@@ -341,7 +341,7 @@ export class Tracer {
     }
   }
 
-  /** What a function of the tensor API would throw, undefined for nothing. Nothing of it stays. */
+  /** Returns the error that a function of the tensor API would throw, undefined for none. The calls leave no trace. */
   tried(body: () => unknown): unknown {
     return this.builder.trial(() => {
       try {
@@ -365,7 +365,7 @@ export class Tracer {
     return this.currentDevice;
   }
 
-  /** The same where the program doesn't come to depend on it. */
+  /** The device where ops without inputs are made, without making the program depend on it. */
   get currentDevice(): Device {
     return this.top.guard ?? currentDevice();
   }

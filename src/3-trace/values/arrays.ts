@@ -66,7 +66,7 @@ export function isArray(t: Tracer, given: Variable): boolean {
 
 /** The elements that exist. Throws UnionMet if that is data-dependent. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
-  const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
+  const isSure = elements.every((each) => each.kind !== 'union' && each !== absent);
   if (isSure) return elements;
   return elements.filter((each) => present(each) !== undefined);
 }
@@ -206,7 +206,7 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return content;
 }
 
-/** What comes after all that the pre-existing array holds already. */
+/** Returns the content that comes after all elements of a pre-existing array. */
 export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);

@@ -1,6 +1,11 @@
 /** Calls of the tensor API on tensors of data-dependent shape, and at numbers that decide one. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import {
+  contiguousMeta,
+  type TensorMeta,
+  type TensorSpec,
+} from '../../../runtime/device/tensor-meta.ts';
 import { beginsLeaf, toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
@@ -10,8 +15,7 @@ import {
   type OperandForm,
 } from '../../../runtime/program/dynamic-call.ts';
 import { listSpec } from '../../../runtime/program/list-ops.ts';
-import { contiguousMeta, type TensorMeta, type TensorSpec } from '../../../runtime/tensor/meta.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -8,7 +8,7 @@ import { type Perform, PutOff, resolve, type Stand } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 
-/** What a function of the tensor API does with numbers. */
+/** A tensor API function's use of numbers. */
 export interface NumberUse {
   /**
    * `no`: it gets their values. `tried`: it may hand them on to attributes of ops, which is found out by
@@ -106,7 +106,7 @@ export class ChangingNumbers {
     throw refusal;
   }
 
-  /** What the call throws; nothing of it stays. */
+  /** Returns the error that the call throws; the call leaves no trace. */
   #failure(
     operands: readonly unknown[],
     body: Perform,

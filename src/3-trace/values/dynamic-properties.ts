@@ -1,9 +1,9 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { dimensionOp } from '../../../runtime/program/control-ops.ts';
-import { tensorMethods } from '../../../runtime/tensor/methods.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { noteSamples } from '../dynamic-shapes/samples.ts';

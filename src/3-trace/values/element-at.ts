@@ -22,7 +22,7 @@ import { grownElement, setGrownElement } from './lists.ts';
 export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   const array = expectArray(t, base, index);
   if (isGrown(array)) return grownElement(t, array, index);
-  const found = specialized(choiceOfIndex(t, arrayLength(t, array), index));
+  const found = specialized(unionOfIndex(t, arrayLength(t, array), index));
   return found === outside
     ? undefinedVariable
     : arrayElement(t, array, constantOf(t, found) as number);
@@ -45,22 +45,22 @@ export function setGrownAt(
 export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   // At its end it grows.
   const count = arrayLength(t, expectArray(t, base, index)) + 1;
-  const found = specialized(choiceOfIndex(t, count, index));
+  const found = specialized(unionOfIndex(t, count, index));
   if (found !== outside) return found;
   // As where the language throws: the run ends without an effect, and the call runs as it is written.
   throw new GraphBreak('throw', 'an array is written past its end');
 }
 
-export function choiceOfIndex(t: Tracer, count: number, index: DeviceScalar): UnionVariable {
+export function unionOfIndex(t: Tracer, count: number, index: DeviceScalar): UnionVariable {
   const existing = indices.get(index)?.get(count);
   if (existing) return existing;
   const options = Array.from({ length: count }, (_, i) => known(i));
-  const choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
+  const union = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
   const counts = indices.get(index) ?? new Map<number, UnionVariable>();
   // It is a value of the branch or iteration that it is asked in.
   t.journal.note(() => counts.delete(count));
-  indices.set(index, counts.set(count, choice));
-  return choice;
+  indices.set(index, counts.set(count, union));
+  return union;
 }
 
 /** Unions by index and option: paths that depend on the same question get the same answer. */

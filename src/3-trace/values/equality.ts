@@ -1,4 +1,4 @@
-/** When two variables are one value. */
+/** Equality of two variables. */
 
 import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';

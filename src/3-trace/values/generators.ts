@@ -14,7 +14,7 @@ export function startGenerator(frame: TraceFrame): GeneratorVariable {
   return { kind: 'generator', frame, state: 'start' };
 }
 
-/** What `next` returns. */
+/** The result of `next`. */
 export interface Step {
   readonly value: Variable;
   readonly done: boolean;

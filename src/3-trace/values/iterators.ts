@@ -1,8 +1,8 @@
 /** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
 
-import { unbind } from '../../../runtime/ops/movement/splitting.ts';
-import { entries } from '../../../runtime/tensor/nested.ts';
+import { unbind } from '../../../runtime/ops/arranging/splitting.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { entries } from '../../../runtime/tensor-methods/nested.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';

@@ -63,11 +63,11 @@ export function answerTo(
   const existing = questions.get(length)?.get(key);
   if (existing) return specialized(existing);
   throw new UnionMet(() => {
-    const choice = chosenBy(t, which(), answers, 'an element of an array');
+    const union = chosenBy(t, which(), answers, 'an element of an array');
     const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
     // It is a value of the branch or iteration that it is asked in.
     t.journal.note(() => asked.delete(key));
-    questions.set(length, asked.set(key, choice));
-    return choice;
+    questions.set(length, asked.set(key, union));
+    return union;
   });
 }

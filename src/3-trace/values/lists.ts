@@ -56,7 +56,10 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
   return array.grown.length;
 }
 
-/** What each list gets of the element. An array that needs a wider form after all becomes a list again. */
+/**
+ * Returns the contribution of the element to each list. An array that needs a wider form after all becomes a list
+ * again.
+ */
 function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
   const { form } = array.grown;
   const other = formOf(t, item);

@@ -27,7 +27,7 @@ export function putOff(
   return { kind: 'symbolic', expr: { kind: 'apply', fn, args: exprs }, value, source: null };
 }
 
-/** The same for an operator; undefined for one that is not a function of numbers alone. */
+/** Puts an operator off until the run; undefined for one that is not a function of numbers alone. */
 export function putOffOperator(
   t: Tracer,
   operator: BinaryOperator,
@@ -37,7 +37,7 @@ export function putOffOperator(
   return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
 }
 
-/** The same for a native function. */
+/** Puts the call of a native function off until the run. */
 export function putOffCall(
   t: Tracer,
   fn: unknown,

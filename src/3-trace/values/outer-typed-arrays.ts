@@ -1,6 +1,6 @@
 /** Elements of pre-existing typed arrays: read behind guards, and written after the run. */
 
-import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -38,7 +38,7 @@ export function touchMemory(t: Tracer, array: ObjectVariable | FunctionVariable)
   expectUnshared(t, view);
 }
 
-/** What was written to an element, as the array stores it; undefined: the trace has written nothing there. */
+/** Returns the number that the trace has written to an element, as the array stores it; undefined where it has written none. */
 export function writtenElement(
   t: Tracer,
   { value, source }: ObjectVariable,
@@ -102,7 +102,7 @@ function numberIn(t: Tracer, value: Variable): Variable {
   return known(Number(constant));
 }
 
-/** What an integer array keeps of a number: its low bits, with their sign. */
+/** Converts a number as an integer array does: to its low bits, with their sign. */
 const integers = new Map<unknown, (t: Tracer, value: Variable) => Variable>([
   [Int8Array, (t, value) => signed(t, value, 24)],
   [Int16Array, (t, value) => signed(t, value, 16)],

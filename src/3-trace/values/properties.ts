@@ -293,7 +293,7 @@ function readOuterProperty(
   return t.read({ kind: 'property', base: source, key }, value, isChangingRate(object, key));
 }
 
-/** What the trace assigned to the variable that a module exports as `key`. */
+/** Returns the value that the trace assigned to the variable that a module exports as `key`. */
 function assignedExport(t: Tracer, object: object, key: string | symbol): Variable | undefined {
   if (t.effects.variables.size === 0 || !isModuleNamespace(object)) return undefined;
   const read = (): unknown => Reflect.get(object, key);

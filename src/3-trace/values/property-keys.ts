@@ -1,4 +1,4 @@
-/** Which properties an object has, and what their keys are. */
+/** The properties of an object, and their keys. */
 
 import { isProxy, listsPlainly } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -71,7 +71,7 @@ function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): 
   return hasProperty(t, prototype, key, false);
 }
 
-/** What stands on the built-in prototypes may change. */
+/** Whether the built-in prototype has the key; it may change, so the trace depends on it. */
 function hasInherited(t: Tracer, prototype: object, key: Key): Variable {
   t.inherited.read(prototype, key);
   return known(key in prototype);

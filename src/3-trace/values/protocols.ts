@@ -1,6 +1,6 @@
 /**
- * What the language looks up by itself where it iterates or fills a collection. The tracer does it without calling
- * anything, as long as it has not been replaced.
+ * The methods that the language itself looks up where it iterates or fills a collection. The tracer does the same
+ * without calling anything, as long as they have not been replaced.
  */
 
 import type { InheritedProperty } from '../../guards/guard.ts';
@@ -35,10 +35,10 @@ const places = {
   'map return': [[prototypeOf(new Map()[Symbol.iterator]()), 'return']],
   'set return': [[prototypeOf(new Set()[Symbol.iterator]()), 'return']],
   'generator return': [[generator, 'return']],
-  /** What `equivalents/` use: they represent native functions, which look nothing up. */
+  /** Used by `polyfills/`: they represent native functions, which look nothing up. */
   callback: [[Function.prototype, 'call']],
   sorted: [[Array.prototype, 'sort']],
-  /** What `toString` of arrays calls. */
+  /** Called by `toString` of arrays. */
   joined: [[Array.prototype, 'join']],
   entries: [
     [Map.prototype, 'entries'],
@@ -53,7 +53,7 @@ const places = {
     [Map.prototype, 'get'],
     [Set.prototype, 'values'],
   ],
-  /** What `toJSON` of dates calls. */
+  /** Called by `toJSON` of dates. */
   dated: [[Date.prototype, 'toISOString']],
 } as const satisfies Record<string, readonly Place[]>;
 

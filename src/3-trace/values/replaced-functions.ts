@@ -45,7 +45,7 @@ export function noteFunctionRead(key: PropertyKey, fn: object): void {
   }
 }
 
-/** What the built-in object had by the name, or inherited, when this file was loaded. */
+/** Returns the function that the built-in object had by the name, or inherited, when this file was loaded. */
 export function originalFunction(object: object, key: PropertyKey): unknown {
   for (
     let holder: object | null = object;

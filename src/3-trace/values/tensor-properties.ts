@@ -1,5 +1,5 @@
-import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { accessorOf, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
@@ -122,7 +122,7 @@ function readDisposed(t: Tracer, variable: TensorVariable): Variable {
   return t.read({ kind: 'property', base: source, key: 'disposed' }, true);
 }
 
-/** What this package has by the name. */
+/** Returns this package's own property of the name. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
     variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));

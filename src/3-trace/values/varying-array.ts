@@ -13,7 +13,7 @@ import { type ArrayVariable, itemsOf, lengthBefore } from './arrays.ts';
 
 interface VaryingTensors {
   readonly tensors: OuterTensors;
-  /** What the trace has put behind them. */
+  /** The values that the trace has appended. */
   readonly appended: readonly Variable[];
 }
 

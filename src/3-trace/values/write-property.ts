@@ -109,7 +109,7 @@ function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variab
   setOwnProperty(t, object, key, value);
 }
 
-/** What an error has from its constructor is not listed; a field of that name would be. */
+/** Whether a property comes from an error's constructor, and so is not listed; a field of that name would be. */
 const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
   errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
 

@@ -14,7 +14,7 @@ export interface RefusedCode {
   readonly why: string;
 }
 
-/** Source, scope and bytecode of a function; the same answer for the same function. */
+/** Source, scope and bytecode of a function; the same object for the same function. */
 export interface CodeOf {
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
   (fn: Function): CapturedCode | RefusedCode;

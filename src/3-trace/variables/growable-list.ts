@@ -1,7 +1,7 @@
 /** Arrays of data-dependent length: what they are made of. */
 
+import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import type { TensorSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -25,7 +25,7 @@ export interface ListVariable {
   readonly depth: number;
 }
 
-/** What every element of such an array is made of. */
+/** The structure common to all elements of such an array. */
 export type ListTreeSpec =
   | LeafForm
   /** The same in all of them. */
@@ -39,7 +39,7 @@ export type ListTreeSpec =
   /** An array of any number of elements. */
   | { readonly kind: 'list'; readonly of: ListTreeSpec };
 
-/** What a list of its own holds. */
+/** The content of a list of its own. */
 export interface LeafForm {
   readonly kind: 'leaf';
   readonly of: ListVariable['of'];

@@ -10,14 +10,14 @@ import type {
   Variable,
 } from './variable.ts';
 
-/** What an iterator that was created in the trace goes through. */
+/** The object that an iterator created in the trace goes through. */
 export type IteratedVariable =
   | NewArrayVariable
   | ObjectVariable
   | NewCollectionVariable
   | NewTypedArrayVariable;
 
-/** The object that `array.values()`, `map.entries()` and their like answer. */
+/** The object that `array.values()`, `map.entries()` and similar methods return. */
 export interface IteratorVariable {
   readonly kind: 'iterator';
   readonly over: IteratedVariable;

@@ -18,7 +18,7 @@ export function textAsked({ parts }: TextVariable, use: string): GraphBreak {
   return new GraphBreak('number-as-text', `text${of} ${use}`);
 }
 
-/** What tells texts apart whose numbers can be joined. */
+/** Returns a text's pattern: texts of one pattern differ in numbers alone, which can be merged. */
 export function patternOf({ parts }: TextVariable): string {
   return JSON.stringify(mapText(parts, ({ type }) => type));
 }

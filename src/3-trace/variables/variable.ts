@@ -1,8 +1,8 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { TextPart } from '../../../runtime/program/number-text.ts';
-import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
@@ -66,7 +66,7 @@ export interface TensorVariable {
   /** Where branches and loops have left it as one of several, the last one first. */
   mergedAt?: readonly UserPosition[];
   /** Pre-existing tensors that it is identical to on some paths. */
-  perhaps: readonly TensorVariable[];
+  mayAlias: readonly TensorVariable[];
 }
 
 export interface ConstantVariable {
@@ -104,7 +104,7 @@ export interface TextVariable {
   readonly parts: readonly TextPart<DeviceScalar>[];
 }
 
-/** Which of several values the program has chosen; those that were chosen together share one. */
+/** The program's choice of one of several values; values that were chosen together share one tag. */
 export interface UnionTag {
   /** The number of the option. */
   readonly which: DeviceScalar;
@@ -114,7 +114,7 @@ export interface UnionTag {
 
 /** One of several values that are too different to be one: what is done with it is followed for each. */
 export interface UnionVariable {
-  readonly kind: 'choice';
+  readonly kind: 'union';
   readonly selector: UnionTag;
   readonly options: readonly Variable[];
   /** Where the options come from, for errors. */
@@ -159,7 +159,7 @@ export interface ClosureVariable {
   readonly thisVariable: Variable;
 }
 
-/** What `bind` created in the trace. */
+/** A function that `bind` created in the trace. */
 export interface BoundVariable {
   readonly kind: 'bound';
   readonly target: Variable;
@@ -195,7 +195,7 @@ export interface NewObjectVariable {
   readonly entries: Map<string, Variable>;
   /** Left out: `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
-  /** What it has beyond data properties with names. */
+  /** The traits that it has beyond data properties with names. */
   traits?: ObjectTraits | undefined;
   /** The program, or the branch or loop of it, that was followed when it was made. */
   readonly madeIn?: ProgramBuilder;
@@ -326,7 +326,7 @@ export function tensorVariable(
   from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
 ): TensorVariable {
   const { source = null, actual = null, traced = null } = from;
-  const own = { shape: null, grad: null, retainsGrad: false, perhaps: [] } as const;
+  const own = { shape: null, grad: null, retainsGrad: false, mayAlias: [] } as const;
   return { kind: 'tensor', source, actual, traced, ...own };
 }
 
@@ -339,7 +339,7 @@ export function isPrimitive(value: unknown): value is Primitive | symbol {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** What the object inherits from; undefined: `Object.prototype`. */
+/** Returns the object that the object inherits from; undefined: `Object.prototype`. */
 export function prototypeOf({
   prototype,
   traits,

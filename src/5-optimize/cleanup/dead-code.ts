@@ -22,7 +22,7 @@ export function eliminateDeadCode(
   return kept.reverse();
 }
 
-/** The same for the backward part of a joint program; its forward part is what the user asked for. */
+/** Eliminates dead ops of the backward part of a joint program; all of its forward part was asked for by the user. */
 export function withoutDeadBackward(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
   const { ops, outputs } = program;
@@ -36,7 +36,7 @@ export function withoutDeadBackward(given: Staged): Staged {
   };
 }
 
-/** The same for the joint program of a region. */
+/** Eliminates dead backward ops of a region's joint program. */
 export function eliminateDeadBackward(joint: JointProgram): JointProgram {
   const { program, forwardOps: firstLate, forwardOutputs: alsoRead } = joint;
   const staged = withoutDeadBackward({ program, firstLate, alsoRead });

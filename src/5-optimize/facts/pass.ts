@@ -4,10 +4,10 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import type { Steps } from '../../programs/steps.ts';
 
 /**
- * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;
- * `step`, a program that is run as a whole, in which a backward may already be part; `region`, the program
- * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated; `ordered`,
- * forward or backward in the order of its plan, which a pass keeps.
+ * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and backward
+ * in one line; `step`, a program that is run as a whole, in which a backward may already be part; `region`, the program
+ * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated; `ordered`, forward
+ * or backward in the order of its plan, which a pass keeps.
  */
 export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered';
 
@@ -24,7 +24,7 @@ export interface PassContext {
   readonly stage: Stage;
   /** A plan that is wanted at once: nothing is costed that is right anyway, nor searched twice. */
   readonly isFirst?: boolean;
-  /** What searches have chosen in an earlier compilation of the same program, or are to note. */
+  /** The choices of searches in an earlier compilation of the same program; new ones are noted there. */
   readonly choices?: Choices;
   readonly memory: MemoryOptions;
   /** Number of gradients that the caller may bring. */
@@ -48,6 +48,6 @@ export interface Pass {
   readonly stages: readonly Stage[];
   /** Whether the pass runs; by default it runs at each of its stages. */
   readonly enabled?: (context: PassContext) => boolean;
-  /** What estimates costs often is done in steps. */
+  /** Runs the pass. One that often estimates costs runs in steps. */
   readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;
 }

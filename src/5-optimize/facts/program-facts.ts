@@ -1,11 +1,11 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** What rewriting rules ask of a straight-line program. Ops are named by their index. */
+/** The facts about a straight-line program that rewriting rules ask for. Ops are named by their index. */
 export class ProgramFacts {
   readonly program: Program;
   readonly #definedBy = new Map<ValueId, number>();

@@ -14,19 +14,19 @@ export interface GroupOptions {
   readonly adjacent: boolean;
 }
 
-/** What may be in one group: pointwise ops over one shape, or ops with rows in common. */
+/** The rules for members of one group: pointwise ops over one shape, or ops with rows in common. */
 export interface GroupRules<Kind> {
   readonly mostParts: number;
   readonly mostOperands: number;
-  /** What is known of an op that may be part of a group; null for one that may not. */
+  /** Returns the kind of a group of this op alone; null if the op may not be part of a group. */
   begin(op: ProgramOp): Kind | null;
-  /** What is known of a group of these ops, which are connected; null where they can't be one. */
+  /** Returns the kind of a group of these ops, which are connected; null where they can't be one. */
   join(one: Kind, other: Kind, group: Joined): Kind | null;
   /** Whether the op shows a value of a group under another name, which others of the group may read. */
   isAlias?(op: ProgramOp): boolean;
 }
 
-/** The same rules, which look at each op once for all searches. */
+/** Returns rules that look at each op once for all searches. */
 export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
   const kinds = new Map<ProgramOp, Kind | null>();
   return {
@@ -184,8 +184,9 @@ class GroupFinder<Kind> {
   }
 
   /**
-   * What is known of both as one group; null where they can't be one. What rejects most pairs is looked at first, and
-   * nothing is copied for a pair that is rejected.
+   * Returns the kind of both as one group; null where they can't be one. The checks that reject most pairs come first,
+   * and nothing is copied for a pair that is rejected. What rejects most pairs is looked at first, and nothing is
+   * copied for a pair that is rejected.
    */
   #kindOfBoth(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Kind | null {
     const { mostParts, mostOperands } = this.#rules;

@@ -1,6 +1,6 @@
-import { collapse } from '../../../runtime/device/cpu/loops.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { broadcastStrides, type Shape, sameShape } from '../../../runtime/tensor/shape.ts';
+import { collapse } from '../../../runtime/device/cpu/core/loops.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { broadcastStrides, type Shape, sameShape } from '../../../runtime/spec/shape.ts';
 
 /** Elements of the innermost loop over operands of one shape, or of shapes that broadcast to it. */
 export function innerLength(shape: Shape, operands: readonly TensorMeta[]): number {

@@ -1,9 +1,9 @@
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { areApart, likenessOf } from '../../../runtime/program/fused/list-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { sameShape } from '../../../runtime/spec/shape.ts';
 import type { Group, GroupOptions } from './groups.ts';
 
 /** One launch is told of so many ops at most. */
@@ -59,7 +59,7 @@ export function listGroups(program: Program, options: GroupOptions): Group[] {
 
 const isView = ({ op }: ProgramOp): boolean => op.kernel.kind === 'view';
 
-/** What it does is seen, or may not be done, before or after other writes. */
+/** Whether writes may not be moved across the op: its effect is visible, or it may throw. */
 function isBarrier({ op }: ProgramOp): boolean {
   const isFused = op.kernel.kind === 'fused' || op.kernel.kind === 'staged';
   return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);

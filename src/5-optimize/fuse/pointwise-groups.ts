@@ -1,8 +1,8 @@
 import type { Device } from '../../../runtime/device/device.ts';
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { exprOf, resultOf, shapeOf } from '../../../runtime/program/fused/fused-op.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { type Shape, sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { type Shape, sameShape, sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
 import { innerLength, mayShareLoop } from './inner-length.ts';
 

@@ -1,6 +1,6 @@
-import { opNamed } from '../../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
-import { contiguousStrides, viewStrides } from '../../../runtime/tensor/shape.ts';
+import { contiguousStrides, viewStrides } from '../../../runtime/spec/shape.ts';
 
 /**
  * The program with `reshapeLike`, which reads a value only for its shape, as a reshape to that shape. A value that is

@@ -2,7 +2,7 @@ import { isHeadedPart } from '../../../runtime/program/fused/headed-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
 import { mayBeStaged } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
 
 interface Rows {

@@ -1,7 +1,7 @@
 import { callOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { siteOf } from '../../regions/append-call.ts';
 
 /** Numbers of the ops that become one, in their order. */
@@ -83,9 +83,9 @@ function joinableCalls(
     ops.flatMap((op, index) => {
       if (op.op !== callOp || !siteOf(op.call!) || op.call!.list) return [];
       const tape = op.outputs.at(-1)!;
-      const undoing = readers.get(tape) ?? [];
-      const isPlain = undoing.every((each) => each.op.name === 'callBackward');
-      return isPlain && undoing.length < 2 && !outputs.includes(tape) ? [index] : [];
+      const backwardOps = readers.get(tape) ?? [];
+      const isPlain = backwardOps.every((each) => each.op.name === 'callBackward');
+      return isPlain && backwardOps.length < 2 && !outputs.includes(tape) ? [index] : [];
     }),
   );
 }

@@ -6,7 +6,7 @@ import type { WiredGroup } from './joined-ops.ts';
 
 /** Backward ops of the members of a group, as one. */
 export interface JoinedBackward {
-  /** What the one op represents: the backward ops, and the sums of their gradients. */
+  /** The ops that the one op replaces: the backward ops, and the sums of their gradients. */
   readonly replaced: ReadonlySet<ProgramOp>;
   /** Gradients that enter the joined op, by the results that they belong to. */
   readonly seeds: ReadonlyMap<ValueId, ValueId>;
@@ -27,7 +27,7 @@ class Joining {
   readonly #madeBy = new Map<ValueId, ProgramOp>();
   readonly #uses = new Map<ValueId, number>();
   /** The backward op of each member; undefined if it is not here. */
-  readonly #undoing: readonly (ProgramOp | undefined)[];
+  readonly #backwardOps: readonly (ProgramOp | undefined)[];
   readonly #replaced = new Set<ProgramOp>();
 
   constructor(program: Program, group: WiredGroup) {
@@ -38,7 +38,7 @@ class Joining {
       if (op.before !== undefined) this.#use(op.before);
     }
     for (const id of program.outputs) this.#use(id);
-    this.#undoing = group.ops.map(({ outputs }) =>
+    this.#backwardOps = group.ops.map(({ outputs }) =>
       program.ops.find(({ op, inputs }) => op === callBackwardOp && inputs[0] === outputs.at(-1)),
     );
   }
@@ -50,14 +50,14 @@ class Joining {
   joined(): JoinedBackward | null {
     const inner = this.#innerGradients();
     const seeds = new Map<ValueId, ValueId>();
-    for (const [i, undoing] of this.#undoing.entries()) {
-      if (!undoing) continue;
-      this.#replaced.add(undoing);
-      const of = undoing.attrs.of as readonly number[];
+    for (const [i, backwardOp] of this.#backwardOps.entries()) {
+      if (!backwardOp) continue;
+      this.#replaced.add(backwardOp);
+      const of = backwardOp.attrs.of as readonly number[];
       for (const [k, result] of of.entries()) {
         const made = this.#group.ops[i]!.outputs[result]!;
         const parts = inner.get(made) ?? new Set();
-        const seed = this.#withoutParts(undoing.inputs[k + 1]!, parts);
+        const seed = this.#withoutParts(backwardOp.inputs[k + 1]!, parts);
         // A term has another reader, or the sum has another order.
         if (parts.size > 0) return null;
         if (seed !== null) seeds.set(made, seed);
@@ -90,9 +90,9 @@ class Joining {
   }
 
   #eachGradient(see: (member: number, operand: number, gradient: ValueId) => void): void {
-    this.#undoing.forEach((undoing, member) => {
-      const to = (undoing?.attrs.to ?? []) as readonly number[];
-      for (const [k, operand] of to.entries()) see(member, operand, undoing!.outputs[k]!);
+    this.#backwardOps.forEach((backwardOp, member) => {
+      const to = (backwardOp?.attrs.to ?? []) as readonly number[];
+      for (const [k, operand] of to.entries()) see(member, operand, backwardOp!.outputs[k]!);
     });
   }
 

@@ -48,8 +48,8 @@ function withJoined(program: Program, numbers: CallGroup): Program | null {
 
   const [first, last] = [ops[0]!, ops[ops.length - 1]!];
   const tape = last.outputs.at(-1)!;
-  const undone = backward.replaced.size > 0;
-  const inside = undone
+  const isDifferentiated = backward.replaced.size > 0;
+  const inside = isDifferentiated
     ? recordedAs(
         call,
         members,
@@ -66,9 +66,9 @@ function withJoined(program: Program, numbers: CallGroup): Program | null {
   };
   const replaced = new Map<ProgramOp, ProgramOp | null>(ops.map((op) => [op, null]));
   replaced.set(last, forward);
-  if (undone) {
-    const undoing = [...backward.replaced].filter(({ op }) => op === callBackwardOp);
-    const latest = undoing.reduce((a, b) =>
+  if (isDifferentiated) {
+    const backwardOps = [...backward.replaced].filter(({ op }) => op === callBackwardOp);
+    const latest = backwardOps.reduce((a, b) =>
       program.ops.indexOf(a) > program.ops.indexOf(b) ? a : b,
     );
     const [of, to] = [[...backward.seeds], [...backward.leaving]];

@@ -1,7 +1,7 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { OperandForm } from '../../../runtime/program/dynamic-call.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { siteOf } from '../../regions/append-call.ts';
 import type { Member, MemberResult, Wire } from '../../regions/joined-call.ts';
 import type { CallGroup } from './call-groups.ts';

@@ -1,12 +1,12 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { opWork } from './op-work.ts';
 
-/** What is asked of a program with its backward when some of forward is to be computed again. */
+/** The facts about a program with its backward that recomputing a part of forward depends on. */
 export class ForwardFacts {
   readonly program: Program;
   readonly isForward: (index: number) => boolean;

@@ -1,9 +1,9 @@
 import type { Program } from '../../../runtime/program/program.ts';
 
 /**
- * Which ops of a whole training step are its forward, by index: those that record gradients, and what runs
- * between them without, such as the update of running statistics. A step that accumulates gradients, or that
- * runs its batch in slices, has forward and backward several times.
+ * Returns the forward ops of a whole training step, by index: those that record gradients, and the ops between them
+ * that don't, such as the update of running statistics. A step that accumulates gradients, or that runs its batch in
+ * slices, has forward and backward several times.
  */
 export function forwardOfStep({ ops }: Program): (index: number) => boolean {
   const isForward = new Uint8Array(ops.length);

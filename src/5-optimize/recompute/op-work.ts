@@ -1,6 +1,6 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 
 /** Arithmetic operations of one op, roughly; views have none. */
 export function opWork({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): number {

@@ -5,9 +5,10 @@ import { forwardOfStep } from './forward-of-step.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * What calls of `checkpoint` have created in the trace is not kept: backward makes it again, before the op that reads it
- * first, from what the calls were given. What leaves a call stays, as does what can't be made again (writes in
- * place, kernels that may refuse their values).
+ * Recomputes in backward the values that calls of `checkpoint` created, before the op that reads them first, from the
+ * arguments of the calls. Results of a call are kept, as are values that can't be recomputed (writes in place, kernels
+ * that may refuse their values). What leaves a call stays, as does what can't be made again (writes in place, kernels
+ * that may refuse their values).
  */
 export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Staged {
   const { program, firstLate, alsoRead } = given;

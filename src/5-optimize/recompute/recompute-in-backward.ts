@@ -1,6 +1,6 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
 
@@ -60,7 +60,9 @@ class Rewriter {
       const inputs = op.inputs.map((id, i) => {
         return operandUse(op.op, i) === 'data' ? this.#inBackward(id, index) : id;
       });
-      this.#result.push({ ...op, inputs });
+      // What was found of an op holds for the programs that have it in common.
+      const isSame = inputs.every((id, i) => id === op.inputs[i]);
+      this.#result.push(isSame ? op : { ...op, inputs });
       this.#forget(made, read);
     });
     const program = { ...this.#program, values: this.#values, ops: this.#result };
@@ -71,7 +73,7 @@ class Rewriter {
     return this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
   }
 
-  /** What leads to the operand of an op of backward runs again, as far as it has to. */
+  /** Runs the ops again that an operand of a backward op depends on, as far as needed. */
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;

@@ -5,9 +5,9 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { type Recomputed, recomputeInBackward } from './recompute-in-backward.ts';
 
 export interface Choice extends Recomputed {
-  /** What the program needs by the measure that was given. */
+  /** Bytes that the program needs by the given measure. */
   readonly bytes: number;
-  /** What stays, and what is made once more rather than held. */
+  /** Values that are kept, and values that are recomputed rather than held. */
   readonly stays: ReadonlySet<ValueId>;
   readonly brief: ReadonlySet<ValueId>;
 }
@@ -31,7 +31,7 @@ const effort = 600_000;
 /** At most so many choices are tried at once. */
 const most = 120;
 
-/** What stays at least, and what is made once more rather than held. */
+/** Values that are kept at least, and values that are recomputed rather than held. */
 interface Base {
   readonly stays: ReadonlySet<ValueId>;
   readonly brief: ReadonlySet<ValueId>;
@@ -53,6 +53,7 @@ export class RecomputeSearch {
   readonly #forwardWork: number;
   readonly #segments: readonly ReadonlySet<ValueId>[];
   readonly #bases = new Map<number, readonly Base[]>();
+  readonly #made = new Map<string, Choice>();
   #left = effort;
 
   constructor(facts: ForwardFacts, costOf: Cost) {
@@ -104,18 +105,26 @@ export class RecomputeSearch {
   #try(base: Base, step: number): Choice {
     const known = base.tried.get(step);
     if (known) return known;
-    const { brief } = base;
-    const stays = this.#keptAt(base, step);
-    const recomputed = recomputeInBackward(this.#facts, stays, brief);
-    this.#left -= Math.max(recomputed.program.ops.length, effort / most);
-    const choice = { ...recomputed, stays, brief, bytes: this.#costOf(recomputed.program) };
+    const choice = this.#choiceOf(this.#keptAt(base, step), base.brief);
+    this.#left -= Math.max(choice.program.ops.length, effort / most);
     base.tried.set(step, choice);
     return choice;
   }
 
+  /** Neighbouring rates and segmentations often keep the same values. */
+  #choiceOf(stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>): Choice {
+    const key = `${keyOf(stays)}|${keyOf(brief)}`;
+    const known = this.#made.get(key);
+    if (known) return known;
+    const recomputed = recomputeInBackward(this.#facts, stays, brief);
+    const choice = { ...recomputed, stays, brief, bytes: this.#costOf(recomputed.program) };
+    this.#made.set(key, choice);
+    return choice;
+  }
+
   /**
-   * What the last layers have made stays first: backward reads it first, so that it stays for the shortest
-   * time, and while the most is live nothing is made again.
+   * Returns the values to keep at a step. The results of the last layers are kept first: backward reads them first, so
+   * that they stay for the shortest time, and while the most is live nothing is recomputed.
    */
   #keptAt(base: Base, step: number): ReadonlySet<ValueId> {
     const rate = Math.floor(step / shares);
@@ -155,3 +164,5 @@ export class RecomputeSearch {
     return fitting.length > 0 ? fitting.reduce(by('work')) : tried.reduce(by('bytes'));
   }
 }
+
+const keyOf = (ids: ReadonlySet<ValueId>): string => [...ids].sort((a, b) => a - b).join();

@@ -1,7 +1,7 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Field } from '../../../runtime/save/field.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { fusedForm } from '../fuse/fused-form.ts';
@@ -99,8 +99,8 @@ function knownSlices(program: Program, choice: Field): Program {
 }
 
 /**
- * What decides between a program and the same with slices. Bytes are compared first: estimating the time of a program
- * fuses it, which takes many times as long as a count of its bytes.
+ * The search that decides between a program and the same program with slices. Bytes are compared first: estimating the
+ * time of a program fuses it, which takes many times as long as a count of its bytes.
  */
 interface Search {
   readonly taken: TakenSlices;
@@ -111,7 +111,10 @@ interface Search {
 /** The model is a rough one: what it finds as fast may be slower by so much. */
 const roughness = 0.02;
 
-/** What runs is fused: parts of a chain are one launch each where the whole chain is one, too. */
+/**
+ * The time of a program in its fused form, since parts of a chain are one launch each where the whole chain is one,
+ * too.
+ */
 function fusedTime(program: Program): number {
   return roughTime(fusedForm(program, new Set(program.outputs)));
 }
@@ -174,7 +177,7 @@ function* sliceBatch(
   return best;
 }
 
-/** What a step reads and doesn't write is its batch, beside constants. */
+/** Returns the inputs that are a step's batch: it reads them, doesn't write them, and they are not scalars. */
 function batchInputs({ ops, inputs, values }: Program): ValueId[] {
   const written = new Set(ops.flatMap(({ op, inputs: [x] }) => (op.inPlace ? [x!] : [])));
   return inputs.filter((id) => !written.has(id) && values[id]!.shape.length > 0);

@@ -1,8 +1,9 @@
-import { operandUse, opNamed } from '../../../runtime/ops/core/define-op.ts';
-import { hasChangingAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import { hasChangingAttrs } from '../../../runtime/device/symbolic-attrs.ts';
+import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { eliminateDeadCode } from '../cleanup/dead-code.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';

@@ -1,10 +1,10 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { type Cut, type Slicing, slicingOf } from './rules.ts';
 
-/** What is to be cut, into how many parts. */
+/** The region to cut, and into how many parts. */
 export interface SlicePlan {
   readonly parts: number;
   /** Dimensions along which inputs of the sliced ops are cut, where they are there as a whole. */
@@ -19,7 +19,7 @@ export interface SlicePlan {
 
 export type Stage = 'before' | 'sliced' | 'after';
 
-/** Which ops run in slices: those between what is there as a whole and what needs all slices. */
+/** The ops that run in slices: those between values that exist as a whole and ops that need all slices. */
 export interface SliceRegion {
   readonly stages: readonly Stage[];
   /** How each sliced op is computed, by its index. */
@@ -55,7 +55,7 @@ class RegionFinder {
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
-  /** What ops after the slices look at before they refuse. */
+  /** Values that ops after the slices check before they refuse. */
   readonly #lookedAtAfter = new Set<ValueId>();
   #refusesAfter = false;
 

@@ -1,16 +1,16 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { opWork } from '../recompute/op-work.ts';
 
-/** What a launch takes beside its work, in nanoseconds. */
+/** Nanoseconds that a launch takes beside its work. */
 const launchTime = 1500;
 /** Operations of a large product or convolution in a nanosecond. */
 const productRate = 30;
 /** Bytes in a nanosecond: those that were touched a short while ago, and all others. */
 const cachedRate = 40;
 const memoryRate = 10;
-/** What lies between two touches of a memory that is still in the cache the second time. */
+/** Bytes that may be touched between two uses of a memory that is still in the cache the second time. */
 const cacheBytes = 1 << 20;
 /** Rows, columns and depth at which a product reaches half of its rate: tiles and packing have a price. */
 const halfRate = [6, 12, 16] as const;

@@ -1,9 +1,10 @@
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { productBlock, sumBlock } from '../../../runtime/ops/core/blocks.ts';
-import type { Attrs, OpRecord } from '../../../runtime/ops/core/define-op.ts';
-import { opNamed } from '../../../runtime/ops/core/define-op.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { type Shape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 
 /** The dimension along which a value is cut into equal parts, one behind the other; null: it is whole. */
 export type Cut = number | null;

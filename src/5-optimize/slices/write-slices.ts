@@ -1,15 +1,15 @@
-import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
+import { type Attrs, operandUse } from '../../../runtime/device/kernel-op.ts';
+import { presentView } from '../../../runtime/device/symbolic-attrs.ts';
 import {
-  type Attrs,
-  type OpRecord,
-  operandUse,
-  opNamed,
-} from '../../../runtime/ops/core/define-op.ts';
-import { presentView } from '../../../runtime/ops/core/symbolic-attrs.ts';
+  contiguousMeta,
+  sameStrides,
+  type TensorMeta,
+} from '../../../runtime/device/tensor-meta.ts';
+import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
+import { type OpRecord, opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
-import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
+import { sameShape, sizeOf, viewStrides } from '../../../runtime/spec/shape.ts';
 import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Slicing } from './rules.ts';
 
@@ -79,7 +79,10 @@ class SliceWriter {
     return sliced;
   }
 
-  /** What was strided is put together without gaps: only for ops whose bits don't depend on that. */
+  /**
+   * Checks strides. A strided value is put together without gaps, which is allowed only before ops whose bits don't
+   * depend on strides.
+   */
   #checkStrides({ values, ops }: Program): void {
     const made = new Map(ops.map((op) => [op.outputs[0], op]));
     this.#program.ops.forEach(({ op, inputs, outputs }, index) => {

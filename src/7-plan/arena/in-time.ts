@@ -1,6 +1,6 @@
 import type { Layout, LiveRange } from './layout.ts';
 
-/** Which free place a range takes: the lowest, or the smallest that is large enough. */
+/** The free place that a range takes: the lowest, or the smallest that is large enough. */
 export type Fit = 'lowest' | 'tightest';
 
 /**

@@ -9,7 +9,7 @@ export interface LiveRange {
 }
 
 export interface Layout {
-  /** Per range. */
+  /** The offset of each range. */
   readonly offsets: readonly number[];
   /** End of the highest one. */
   readonly bytes: number;
@@ -17,7 +17,7 @@ export interface Layout {
 
 /** More moves than this don't pay. */
 const moves = 24;
-/** Of more ranges than this no order is tried any more for this share of the bytes. */
+/** With more ranges than this, no further order is tried to save so small a share of the bytes. */
 const manyRanges = 2000;
 const littleShare = 0.01;
 /** So many ranges are laid out in every order that could matter, if that takes no more placements. */

@@ -7,14 +7,15 @@ interface Placed extends LiveRange {
 }
 
 /**
- * Which places are taken at which steps: a segment tree over the steps. A range lies in the few nodes
- * that together make up its life; who lives at the same time is found in the nodes on the way.
+ * The occupied places at each step: a segment tree over the steps. A range lies in the few nodes that together make up
+ * its life; the ranges that are live at the same time are found in the nodes along the search. A range lies in the few
+ * nodes that together make up its life; who lives at the same time is found in the nodes on the way.
  */
 export class Occupancy {
   readonly #leaves: number;
-  /** Per node, the ranges that fill its steps. */
+  /** The ranges that fill the steps of each node. */
   readonly #filling: (Placed[] | undefined)[];
-  /** Per node, the ranges that lie in nodes below it. */
+  /** The ranges that lie in nodes below each node. */
   readonly #below: (Placed[] | undefined)[];
   #look = 0;
 

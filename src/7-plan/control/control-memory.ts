@@ -1,4 +1,4 @@
-import type { Holder } from '../../../runtime/memory/holder.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
@@ -14,13 +14,13 @@ import { forwardPaths } from './forward-paths.ts';
 import { UniformPath } from './uniform-path.ts';
 import { worstPath } from './worst-path.ts';
 
-/** What one control op does with memory on one path through the program, for who orders the ops. */
+/** The memory that one control op uses on one path through the program, for ordering the ops. */
 export interface ControlMemory {
   /** Bytes that come and go while it runs, beside what it makes; negative where operands go before that. */
   readonly scratch: number;
-  /** The same in any order of the ops around: operands that die here may go at once. */
+  /** Scratch bytes in any order of the ops around: operands that die here may be freed before. */
   readonly leastScratch: number;
-  /** Per output; 0 where it is memory that was there before. */
+  /** Bytes of each output; 0 where it is memory that was there before. */
   readonly made: readonly number[];
   /** Numbers of the operands that its tape holds. */
   readonly held: readonly number[];
@@ -36,7 +36,7 @@ export interface Simulatable {
 
 export interface ForwardBefore {
   readonly plan: Plan;
-  /** Per output, the gradient that enters the backward program. */
+  /** The gradient of each output that enters the backward program. */
   readonly gradOutputs: BackwardPart['gradOutputs'];
   readonly entering: EnteringAlone;
 }

@@ -15,7 +15,7 @@ export interface RunBytes {
   readonly backwardPeak: number | null;
 }
 
-/** What a path decides: on record, or by control op. */
+/** The decisions of a path: recorded ones, or a decider per control op. */
 export type DecisionsOfRun = readonly number[] | Decider;
 
 /**
@@ -56,7 +56,10 @@ export interface LoopGrowth {
 /** Loops are simulated for so many iterations, and for twice as many. */
 const fewIterations = 4;
 
-/** Of every loop that keeps something for backward, the others at one iteration; branches on the path that needs most. */
+/**
+ * Returns the bytes per iteration of every loop that keeps something for backward, with the others at one iteration and
+ * branches on the path that needs most.
+ */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
   const simulate = (path: UniformPath) => predictRun(planned, path).forward;
   const worst = worstPath(simulate);

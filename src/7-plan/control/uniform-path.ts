@@ -3,9 +3,9 @@ import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 
 /** Every control op decides alike each time that it runs. */
 export class UniformPath implements Decider {
-  /** What each op decides, in the order in which they were met. */
+  /** The decision of each op, in the order in which they were met. */
   readonly chosen: Map<ProgramOp, number>;
-  /** What each could decide, the first one by default. */
+  /** The possible decisions of each op, the first one by default. */
   readonly options = new Map<ProgramOp, readonly number[]>();
 
   constructor(chosen: ReadonlyMap<ProgramOp, number> = new Map()) {
@@ -29,7 +29,7 @@ export class UniformPath implements Decider {
     return null;
   }
 
-  /** The same, but for one op. */
+  /** Returns the path with another decision of one op. */
   with(op: ProgramOp, decision: number): UniformPath {
     return new UniformPath(new Map(this.chosen).set(op, decision));
   }

@@ -38,7 +38,7 @@ interface Option {
 const mostSteps = 200_000;
 /** So many paths are all tried. */
 const fewPaths = 8;
-/** Of more, so many are simulated that should be the worst. */
+/** Among more paths, so many of those that should be the worst are simulated. */
 const mostCandidates = 4;
 
 /**
@@ -115,7 +115,7 @@ function worstOf<F extends SimulatedPath>(
   return worst;
 }
 
-/** Of a path and those with one other decision. */
+/** Returns the worst of a path and the paths with one other decision. */
 function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): Seen<F> {
   let worst = from;
   for (const [op, options] of from.path.options) {
@@ -142,7 +142,7 @@ function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator
   }
 }
 
-/** Of the ops that a path has met: each other decision is simulated by itself. */
+/** Returns the factors of the ops that a path has met: each other decision is simulated by itself. */
 function factorsOf<F extends SimulatedPath>(
   from: Seen<F>,
   ops: readonly ProgramOp[],

@@ -1,6 +1,6 @@
 import type { OpIndex, StorageIndex } from './memory-graph.ts';
 
-/** Who has written and read one memory so far. */
+/** The writers and readers of one memory so far. */
 interface Accesses {
   /** One, or several where memories turned out to be one. */
   writers: OpIndex[];
@@ -10,9 +10,35 @@ interface Accesses {
   callers: boolean;
 }
 
+/** The ops that must come before one, each once. */
+export class EarlierOps {
+  /** The number of the last op that each op was noted for, and 1. */
+  readonly #notedFor: Int32Array;
+  #op: OpIndex = -1;
+  list: OpIndex[] = [];
+
+  constructor(size: number) {
+    this.#notedFor = new Int32Array(size);
+  }
+
+  startWith(op: OpIndex): void {
+    this.#op = op;
+    this.list = [];
+    // Not before itself.
+    this.#notedFor[op] = op + 1;
+  }
+
+  add(earlier: OpIndex): void {
+    if (this.#notedFor[earlier] === this.#op + 1) return;
+    this.#notedFor[earlier] = this.#op + 1;
+    this.list.push(earlier);
+  }
+}
+
 /**
- * Which accesses to memory have to stay in their order. What may be one memory counts as one: a result of
- * a control op may be one of its operands.
+ * The order that accesses to memory have to keep. Values that may be one memory count as one: a result of a control op
+ * may be one of its operands. What may be one memory counts as one: a result of a control op may be one of its
+ * operands.
  */
 export class AccessOrder {
   readonly #of: Accesses[] = [];
@@ -34,23 +60,24 @@ export class AccessOrder {
     });
   }
 
-  read(storage: StorageIndex, op: OpIndex, earlier: Set<OpIndex>): void {
+  read(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
     const { writers, readers } = this.#of[storage]!;
     for (const writer of writers) earlier.add(writer);
     readers.push(op);
   }
 
   /** A write to the caller's memory comes after all that may refuse before it. */
-  write(storage: StorageIndex, op: OpIndex, earlier: Set<OpIndex>): void {
+  write(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
     const accesses = this.#of[storage]!;
-    for (const other of [...accesses.writers, ...accesses.readers]) earlier.add(other);
+    for (const writer of accesses.writers) earlier.add(writer);
+    for (const reader of accesses.readers) earlier.add(reader);
     accesses.readers = [];
     accesses.writers = [op];
     if (accesses.callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
   }
 
   /** Ops that may throw, or have an observable effect, stay in program order. */
-  refuse(op: OpIndex, earlier: Set<OpIndex>): void {
+  refuse(op: OpIndex, earlier: EarlierOps): void {
     if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
     this.#lastRefusal = op;
   }

@@ -4,7 +4,7 @@ import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 export interface CutAt {
   /** No order has fewer bytes alive while the op runs. */
   readonly bytes: number;
-  /** Per op: 1 where that minimum has it before the op. */
+  /** 1 for each op that comes before the op in that minimum. */
   readonly earlier: Uint8Array;
 }
 
@@ -88,8 +88,8 @@ const nodeOfSide: { readonly [S in Closed]: number } = {
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * Which ops come before or after the given one in every order in which `ran` have run; itself counts as
- * still to come.
+ * Returns the ops that come before or after the given one in every order in which `ran` have run; the op itself counts
+ * as still to come.
  */
 function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint8Array | null {
   const side = new Uint8Array(graph.size);
@@ -112,7 +112,7 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   return side;
 }
 
-/** What comes with the op in any order: its results, unless one may take a dying operand's memory. */
+/** Returns the bytes that the op adds in any order: its results, unless one may take a dying operand's memory. */
 function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
   const { bytes, makes, reusable, scratch, touchers } = graph;
   const mayTake = reusable[op]!.some((storage) =>

@@ -1,7 +1,7 @@
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { OpIndex } from './memory-graph.ts';
 
-/** Per op: the ops that do the same for other parts, itself among them; undefined where it is alone. */
+/** For each op, the ops that do the same for other parts, itself among them; undefined where it is alone. */
 export type Families = readonly (readonly OpIndex[] | undefined)[];
 
 /** More would take too many cuts. */

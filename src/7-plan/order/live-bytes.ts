@@ -28,7 +28,7 @@ export function isLeaner(a: Profile, b: Profile): boolean {
 export class LiveBytes {
   readonly #graph: MemoryGraph;
   readonly #initial: Int32Array;
-  /** Per storage: ops that are still to touch it. */
+  /** The number of ops that are still to touch each storage. */
   readonly remaining: Int32Array;
   live = 0;
 

@@ -1,13 +1,9 @@
-import { mayOverwrite, operandUse } from '../../../runtime/ops/core/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
-import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
-import { AccessOrder } from './accesses.ts';
-import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
+import { AccessOrder, EarlierOps } from './accesses.ts';
+import { handedOn } from './control-effects.ts';
 import { movableOps } from './movable.ts';
+import { factsOf } from './op-facts.ts';
 import type { Storage } from './storages.ts';
 
 /** The ops whose order is searched by number, 0 to n − 1 in the order of the source; an order is a permutation. */
@@ -16,33 +12,33 @@ export type OpIndex = number;
 export type StorageIndex = number;
 
 /**
- * What an order of the ops has to respect, and what decides its peak. Numbers in flat arrays: orders are
+ * The constraints on an order of the ops, and the numbers that decide its peak. Numbers in flat arrays: orders are
  * tried out many times.
  */
 export interface MemoryGraph {
   readonly size: number;
   readonly before: readonly (readonly OpIndex[])[];
   readonly after: readonly (readonly OpIndex[])[];
-  /** Per op: the storages that it reads, writes or makes, each once. */
+  /** The storages that each op reads, writes or makes, each once. */
   readonly touches: readonly (readonly StorageIndex[])[];
   readonly makes: readonly (readonly StorageIndex[])[];
-  /** Per op: operands whose memory its output may take, if they die with it. */
+  /** The operands whose memory each op's output may take, if they die with it. */
   readonly reusable: readonly (readonly StorageIndex[])[];
   /** Bytes that the op's kernel takes while it runs. */
   readonly scratch: Float64Array;
-  /** Per storage; 0 for memory of the caller. */
+  /** Bytes of each storage; 0 for memory of the caller. */
   readonly bytes: Float64Array;
-  /** Per storage: it stays when the program ends. */
+  /** 1 for each storage that stays when the program ends. */
   readonly pinned: Uint8Array;
-  /** Per storage: which op makes it; −1: it is there from the start. */
+  /** The op that makes each storage; −1: it is there from the start. */
   readonly maker: Int32Array;
-  /** Per storage: the ops that touch it. */
+  /** The ops that touch each storage. */
   readonly touchers: readonly (readonly OpIndex[])[];
   /** Bytes of storages that are there from the start and that the program may free. */
   readonly liveAtStart: number;
 }
 
-/** What an input brings into the program: bytes, 0 for memory of the caller. */
+/** An input's contribution to the program's memory: bytes, 0 for memory of the caller. */
 export interface Entering {
   readonly bytes: number;
   /** It has no other owner. */
@@ -54,9 +50,9 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
-  /** What control ops do with memory, on the path considered. */
+  /** The memory use of control ops on the path considered. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
-  /** Of them the least in any order; else as it was seen. */
+  /** Counts the least memory of control ops in any order; otherwise as it was seen. */
   readonly least?: boolean;
 }
 
@@ -80,16 +76,21 @@ class GraphBuilder {
   readonly #bytes: number[] = [];
   readonly #exclusive: boolean[] = [];
   readonly #maker: number[] = [];
-  readonly #storageOf = new Map<ValueId, StorageIndex>();
+  /** By value. */
+  readonly #storageOf: Int32Array;
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
   /** The ops that must have run for a value to be there: its maker, or those of the operands of a view. */
-  readonly #definedBy = new Map<ValueId, readonly OpIndex[]>();
+  readonly #definedBy: (readonly OpIndex[] | undefined)[];
   readonly #accesses = new AccessOrder();
+  readonly #earlier: EarlierOps;
 
   constructor(program: Program, options: GraphOptions, moving: readonly ProgramOp[]) {
     this.#program = program;
     this.#moving = moving;
     this.#options = options;
+    this.#storageOf = new Int32Array(program.values.length).fill(-1);
+    this.#definedBy = program.values.map(() => undefined);
+    this.#earlier = new EarlierOps(moving.length);
   }
 
   build(): MemoryGraph {
@@ -100,11 +101,11 @@ class GraphBuilder {
       const known = this.#carriedStorage.get(storage);
       const index = known ?? this.#newStorage(storage.bytes, storage.exclusive, -1);
       this.#carriedStorage.set(storage, index);
-      this.#storageOf.set(id, index);
+      this.#storageOf[id] = index;
     }
     for (const id of inputs) {
       const { bytes, exclusive } = entering(id);
-      this.#storageOf.set(id, this.#newStorage(bytes, exclusive, -1));
+      this.#storageOf[id] = this.#newStorage(bytes, exclusive, -1);
     }
     const liveAtStart = this.#bytes.reduce((sum, bytes) => sum + bytes, 0);
     const before = this.#addOps();
@@ -119,7 +120,7 @@ class GraphBuilder {
     });
     const pinned = new Uint8Array(this.#bytes.length);
     for (const id of [...outputs, ...keep]) {
-      for (const held of [id, ...this.#heldBy(id)]) pinned[this.#storageOf.get(held)!] = 1;
+      for (const held of [id, ...this.#heldBy(id)]) pinned[this.#storageOf[held]!] = 1;
     }
     return {
       size: ops.length,
@@ -145,7 +146,7 @@ class GraphBuilder {
     return storage;
   }
 
-  /** Per op that moves: those that must come before it. */
+  /** Returns for each op that moves the ops that must come before it. */
   #addOps(): OpIndex[][] {
     const before: OpIndex[][] = [];
     for (const op of this.#program.ops) {
@@ -156,52 +157,52 @@ class GraphBuilder {
   }
 
   #addView({ inputs, outputs: [view] }: ProgramOp): void {
-    const definers = inputs.flatMap((id) => this.#definedBy.get(id) ?? []);
-    this.#definedBy.set(view!, [...new Set(definers)]);
-    this.#storageOf.set(view!, this.#storageOf.get(inputs[0]!)!);
+    const [base] = inputs;
+    const definers = (id: ValueId) => this.#definedBy[id] ?? none;
+    this.#definedBy[view!] =
+      inputs.length === 1 ? definers(base!) : [...new Set(inputs.flatMap(definers))];
+    this.#storageOf[view!] = this.#storageOf[base!]!;
   }
 
   /** The ops that must come before it. */
   #addOp(op: ProgramOp, index: OpIndex): OpIndex[] {
-    const earlier = new Set<OpIndex>();
-    const { inputs } = op;
-    for (const id of inputs) {
-      for (const definer of this.#definedBy.get(id) ?? []) earlier.add(definer);
+    const earlier = this.#earlier;
+    earlier.startWith(index);
+    for (const id of op.inputs) {
+      for (const definer of this.#definedBy[id] ?? none) earlier.add(definer);
     }
-    const writes = writesInside(op);
-    const written = writtenOperands(op);
-    inputs.forEach((id, i) => {
-      if (operandUse(op.op, i) !== 'data') return;
-      const storage = this.#storageOf.get(id)!;
-      if (writes || written.includes(i)) this.#accesses.write(storage, index, earlier);
+    const { data, isWritten, mayRefuse } = factsOf(op, this.#program.values);
+    for (let i = 0; i < data.length; i++) {
+      const storage = this.#storageOf[data[i]!]!;
+      if (isWritten[i]) this.#accesses.write(storage, index, earlier);
       else this.#accesses.read(storage, index, earlier);
-    });
-    // What a tape holds is read when it is walked back.
-    for (const id of this.#undone(op)?.inputs ?? []) {
-      this.#accesses.read(this.#storageOf.get(id)!, index, earlier);
     }
-    if (mayRefuse(op)) this.#accesses.refuse(index, earlier);
+    // What a tape holds is read when it is walked back.
+    for (const id of this.#undone(op)?.inputs ?? none) {
+      this.#accesses.read(this.#storageOf[id]!, index, earlier);
+    }
+    if (mayRefuse) this.#accesses.refuse(index, earlier);
     this.#define(op, index);
-    earlier.delete(index);
-    return [...earlier];
+    return earlier.list;
   }
 
   #define(op: ProgramOp, index: OpIndex): void {
     const { inputs, outputs } = op;
     const { kind } = op.op.kernel;
     const made = this.#options.control?.get(op)?.made;
+    const own = factsOf(op, this.#program.values).bytes;
+    const definers = [index];
     outputs.forEach((id, i) => {
-      this.#definedBy.set(id, [index]);
-      const bytes = made?.[i] ?? this.#bytesOf(id);
-      const storage =
+      this.#definedBy[id] = definers;
+      this.#storageOf[id] =
         kind === 'view'
-          ? this.#storageOf.get(inputs[0]!)!
-          : this.#newStorage(bytes, kind !== 'control', index);
-      this.#storageOf.set(id, storage);
+          ? this.#storageOf[inputs[0]!]!
+          : this.#newStorage(made?.[i] ?? own[i]!, kind !== 'control', index);
     });
+    if (kind !== 'control') return;
     for (const from of handedOn(op)) {
       for (const id of outputs) {
-        this.#accesses.join(this.#storageOf.get(id)!, this.#storageOf.get(from)!);
+        this.#accesses.join(this.#storageOf[id]!, this.#storageOf[from]!);
       }
     }
   }
@@ -213,11 +214,11 @@ class GraphBuilder {
   }
 
   #makerOf(tape: ValueId): ProgramOp | undefined {
-    const [maker] = this.#definedBy.get(tape) ?? [];
+    const [maker] = this.#definedBy[tape] ?? none;
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** What a tape holds beside what its op has made. */
+  /** Returns the values that a tape holds beside those that its op has made. */
   #heldBy(tape: ValueId): ValueId[] {
     const maker = this.#makerOf(tape);
     if (!maker || maker.outputs.at(-1) !== tape) return [];
@@ -227,49 +228,42 @@ class GraphBuilder {
 
   #scratchOf(op: ProgramOp): number {
     const control = this.#options.control?.get(op);
-    if (!control) return scratchBytesOf(this.#program.values, op);
+    if (!control) return factsOf(op, this.#program.values).scratch;
     return this.#options.least ? control.leastScratch : control.scratch;
   }
 
   #touchesOf(op: ProgramOp): StorageIndex[] {
-    const { inputs, outputs } = op;
-    const data = inputs.filter((_, i) => operandUse(op.op, i) === 'data');
-    const held = this.#undone(op) ? this.#heldBy(inputs[0]!) : [];
-    const values = [...data, ...outputs, ...held];
-    return [...new Set(values.map((id) => this.#storageOf.get(id)!))];
+    const held = this.#undone(op) ? this.#heldBy(op.inputs[0]!) : none;
+    const storages: StorageIndex[] = [];
+    for (const id of factsOf(op, this.#program.values).touched) this.#note(id, storages);
+    for (const id of held) this.#note(id, storages);
+    return storages;
+  }
+
+  /** Few storages: looked for one by one. */
+  #note(id: ValueId, storages: StorageIndex[]): void {
+    const storage = this.#storageOf[id]!;
+    if (!storages.includes(storage)) storages.push(storage);
   }
 
   #madeBy({ outputs }: ProgramOp, index: OpIndex): StorageIndex[] {
-    const storages = new Set(outputs.map((id) => this.#storageOf.get(id)!));
-    return [...storages].filter((storage) => this.#maker[storage] === index);
+    const storages: StorageIndex[] = [];
+    for (const id of outputs) {
+      if (this.#maker[this.#storageOf[id]!] === index) this.#note(id, storages);
+    }
+    return storages;
   }
 
-  /** As the planner decides, but for what depends on the order. */
-  #reusableBy({ op, inputs, outputs }: ProgramOp, pinned: Uint8Array): StorageIndex[] {
-    if (op.inPlace || op.kernel.kind === 'view' || outputs.length !== 1) return [];
-    const { values } = this.#program;
-    const [output] = outputs;
-    const { shape, dtype, device } = values[output!]!;
-    const bytes = this.#bytesOf(output!);
-    const storages = inputs.filter((id, i) => {
-      if (!mayOverwrite(op, i, device, 0)) return false;
-      const storage = this.#storageOf.get(id)!;
-      const meta = values[id]!;
-      return (
-        this.#exclusive[storage] &&
-        !pinned[storage] &&
-        this.#bytes[storage] === bytes &&
-        bytes > 0 &&
-        meta.offset === 0 &&
-        device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
-        sameShape(meta.shape, shape) &&
-        isContiguousMeta(meta)
-      );
-    });
-    return [...new Set(storages.map((id) => this.#storageOf.get(id)!))];
-  }
-
-  #bytesOf(id: ValueId): number {
-    return bytesOf(this.#program.values, id);
+  #reusableBy(op: ProgramOp, pinned: Uint8Array): StorageIndex[] {
+    const { overwritten, bytes } = factsOf(op, this.#program.values);
+    const storages: StorageIndex[] = [];
+    for (const id of overwritten) {
+      const storage = this.#storageOf[id]!;
+      const isWhole = this.#bytes[storage] === bytes[0];
+      if (isWhole && this.#exclusive[storage] && !pinned[storage]) this.#note(id, storages);
+    }
+    return storages;
   }
 }
+
+const none: readonly never[] = [];

@@ -6,14 +6,15 @@ import { mayRefuse } from './control-effects.ts';
  * readers don't: it runs right before the first of them. So a program has the same orders, and the search finds
  * the same one, however many views stand between its ops.
  */
-export function movableOps({ ops }: Program): readonly ProgramOp[] {
-  const read = new Set(ops.flatMap(({ inputs }) => inputs));
+export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
+  const read = new Uint8Array(values.length);
+  for (const { inputs } of ops) for (const id of inputs) read[id] = 1;
   return ops.filter((op) => !followsReader(op, read));
 }
 
 /** Views that some op reads and that refuse nothing: those of memory are placed by their readers. */
-function followsReader(op: ProgramOp, read: ReadonlySet<ValueId>): boolean {
-  return op.op.kernel.kind === 'view' && !mayRefuse(op) && read.has(op.outputs[0]!);
+function followsReader(op: ProgramOp, read: Uint8Array): boolean {
+  return op.op.kernel.kind === 'view' && !mayRefuse(op) && read[op.outputs[0]!] === 1;
 }
 
 /** All ops of the program, those that move in the order that is given. */

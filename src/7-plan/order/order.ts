@@ -34,7 +34,7 @@ const rounds = 24;
 const windowOps = 14;
 const windowStates = 600;
 const probes = 6;
-/** Of programs above this size only a round that saves a share of the peak is followed by another. */
+/** In programs above this size, only a round that saves a share of the peak is followed by another. */
 const largeOps = 4000;
 const leastShare = 1e-3;
 /** Cuts of the largest programs take seconds: one for the bound, and none to refine. */
@@ -243,7 +243,10 @@ class OrderSearch {
   }
 }
 
-/** What a cut puts before the op at the peak first, then the rest; each in the order it had. */
+/**
+ * Reorders ops so that those that a cut puts before the op at the peak come first, then the rest; each in the order it
+ * had.
+ */
 function partitioned(order: Order, earlier: Uint8Array): Order {
   const result = new Int32Array(order.length);
   let at = 0;

@@ -55,7 +55,7 @@ export class StorageCount {
     if (--storage.owners === 0) this.live -= storage.bytes;
   }
 
-  /** What is in the scope now, in the order in which it came. */
+  /** The values in the scope, in the order in which they came. */
   values(): ValueId[] {
     return [...this.#of.keys()];
   }

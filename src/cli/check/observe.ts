@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** What can be seen of some values, by their paths: `arguments[0].grad` → `f32[2,3] …`. */
+/** The visible state of some values, by their paths: `arguments[0].grad` → `f32[2,3] …`. */
 export type Observed = Readonly<Record<string, string>>;
 
 /** More places than this are not looked at. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { eager, type Mode } from './modes.ts';
 import type { ModeReport, ModeRequest } from './run-mode.ts';
 
-/** What a process of its own saw of one mode; `ended`: it died, with this on its standard error. */
+/** One mode's observations from a process of its own; `ended`: it died, with this on its standard error. */
 export type Seen =
   | { readonly report: ModeReport; readonly lines: string }
   | { readonly ended: string };

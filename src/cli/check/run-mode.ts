@@ -9,7 +9,7 @@ import { importFile, loadFunction } from '../files/load-function.ts';
 import type { Mode } from './modes.ts';
 import { type Observed, observe } from './observe.ts';
 
-/** What a process is asked to run. */
+/** A request for a process to run one mode. */
 export interface ModeRequest {
   readonly file: string;
   readonly function: string | undefined;

@@ -2,7 +2,7 @@ import type { Subject } from '../../lab/compare/workload.ts';
 import { stepAlone, workloadOf } from '../../lab/compare/workload.ts';
 import { functionOf, importFile } from '../files/load-function.ts';
 
-/** What a module has to compare: its `workload`, or an exported training step with its `inputs`. */
+/** Loads a module's subject: its `workload`, or an exported training step with its `inputs`. */
 export async function loadSubject(
   file: string,
   name: string | undefined,

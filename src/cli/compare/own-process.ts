@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import type { ToStaticOptions } from '../../dispatch/captured-function.ts';
 import type { VariantResult } from '../../lab/compare/measure.ts';
 
-/** What a process is to measure. */
+/** A request for a process to measure one variant. */
 export interface VariantRequest {
   readonly file: string;
   /** The exported function, where there are several and no workload. */

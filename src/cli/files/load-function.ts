@@ -24,7 +24,7 @@ export async function loadFunction(
   return functionOf(file, name, await importFile(file));
 }
 
-/** The same of a module that is loaded. */
+/** Returns the function of a loaded module. */
 export function functionOf(
   file: string,
   name: string | undefined,
@@ -129,7 +129,7 @@ function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedF
   };
 }
 
-/** What a module exports. Throws DataError when it can't be loaded. */
+/** Returns the exports of a module. Throws DataError when it can't be loaded. */
 export async function importFile(file: string): Promise<Record<string, unknown>> {
   const path = resolve(file);
   try {
@@ -143,7 +143,7 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
   }
 }
 
-/** What Node's loader throws before any of the module's code runs. */
+/** The errors that Node's loader throws before any of the module's code runs. */
 const loaderErrors = new Set([
   'ERR_MODULE_NOT_FOUND',
   'ERR_UNKNOWN_FILE_EXTENSION',

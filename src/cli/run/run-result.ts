@@ -4,7 +4,7 @@ import type { NativeRun } from './run-text.ts';
 export interface RunResult {
   readonly file: string;
   readonly ok: boolean;
-  /** What was thrown, as `Name: message`. */
+  /** The error that was thrown, as `Name: message`. */
   readonly error: string | null;
   /** The engine itself ran it, since its bytecode is refused. */
   readonly native?: NativeRun;

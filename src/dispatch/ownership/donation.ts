@@ -1,6 +1,6 @@
 import { mayBeGivenUp } from '../../../runtime/program/checks.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { compileReader, type Reader, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -16,10 +16,10 @@ const bits = 30;
 export const noDonation = (): number => 0;
 
 /**
- * Which inputs die with a call. Known beforehand: an input that stands in a register or argument of an
- * entry frame, which nothing that continues after the call reads again. Found out at the call: that it is
- * a result of an earlier subgraph that only the frames hold, that no other register which continues holds
- * it too, and that its memory has no other owner.
+ * Finds the inputs that die with a call. Known beforehand: an input that stands in a register or argument of an entry
+ * frame, which nothing that continues after the call reads again. Found out at the call: that it is a result of an
+ * earlier subgraph that only the frames hold, that no other register which continues holds it too, and that its memory
+ * has no other owner.
  */
 export function compileDonation(
   result: TraceResult,
@@ -71,7 +71,7 @@ function enteredFrames({ outcome }: TraceResult): Set<number> {
   return new Set(outcome.frames.flatMap(({ call }) => (call.kind === 'entry' ? [call.frame] : [])));
 }
 
-/** What is read from the entry frames for after the call. */
+/** Returns the sources in the entry frames that are read after the call. */
 function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
   const recipes: Recipe[] = [...makes.flatMap(contentsOf), ...effects.flatMap(storedBy)];
   const sources: Source[] = effects.flatMap((effect) => changedBy(effect) ?? []);

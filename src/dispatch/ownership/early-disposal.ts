@@ -21,8 +21,8 @@ export class EarlyDisposal {
   }
 
   /**
-   * What is freed before the run of a planned trace, and the effects that are left for after it. `guards`: all that
-   * hold when it runs.
+   * Splits a planned trace's effects into tensors that are freed before its run, and the effects that are left for
+   * after it. `guards`: all that hold when it runs.
    */
   static of(
     { effects, inputs }: TraceResult,

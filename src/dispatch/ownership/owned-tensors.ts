@@ -1,4 +1,4 @@
-import type { Holder } from '../../../runtime/memory/holder.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
@@ -7,7 +7,7 @@ import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
-/** What one run of an entry has made. */
+/** The objects that one run of an entry has made. */
 export interface Made {
   /** Results that no effect has stored. */
   readonly own: readonly Tensor[];
@@ -15,7 +15,7 @@ export interface Made {
   readonly stored: readonly Tensor[];
   /** Arrays, objects, Maps, Sets, cells and closures that frames, effects and each other hold. */
   readonly containers: readonly object[];
-  /** What iterators, generators, bound functions and objects with accessors hold. */
+  /** Values held by iterators, generators, bound functions and objects with accessors. */
   readonly captured: readonly unknown[];
 }
 
@@ -146,7 +146,7 @@ export class OwnedTensors {
     tensor.dispose();
   }
 
-  /** What a run has made, and what its effects have done with it. */
+  /** Registers the objects that a run has made, and the effects' use of them. */
   #register({ containers, stored, captured }: Made): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);

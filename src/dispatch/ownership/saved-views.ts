@@ -1,5 +1,5 @@
+import type { Holder } from '../../../runtime/device/holder.ts';
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import type { Holder } from '../../../runtime/memory/holder.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { savedViews } from '../../5-optimize/compact-views.ts';
@@ -8,7 +8,7 @@ import type { SubgraphStages } from '../../programs/stages.ts';
 /** An input of a subgraph whose memory its backward keeps by views, and could keep copies of these instead. */
 export interface SavedInput {
   readonly number: number;
-  /** What is copied. */
+  /** The views that are copied. */
   readonly views: readonly ValueId[];
   /** Bytes of the copies. */
   readonly bytes: number;
@@ -18,7 +18,7 @@ export interface SavedInput {
 
 /** A subgraph that copies views in later runs. */
 export interface CopiesViews {
-  /** What ran last. */
+  /** The variant that ran last. */
   readonly last: { readonly planned: PlannedSubgraph };
   /** Inputs that its backward keeps, and could keep copies of. */
   readonly lastSavedInputs: readonly SavedInput[];
@@ -40,11 +40,11 @@ export function savedInputsOf(stages: SubgraphStages): readonly SavedInput[] {
 
 const none: readonly SavedInput[] = [];
 
-/** What the views of one memory would take as copies. */
+/** The views of one memory that backwards keep, and the bytes of copies of them. */
 interface Kept {
   bytes: number;
   owners: number;
-  /** Which run of the call has read it last. */
+  /** The number of the run that read it last. */
   last: number;
   readonly views: {
     readonly run: number;

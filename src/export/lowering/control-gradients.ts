@@ -43,7 +43,7 @@ export class ControlGradients<V extends TargetValue, A> {
     this.#write = write;
   }
 
-  /** What a run of a region has kept: the values of its layout. */
+  /** Returns the values of a region's layout that a run has kept. */
   saved({ values, tapes }: SavedLayout, frame: Frame<V, A>): V[] {
     const own = values.map((id) => frame.slot(id).read());
     return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];
@@ -100,7 +100,7 @@ export class ControlGradients<V extends TargetValue, A> {
       return () => {
         if (!region) return flat(starts);
         const sums = new Map(to.map((operand, k) => [operand - layout.first, starts[k]!]));
-        const found = this.#undo(region, own, tape, (number) => {
+        const found = this.#backwardOf(region, own, tape, (number) => {
           if (number >= count) return taken(sums, number - count);
           const slot = given.get(number);
           return slot && this.#gradients.of(slot);
@@ -120,7 +120,7 @@ export class ControlGradients<V extends TargetValue, A> {
     return ends.map(({ value, exists }) => Slot.of(this.#engine, value, exists));
   }
 
-  /** The same of a loop, whose operands are those of its body. */
+  /** Gradients of a loop, whose operands are those of its body. */
   ofLoop(
     tape: Tape<V>,
     given: ReadonlyMap<number, Slot<V, A>>,
@@ -154,7 +154,7 @@ export class ControlGradients<V extends TargetValue, A> {
       const after = new Map(carried.map((i, k) => [i, all[k]!] as const));
       const sums = new Map(to.map((i, k) => [i, all[carried.length + k]!] as const));
       const saved = tables.map((table) => read(table, number));
-      const found = this.#undo(body, saved, tape, (result) => {
+      const found = this.#backwardOf(body, saved, tape, (result) => {
         if (result < count) return after.get(result);
         const operand = result - count;
         const sum = sums.get(operand);
@@ -196,7 +196,7 @@ export class ControlGradients<V extends TargetValue, A> {
   }
 
   /** Writes the backward of one run of a region: gradients of its inputs, null where none is computed. */
-  #undo(
+  #backwardOf(
     layout: SavedLayout,
     saved: readonly V[],
     { layout: { first }, operands }: Tape<V>,

@@ -14,11 +14,11 @@ import type { Engine, RowTables, TargetValue } from './target.ts';
 export interface ControlResults<V> {
   readonly values: readonly V[];
   readonly written: readonly (readonly [Memory<V>, V])[];
-  /** Per result: memory that it may be. */
+  /** The memories that each result may be. */
   readonly shows: readonly ReadonlySet<Memory<V>>[];
 }
 
-/** Writes branches and loops, and the ops that undo them. */
+/** Writes branches and loops, and their backward ops. */
 export class ControlLowering<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
   readonly #backwardParts: ReadonlyMap<Region, BackwardPart>;
@@ -79,7 +79,10 @@ export class ControlLowering<V extends TargetValue, A> {
     };
   }
 
-  /** What an iteration carries on, and what it writes, becomes arguments of the regions; the rest they see. */
+  /**
+   * Lowers a loop. Loop-carried values and memory that the loop writes become arguments of the regions, which see all
+   * other values directly.
+   */
   while(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
     const engine = this.#engine;
     const [test, body] = op.regions!.map(({ program }) => program) as [Program, Program];
@@ -146,7 +149,9 @@ export class ControlLowering<V extends TargetValue, A> {
     };
   }
 
-  /** What the op writes. Throws where data decides whether one of its operands is that memory. */
+  /**
+   * Returns the memories that the op writes. Throws where data decides whether one of its operands is such a memory.
+   */
   #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
     const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
     const written = [...new Set(targets)];
@@ -159,7 +164,7 @@ export class ControlLowering<V extends TargetValue, A> {
     return written;
   }
 
-  /** What a region is given: values, and views of memory that it writes. */
+  /** Returns the inputs of a region: values, and views of memory that it writes. */
   #inputs(
     outside: readonly Slot<V, A>[],
     values: readonly V[],
@@ -171,7 +176,7 @@ export class ControlLowering<V extends TargetValue, A> {
     });
   }
 
-  /** Per result of a region: memory inside, and of its operands outside, that it may be. */
+  /** Returns for each result of a region the memories, inside and among its operands outside, that it may be. */
   #shown(
     results: readonly Slot<V, A>[],
     inputs: readonly Slot<V, A>[],

@@ -13,7 +13,7 @@ export interface LoweredInput<V> {
   readonly name: string;
   readonly kind: 'argument' | 'state' | 'random';
   readonly value: V;
-  /** What the state held when the program was saved. */
+  /** The value of the state when the program was saved. */
   readonly held: ExportState['value'];
 }
 
@@ -122,7 +122,7 @@ class EntryLowering<V extends TargetValue, A> {
     else this.#results[known] = { name, value };
   }
 
-  /** What the function returns: tensors and numbers in arrays and objects, by their path. */
+  /** Adds the function's results: tensors and numbers in arrays and objects, by their path. */
   #add(recipe: SavedRecipe | null, name: string, outputs: readonly V[]): void {
     if (!recipe) return;
     switch (recipe.kind) {

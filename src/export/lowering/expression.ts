@@ -6,7 +6,7 @@ import type {
   UnaryFn,
 } from '../../../runtime/ops/expr/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr/expr-type.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 import { doubleFunction } from './double-functions.ts';
 import {
   type ArithmeticTarget,
@@ -21,7 +21,7 @@ type Computed = 'i32' | 'f32' | 'f64';
 
 export interface Pointwise<V extends TargetValue> {
   readonly expr: Expr;
-  /** Of any shapes that broadcast to the result's. */
+  /** The inputs, of any shapes that broadcast to the result's. */
   readonly inputs: readonly V[];
   readonly dtypes: readonly DType[];
   readonly dtype: DType;
@@ -130,7 +130,7 @@ class ExpressionEmitter<V extends TargetValue> {
     }
   }
 
-  /** What is made an integer is computed in its own arithmetic. */
+  /** Returns the arithmetic of an operand that becomes an integer: its own. */
   #operand(node: Expr): Computed {
     const own = this.#known.get(node)!;
     return own === 'literal' || own === 'fraction' ? 'f32' : own;
@@ -197,7 +197,7 @@ class ExpressionEmitter<V extends TargetValue> {
     }
   }
 
-  /** Of integers by 0: 0. */
+  /** Emits `remainder` or `divide`; for integers, the result for a divisor 0 is 0. */
   #whole(name: 'remainder' | 'divide', x: V, y: V): V {
     const to = this.#to;
     if (x.element !== 'i32') return to.binary(name, x, y);

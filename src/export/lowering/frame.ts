@@ -4,7 +4,7 @@ import type { Slot } from './slots.ts';
 import type { TapeLayout } from './tape-layout.ts';
 import type { TargetValue } from './target.ts';
 
-/** What a branch or loop has kept for its backward. */
+/** The values that a branch or loop has kept for its backward. */
 export interface Tape<V> {
   readonly layout: TapeLayout;
   /**

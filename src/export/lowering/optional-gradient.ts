@@ -7,7 +7,7 @@ import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Slot } from './slots.ts';
 import type { Engine, GradientArithmetic, TargetValue } from './target.ts';
 
-/** When the result of an op exists whose operands are optional: a boolean [], or null for always. */
+/** Returns when the result of an op with optional operands exists: a boolean [], or null for always. */
 export function existenceOf<V extends TargetValue, A>(
   { op }: ProgramOp,
   operands: readonly Slot<V, A>[],

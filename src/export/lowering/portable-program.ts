@@ -1,5 +1,6 @@
 import { deviceNamed } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
 import { zeros } from '../../../runtime/ops/movement/create.ts';
@@ -17,7 +18,6 @@ import { withSizes } from '../../../runtime/save/size-expr.ts';
 import { readSizes } from '../../../runtime/save/sized-program.ts';
 import { readSpec } from '../../../runtime/save/spec-format.ts';
 import { TensorReader } from '../../../runtime/save/tensors.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
 
@@ -41,7 +41,7 @@ export interface PortableProgram {
   readonly backwardParts: ReadonlyMap<Region, BackwardPart>;
   /** Arithmetic on JavaScript numbers; undefined where there is none. */
   readonly scalars: ScalarTable | undefined;
-  /** What its numbers are as functions of the sizes of a call; null where they are those of one call. */
+  /** The program's numbers as functions of the sizes of a call; null where they are those of one call. */
   readonly sizes: SymbolicSizes | null;
   dispose(): void;
 }
@@ -149,7 +149,7 @@ function readState(field: Field, tensors: TensorReader): ExportState {
   return { name, value: isNumber ? value : null, isGradient };
 }
 
-/** What a place is called in the program that is exported. */
+/** Returns the name of a location in the program that is exported. */
 export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): string {
   switch (place.kind) {
     case 'argument':

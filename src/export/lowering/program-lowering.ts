@@ -1,4 +1,5 @@
-import { operandUse } from '../../../runtime/ops/core/define-op.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import {
   condBackwardOp,
@@ -10,7 +11,6 @@ import {
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { ControlLowering, refused } from './control-lowering.ts';
 import { Frame } from './frame.ts';
 import { existenceOf, ofOptional } from './optional-gradient.ts';
@@ -128,7 +128,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
 
-  /** When the results exist, where an operand is an optional gradient: a boolean. */
+  /** Returns when the results exist, where an operand is an optional gradient: a boolean. */
   #existence(op: ProgramOp, { slots }: Frame<V, A>): V | null {
     const { gradients } = this.#engine;
     if (!gradients) return null;

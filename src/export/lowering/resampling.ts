@@ -1,7 +1,7 @@
 import { type Tap, tapsOf } from '../../../runtime/numerics/taps.ts';
 import { type ArithmeticTarget, type TargetValue, wideElement } from './target.ts';
 
-/** What an engine does with one dimension of a tensor. */
+/** An engine's operations on one dimension of a tensor. */
 export interface DimArithmetic<V extends TargetValue> {
   readonly to: ArithmeticTarget<V>;
   /** The entries of the dimension at constant places. */

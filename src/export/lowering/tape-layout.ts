@@ -5,7 +5,9 @@ import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** What a branch or loop keeps for its backward: of the branch that runs, or of each iteration. */
+/**
+ * The layout of the values that a branch or loop keeps for its backward: of the branch that runs, or of each iteration.
+ */
 export interface TapeLayout {
   readonly op: ProgramOp;
   /** Number of the operand that is the first input of the regions: the condition of a branch comes before. */
@@ -16,7 +18,7 @@ export interface TapeLayout {
   readonly operands: ReadonlySet<number>;
 }
 
-/** What one run of a region keeps. */
+/** The layout of the values that one run of a region keeps. */
 export interface SavedLayout {
   readonly program: Program;
   readonly part: BackwardPart;

@@ -1,8 +1,9 @@
-import type { AttrValue, OpRecord } from '../../../runtime/ops/core/define-op.ts';
+import type { AttrValue } from '../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 
 /** Element types of other engines that programs need; unsigned and 64-bit integers are those of random counters and sizes. */
 export type Element =
@@ -27,7 +28,7 @@ export const elementOf: { readonly [D in DType]: Element } = {
   float64: 'f64',
 };
 
-/** What every target's values have. */
+/** The properties common to the values of all targets. */
 export interface TargetValue {
   readonly id: string;
   readonly element: Element;
@@ -92,7 +93,7 @@ export interface OpCall<V extends TargetValue, A = AttrValue> {
 
 /** An engine that programs are written for. */
 export interface Engine<V extends TargetValue, A = AttrValue> extends ArithmeticTarget<V> {
-  /** What its form of programs is called. */
+  /** The name of the target's form of programs. */
   readonly form: string;
   /** Input number `index` of the whole program. */
   argument(index: number, name: string, element: Element, shape: V['shape']): V;
@@ -118,7 +119,7 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
   readonly rows: RowTables<V> | null;
 }
 
-/** What gradients that may not exist need besides. */
+/** The additional operations that optional gradients need. */
 export interface GradientArithmetic<V extends TargetValue> {
   /** A number in every element of a type. */
   filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
@@ -136,7 +137,7 @@ export interface RowTables<V extends TargetValue> {
   read(table: V, number: V): V;
 }
 
-/** What halves and small integers are summed in. */
+/** Returns the element type in which halves and small integers are summed. */
 export const wideElement = (element: Element): Element =>
   element === 'f16' || element === 'bf16'
     ? 'f32'

@@ -1,4 +1,4 @@
-import { contiguousStrides, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../runtime/spec/shape.ts';
 
 /** The position of each element of a view in its row-major operand. */
 export function viewPositions(

@@ -1,7 +1,6 @@
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { OpRecord } from '../../../runtime/ops/core/define-op.ts';
 import type { Expr } from '../../../runtime/ops/expr/expr.ts';
 import { emitPointwise } from '../lowering/expression.ts';
+import { opTable } from '../lowering/op-table.ts';
 import type { Value } from './emit/emitter.ts';
 import { numberAttr, type OpCall, type OpMapping } from './emit/op-mapping.ts';
 import { activationOps } from './ops/activations.ts';
@@ -29,27 +28,6 @@ const named: Readonly<Record<string, OpMapping>> = {
   ...standardizeOps,
 };
 
-/** Whether the op has a form in ONNX here: every pointwise one has, of the others those of `ops/`. */
-export const isMapped = (op: OpRecord): boolean =>
-  op.kernel.kind === 'pointwise' || Object.hasOwn(named, op.name);
-
-/** The op in ONNX. Throws ArgumentError, by its name, for one that has no form there. */
-export function emitOp(call: OpCall): readonly Value[] {
-  const { op } = call;
-  const mapping = Object.hasOwn(named, op.name) ? named[op.name] : undefined;
-  if (mapping) {
-    const result = mapping(call);
-    return Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-  }
-  if (op.kernel.kind === 'pointwise') return [pointwise(call, op.kernel.expr)];
-  throw new ArgumentError({
-    what: `export: ${op.name} has no form in ONNX`,
-    given: `an op ${op.name} in the program`,
-    expected: 'the ops that docs/export.md lists',
-    remedy: 'compute it with other ops, or outside of the function that is exported',
-  });
-}
-
 /** An activation that ONNX has in float32, or the op's own expression node by node. */
 function pointwise(call: OpCall, expr: Expr): Value {
   const { op, to, inputs, metas } = call;
@@ -66,3 +44,5 @@ function pointwise(call: OpCall, expr: Expr): Value {
   });
   return to.expand(value, shape);
 }
+
+export const { isMapped, emitOp } = opTable('ONNX', named, pointwise);

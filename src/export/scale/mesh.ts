@@ -3,7 +3,7 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 /** The devices of a mesh: sizes by axis, in their order. */
 export type Mesh = ReadonlyMap<string, number>;
 
-/** Per dimension of a tensor the axis over which it is split; null: not split. Further dimensions are not split. */
+/** The axis over which each dimension of a tensor is split; null: not split. Further dimensions are not split. */
 export type PartitionSpec = readonly (string | null)[];
 
 /** Reads `data=4,model=2`. Throws ArgumentError. */

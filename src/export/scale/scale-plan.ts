@@ -2,7 +2,7 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { ExportedInput, ExportedOutput } from '../stablehlo/export-program.ts';
 import type { Mesh, PartitionSpec, ShardHint } from './mesh.ts';
 
-/** What `run.py` needs to know of the program, `scale.json` of its folder. */
+/** The facts about the program that `run.py` reads from `scale.json` in its folder. */
 export interface ScalePlan {
   readonly format: 'tostatic-scale';
   readonly version: 1;

@@ -2,7 +2,7 @@ import type { ReportTable } from '../report.ts';
 import type { VariantResult } from './measure.ts';
 import { mib } from './tables.ts';
 
-/** What one budget costs: plain data, for a plot. */
+/** The cost of one budget: plain data, for a plot. */
 export interface CurvePoint {
   /** Bytes; null: none was given. */
   readonly budget: number | null;

@@ -3,7 +3,7 @@ import { isMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-dev
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { MemoryCounter } from '../../../runtime/memory/stats.ts';
 import { seed } from '../../../runtime/random/seed.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { predictedPeak } from '../../explain/predicted-peak.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
@@ -22,11 +22,11 @@ export interface SubgraphResult {
   readonly lowerBound: number;
   readonly saved: number;
   readonly outputs: number;
-  /** What comes after it. */
+  /** How the subgraph ends: a return, or the graph break after it. */
   readonly end: string;
 }
 
-/** What one variant of running a training step costs. Plain data: it travels between processes. */
+/** The cost of one variant of running a training step. Plain data: it travels between processes. */
 export interface VariantResult {
   readonly name: string;
   readonly title: string;
@@ -39,7 +39,7 @@ export interface VariantResult {
   /** At the peak: bytes reserved and free, and the share of them outside of the largest piece. */
   readonly freeAtPeak: number;
   readonly fragmentation: number;
-  /** What forward leaves for backward, with the loss; null where forward is not a call of its own. */
+  /** Bytes that forward leaves for backward, with the loss; null where forward is not a call of its own. */
   readonly keptAfterForward: number | null;
   /** Peak that the plan predicts, and a bound for any order; null where several programs run. */
   readonly predictedPeak: number | null;

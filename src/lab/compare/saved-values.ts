@@ -19,7 +19,10 @@ interface Share {
   readonly readers: Set<string>;
 }
 
-/** What the subgraphs keep between forward and backward, largest first; memory of the caller is not theirs. */
+/**
+ * Returns the values that the subgraphs keep between forward and backward, largest first; the caller's memory doesn't
+ * count.
+ */
 export function savedBySource(parts: readonly CompiledPart[]): readonly SavedShare[] {
   const shares = new Map<string, Share>();
   for (const { stages } of parts) {

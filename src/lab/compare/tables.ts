@@ -123,7 +123,7 @@ export function printTable({ head, rows }: ReportTable): string {
   );
 }
 
-/** What contradicts the promises of static execution; empty when all of them hold. */
+/** Returns the results that contradict the promises of static execution; empty when all of them hold. */
 export function problemsOf(results: readonly VariantResult[]): string[] {
   const problems: string[] = [];
   const [first] = results;

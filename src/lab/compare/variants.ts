@@ -1,4 +1,4 @@
-import * as memory from '../../../runtime/memory/memory.ts';
+import * as memory from '../../../runtime/device/memory.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { Captured, type ToStaticOptions } from '../../dispatch/captured-function.ts';
@@ -30,7 +30,7 @@ export interface Variant {
   /** Names it on the command line. */
   readonly name: string;
   readonly title: string;
-  /** What it shows: a mode, an ablation, or a sweep's setting. */
+  /** The kind of variant: a mode, an ablation, or a sweep's setting. */
   readonly group: 'modes' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
   /** It runs the loss, backward and the update one by one: a plain step has no loss of its own. */
   readonly needsLoss: boolean;

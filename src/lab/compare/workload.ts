@@ -27,7 +27,7 @@ export interface BuiltWorkload {
   readonly dispose: () => void;
 }
 
-/** What a module exports as `workload`, to be run by `tostatic compare`. */
+/** The export named `workload` of a module, to be run by `tostatic compare`. */
 export interface Workload {
   readonly build: (options: WorkloadOptions) => BuiltWorkload;
 }
@@ -42,7 +42,7 @@ export interface MeasuredStep extends Pick<BuiltWorkload, 'reads'> {
   readonly dispose: (() => void) | null;
 }
 
-/** What is to be measured. */
+/** The step to be measured. */
 export interface Subject {
   readonly build: (options: WorkloadOptions) => MeasuredStep;
 }

@@ -2,7 +2,7 @@ import type { Code } from './code.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from './instructions.ts';
 import { type ProtectedRegion, protectionAt } from './protection.ts';
 
-/** What kind of thing a register holds; the verifier keeps the kinds apart. */
+/** The kind of a register's content; the verifier keeps the kinds apart. */
 export type RegisterKind = 'value' | 'cell' | 'iterator';
 
 /** Where control goes: on, on or to the target, only to the target, or out of the function. */
@@ -16,7 +16,7 @@ export interface Effect<O extends Opcode> {
   cells?(instruction: InstructionOf<O>): readonly Reg[];
   /** The register read as an iterator record. */
   iterator?(instruction: InstructionOf<O>): Reg;
-  /** What `dst` gets; left out when there is no `dst`. */
+  /** The kind of value written to `dst`; left out when there is no `dst`. */
   readonly result?: RegisterKind;
   /** `dst` is also written on the path to the target. */
   readonly writesBeforeJump?: boolean;

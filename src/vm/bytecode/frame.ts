@@ -6,7 +6,7 @@ export interface Cell {
   value: unknown;
 }
 
-/** What a register or cell holds before a `let`, `const` or `class` binding is initialised. */
+/** The content of a register or cell before a `let`, `const` or `class` binding is initialised. */
 export const uninitialized: unique symbol = Symbol('uninitialized');
 
 /** Live access to the names that surround a function. Reads and writes go to the user's own variables. */
@@ -46,7 +46,7 @@ export interface VariablePlace {
 
 /** Access to `#name` of an object, with the rights of the captured function. */
 export interface PrivateAccess {
-  /** What the class declares under the name; undefined where that is not known. */
+  /** The class's declaration of the name; undefined where that is not known. */
   readonly kind?: 'field' | 'method' | 'accessor' | undefined;
   readonly isStatic?: boolean;
   /** The class that declares the name, where that is known. */
@@ -56,7 +56,7 @@ export interface PrivateAccess {
   has(object: object): boolean;
 }
 
-/** What a frame runs: code with its surroundings. */
+/** The code that a frame runs, with its surroundings. */
 export interface Closure {
   readonly code: Code;
   readonly scope: Scope;
@@ -84,7 +84,7 @@ export function newClosure({
   return { code, scope, cells, homeObject, lexicalThis, fn, fields: undefined };
 }
 
-/** What an arrow shares with the function around it. */
+/** The values that an arrow shares with the function around it. */
 export interface LexicalThis {
   readonly value: unknown;
   readonly newTarget?: unknown;

@@ -19,8 +19,8 @@ export function liveBefore(code: Code): readonly LiveSet[] {
 }
 
 /**
- * What a frame has to keep while a frame above it runs the call at `pc`: what comes after needs it, or
- * the handler of a throw does. The call's result is written after it.
+ * Returns the registers that a frame has to keep while a frame above it runs the call at `pc`: those that later code
+ * needs, or the handler of a throw does. The call's result is written after it.
  */
 export function liveDuring(code: Code, pc: Pc): LiveSet {
   return neededAround(code, pc, computeLiveBefore(code));
@@ -66,7 +66,7 @@ function neededBy(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet
   return needed;
 }
 
-/** What is needed by whatever may come after, but for what the instruction itself provides. */
+/** Returns the registers that any later code may need, except those that the instruction itself provides. */
 function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet {
   const instruction = code.instructions[pc]!;
   const needed = new RegisterSet(code.registerCount);

@@ -6,7 +6,7 @@ const { freeze } = Object;
 const { get: getFrom, set: setIn } = WeakMap.prototype;
 const objects = new WeakMap<object, readonly (string | undefined)[]>();
 
-/** What a tagged template hands to its tag: one frozen object per place in the source. */
+/** Returns the object that a tagged template passes to its tag: one frozen object per place in the source. */
 export function templateObject(
   site: InstructionOf<'templateObject'>,
 ): readonly (string | undefined)[] {

@@ -93,7 +93,7 @@ function callsIn(nodes: readonly AnyNode[]): number {
   return nodes.filter(({ type }) => type === 'CallExpression').length;
 }
 
-/** What is called at the instruction, as the user wrote it: `console.log`. */
+/** Returns the text of the callee at the instruction, as the user wrote it: `console.log`. */
 export function calleeText(code: Code, pc: Pc): string | undefined {
   const { node } = userExpression(code, pc) ?? {};
   if (!node || !('callee' in node)) return undefined;
@@ -101,7 +101,10 @@ export function calleeText(code: Code, pc: Pc): string | undefined {
   return callee.includes('(intermediate value)') ? undefined : callee;
 }
 
-/** What the register was last written by before `pc`: a variable, or an expression short enough to print. */
+/**
+ * Returns the text of the expression that wrote the register last before `pc`: a variable, or an expression short
+ * enough to print.
+ */
 export function registerText(code: Code, pc: Pc, register: Reg): string | undefined {
   for (let at = pc - 1; at >= 0; at--) {
     const instruction = code.instructions[at]!;

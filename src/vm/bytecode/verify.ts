@@ -6,10 +6,10 @@ import { intrinsics } from './intrinsics.ts';
 import { liveBefore } from './liveness.ts';
 import { printInstruction } from './print.ts';
 
-/** What a register may hold; the first: nothing, or not the same on all paths. */
+/** The possible contents of a register; the first: nothing, or not the same on all paths. */
 const kinds = ['', 'value', 'cell', 'iterator'] as const;
 
-/** What the registers hold before an instruction: a position in `kinds` for each. */
+/** The contents of the registers before an instruction: a position in `kinds` for each. */
 type Contents = Uint8Array;
 
 /**

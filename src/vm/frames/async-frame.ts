@@ -35,7 +35,7 @@ export function resumeWith(frame: Frame, value: unknown): void {
   frame.pc++;
 }
 
-/** What the `await` that the frame stands at waits for; undefined: it stands elsewhere. */
+/** Returns the value that the `await` at which the frame stands waits for; undefined if it stands elsewhere. */
 export function awaitedBy(frame: Frame): { readonly value: unknown } | undefined {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   return instruction.op === 'await' ? { value: frame.registers[instruction.src] } : undefined;

@@ -22,7 +22,10 @@ export function taken(frame: Frame, give: (frame: Arguments['length']) => void):
   return 'length';
 }
 
-/** What the frame of a generator hands out, or waits for, where it stands; undefined: it stands elsewhere. */
+/**
+ * Returns the suspension at which the frame of a generator stands: a value that it yields, or waits for; undefined if
+ * it stands elsewhere.
+ */
 export function suspensionOf(frame: Frame): Suspended | undefined {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op !== 'yield' && instruction.op !== 'await') return undefined;

@@ -1,7 +1,7 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, newClosure } from '../bytecode/frame.ts';
 
-/** What the `closure` instruction makes in a frame: arrows keep the frame's `this` and `super`. */
+/** Makes the closure of the `closure` instruction in a frame: arrows keep the frame's `this` and `super`. */
 export function innerClosure(
   frame: Frame,
   index: number,

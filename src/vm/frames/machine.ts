@@ -5,10 +5,10 @@ import type { AnyFunction } from '../language/itself.ts';
 /** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
 export type Machine = (frame: Frame) => unknown;
 
-/** What runs the functions that code makes. */
+/** Provides the machines that run the functions which code makes. */
 export interface MachineFor {
   (code: Code): Machine;
-  /** What makes functions whose calls need no frame, where it can; undefined: they run by machines. */
+  /** Returns makers of functions whose calls need no frame, where it can; undefined: they run by machines. */
   functionsFor?: ((code: Code) => FunctionMaker | undefined) | undefined;
 }
 

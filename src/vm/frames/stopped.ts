@@ -1,2 +1,2 @@
-/** What a machine returns that stops after every instruction: the frame says where it continues. */
+/** The result of a machine that stops after every instruction: the frame says where it continues. */
 export const stopped = Symbol('stopped');

@@ -1,4 +1,4 @@
-/** What a machine returns at an `await`: the frame stands at it, with its registers in place. */
+/** The result of a machine at an `await`: the frame stands at it, with its registers in place. */
 export class Suspended {
   readonly #isOne = true;
 

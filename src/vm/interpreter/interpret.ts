@@ -9,7 +9,7 @@ import { nextPc, perform } from './handlers.ts';
 import { type PackedCode, packedCode } from './packed-code.ts';
 import { pausing, runPacked } from './run-packed.ts';
 
-/** What isn't packed. */
+/** Runs an instruction that isn't packed. */
 const rare = (frame: Frame, pc: Pc, machineFor: MachineFor): Pc => {
   const instruction = frame.closure.code.instructions[pc]!;
   if (instruction.op === 'return' || pauses(instruction)) return pausing;

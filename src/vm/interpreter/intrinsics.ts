@@ -36,7 +36,7 @@ type Intrinsics = {
   ) => unknown;
 };
 
-/** What the `intrinsic` instruction does, for both executors. */
+/** The semantics of the `intrinsic` instruction, for both executors. */
 export const intrinsics: Intrinsics = {
   assignToConstant() {
     throw new TypeError('Assignment to constant variable.');

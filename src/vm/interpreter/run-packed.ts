@@ -11,7 +11,7 @@ export type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** What `runPacked` returns where an instruction ends or suspends the run by itself. */
+/** The result of `runPacked` where an instruction ends or suspends the run by itself. */
 export const pausing = -1;
 
 /**

@@ -23,8 +23,8 @@ import {
 } from '../language/primordials.ts';
 
 /**
- * What instructions do beyond one native operator. The interpreter and the state machine share these,
- * so that they can't differ.
+ * The semantics of instructions beyond one native operator. The interpreter and the state machine share these, so that
+ * they can't differ.
  */
 
 /** Anything that code can ask a property of; null and undefined throw the native error. */

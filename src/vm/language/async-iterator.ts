@@ -6,7 +6,7 @@ import { apply, isObject } from './primordials.ts';
 /** An iteration of `for await`: its `next` is looked up once. */
 interface AsyncIteration {
   next(): unknown;
-  /** What the `return` method returns, in an object; undefined: there is none. */
+  /** Calls the `return` method and returns its result in an object; undefined if there is none. */
   return(): { readonly result: unknown } | undefined;
 }
 
@@ -40,7 +40,7 @@ function asyncIteratorOf(
 }
 
 /**
- * What the engine's own `yield*` is to iterate. The iterator is taken here, where the error names the
+ * Returns the object for the engine's own `yield*` to iterate. The iterator is taken here, where the error names the
  * user's expression; everything after is the engine's.
  */
 export function delegateOf(iterable: unknown, isAsync: boolean): object {
@@ -51,7 +51,7 @@ export function delegateOf(iterable: unknown, isAsync: boolean): object {
   return { __proto__: null, [Symbol.iterator]: () => inner };
 }
 
-/** What %AsyncFromSyncIteratorPrototype% does, turn by turn: values are waited for, throws reject. */
+/** Does the work of %AsyncFromSyncIteratorPrototype%, iteration by iteration: values are waited for, throws reject. */
 function fromSync({ iterator, next }: Protocol): AsyncIteration {
   return {
     async next() {

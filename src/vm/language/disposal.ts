@@ -1,4 +1,4 @@
-/** What `using` does with a value: the method that disposes of it, and errors of the method. */
+/** The semantics of `using`: the method that disposes of a value, and errors of the method. */
 
 import { isObject } from './primordials.ts';
 
@@ -20,7 +20,7 @@ interface SuppressedErrors {
 const { SuppressedError } = globalThis as SuppressedErrors;
 const message = 'An error was suppressed during disposal';
 
-/** What is thrown where disposing throws `error` while `suppressed` is on its way. */
+/** Returns the error to throw where disposing throws `error` while `suppressed` is being thrown. */
 export function suppressedError(error: unknown, suppressed: unknown): Error {
   if (SuppressedError) return new SuppressedError(error, suppressed, message);
   // As compilers make it for engines that have no such class.

@@ -4,9 +4,9 @@ import { apply, isObject } from './primordials.ts';
 /** `#name` of a class that the code makes: one for each time that the class is made. */
 export interface PrivateName {
   readonly description: string;
-  /** Who has it, in V8's words: `an instance of class A`. */
+  /** The owner, in V8's words: `an instance of class A`. */
   readonly owner: string;
-  /** What every instance has; a field has its value in the instance. */
+  /** The method that every instance shares; a field has its value in the instance. */
   shared: Method | undefined;
   readonly slot: Slot;
 }

@@ -2,7 +2,7 @@ import { iteratorOf } from './iterator-record.ts';
 import { notDelegable } from './native-errors.ts';
 import { apply, isObject } from './primordials.ts';
 
-/** What a `return` has brought to a generator, while the body continues in its `finally`. */
+/** The value that a `return` has brought to a generator, while the body continues in its `finally`. */
 export class Returned {
   readonly #isOne = true;
 
@@ -14,7 +14,8 @@ export class Returned {
 }
 
 /**
- * What stands at a `yield` of a body that a `return` has made continue: in a `finally`. The generator delegates to it, so
+ * A `yield` of a body that a `return` has made continue: in a `finally`. The generator delegates to it, so that the
+ * value of another `return` can be told apart, and the body can continue once more. The generator delegates to it, so
  * that what another `return` brings can be told, and the body can continue once more.
  */
 export interface ReturnedYield {

@@ -20,7 +20,7 @@ import {
 } from './estree.ts';
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
-/** What all instructions of a body share. */
+/** The surroundings that all instructions of a body share. */
 export type Surroundings = Pick<Place, 'names' | 'marksPlace' | 'argument'>;
 
 /**

@@ -278,7 +278,7 @@ const isNullish = (value: Expression): Expression => ({
 const rawTemplate = (text: string): string =>
   text.replace(/[\\`]|\$\{|\r/g, (match) => (match === '\r' ? '\\r' : `\\${match}`));
 
-/** What the instruction does, and where it goes when that isn't the next one. */
+/** Returns the statements of an instruction, with the jump when the next instruction doesn't follow. */
 export function statementsOf(place: Place): readonly Statement[] {
   const instruction = place.code.instructions[place.pc]!;
   return (generators[instruction.op] as Generator<Opcode>)(instruction, place);

@@ -90,11 +90,11 @@ export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
   readonly shape?: MachineShape | undefined;
   /** The pc at which it is entered. */
   readonly start: Expression;
-  /** What a register holds then. */
+  /** The expression for the register's value there. */
   held(register: Reg): Expression | undefined;
 }
 
-/** What the code does, with its variables. */
+/** Returns the text of the code, with its variables. */
 export function bodyText(
   code: Code,
   entries: readonly Pc[],

@@ -22,7 +22,7 @@ import { stopsEverywhere } from './stops.ts';
 
 export type { Machine } from '../frames/machine.ts';
 
-/** Who executes: generated code, or the interpreter where a page forbids that. */
+/** The executor: generated code, or the interpreter where a page forbids that. */
 export interface Execution {
   readonly executor?: 'machine' | 'interpreter';
   /** Frames are saved as data, and taken up again, at every instruction. */
@@ -122,7 +122,7 @@ function helpersFor(machineFor: MachineFor): Helpers {
   return known;
 }
 
-/** What generated code calls; `machineFor` runs the functions that it makes. */
+/** The functions that generated code calls; `machineFor` runs the functions that it makes. */
 const makeHelpers = (machineFor: MachineFor) => ({
   ...semantics,
   apply,

@@ -38,7 +38,7 @@ function standardNames(): string[] {
   return (all as string[]).filter((name) => /^\w+$/.test(name) && !fixed.includes(name));
 }
 
-/** What a script may write with; nothing else is there that the language doesn't name. */
+/** Defines the printing functions of a script; only names of the language itself exist besides them. */
 const printing = `(print) => {
   const write = (...values) => print(values.map(String).join(' '));
   for (const [name, value] of Object.entries({ print: write, console: { log: write } })) {
@@ -46,7 +46,7 @@ const printing = `(print) => {
   }
 }`;
 
-/** What the declaring script calls: a name that no property of the global object shows. */
+/** The name that the declaring script calls: no property of the global object shows it. */
 const stepName = '$$tostatic';
 const starting = `let ${stepName}; (begin) => { ${stepName} = (names) => { ${stepName} = begin(names); } }`;
 
@@ -56,7 +56,7 @@ export interface ScriptLexical {
   readonly name: string;
 }
 
-/** What a script declares for its realm, each name once. */
+/** The names that a script declares for its realm, each once. */
 export interface ScriptNames {
   readonly functions: readonly string[];
   readonly variables: readonly string[];

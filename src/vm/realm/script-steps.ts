@@ -1,6 +1,6 @@
 /**
- * What a realm of its own needs to run bytecode: this file and what it imports is loaded in the realm, so
- * that the objects, functions and errors that instructions make are the realm's.
+ * The code that a realm of its own needs to run bytecode: this file and its imports are loaded in the realm, so that
+ * the objects, functions and errors that instructions make are the realm's.
  */
 
 import type { Code } from '../bytecode/code.ts';

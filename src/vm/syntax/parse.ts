@@ -1,6 +1,6 @@
 import * as acorn from 'acorn';
 
-/** What the parser calls and keeps while it reads a `yield`; acorn's types leave it out. */
+/** The parser's members that are called and kept while it reads a `yield`; acorn's types leave them out. */
 interface Reader {
   parseYield(...given: unknown[]): acorn.Expression;
   /** Whether a slash begins a regular expression. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
 import { deviceGuard, type Tensor, tensor, tidy } from '../../../runtime/index.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { expectClose, type Tolerance } from '../parity.ts';
 

@@ -12,7 +12,7 @@ import {
   tidy,
   zeros,
 } from '../../../runtime/index.ts';
-import '../../../runtime/tensor/methods.ts';
+import '../../../runtime/tensor-methods/methods.ts';
 import { gpuKernel } from '../../../src/index.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { deviceGuard, matmul, randn, seed, type Tensor, tensor } from '../../../runtime/index.ts';
-import '../../../runtime/tensor/methods.ts';
+import '../../../runtime/tensor-methods/methods.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { expectParity } from '../parity.ts';
 

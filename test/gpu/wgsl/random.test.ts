@@ -12,7 +12,7 @@ import {
   randn,
   type Tensor,
 } from '../../../runtime/index.ts';
-import '../../../runtime/tensor/methods.ts';
+import '../../../runtime/tensor-methods/methods.ts';
 import { seed, setRandomState } from '../../../runtime/random/seed.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';

@@ -10,7 +10,7 @@ import {
   tensor,
   zeros,
 } from '../../../runtime/index.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { drawn, expectSameEverywhere, numbers, whole } from './checked.ts';
 

@@ -2,9 +2,10 @@
 
 // The table holds the ops whose files are loaded.
 import '../../../runtime/ops/index.ts';
-import { type Attrs, opTable } from '../../../runtime/ops/core/define-op.ts';
-import { halfFormats } from '../../../runtime/tensor/half.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { opTable } from '../../../runtime/ops/record/define-op.ts';
+import { halfFormats } from '../../../runtime/spec/half.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { arrangingReferences } from './forward-arranging.ts';
 import type { ForwardCase, Input } from './forward-dtypes.ts';
 import { layerCases } from './forward-layers.ts';

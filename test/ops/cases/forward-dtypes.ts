@@ -1,9 +1,10 @@
 /** The cases of a forward reference, again in the dtypes that they don't name. */
 
-import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
-import { numbersOf, storedNumbers } from '../../../runtime/tensor/stored-numbers.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
+import { numbersOf, storedNumbers } from '../../../runtime/spec/stored-numbers.ts';
 import { spread, type Tensor, type Tolerance, tensor } from '../eager.ts';
 import type { Reference } from './reference.ts';
 

@@ -1,8 +1,8 @@
 /** Naive references of normalization, resampling, running extremes and other kernels along dimensions. */
 
-import type { Attrs } from '../../../runtime/ops/core/define-op.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { at, indices, type Nd, type Reference } from './reference.ts';
 
 interface Input {

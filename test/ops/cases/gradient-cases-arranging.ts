@@ -1,11 +1,12 @@
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { indexPut } from '../../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding } from '../../../runtime/ops/advanced-indexing/embedding.ts';
+import { pad } from '../../../runtime/ops/arranging/padding.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
-import { indexPut } from '../../../runtime/ops/indexing/advanced-index.ts';
 import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
-import { embedding } from '../../../runtime/ops/indexing/embedding.ts';
 import { cat, stack } from '../../../runtime/ops/movement/joining.ts';
-import { pad } from '../../../runtime/ops/movement/padding.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { type Tensor, tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';
 

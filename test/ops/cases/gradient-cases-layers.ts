@@ -1,9 +1,10 @@
 /** Where gradients of layers, losses and special functions are compared with differences. */
 
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import * as ours from '../../../runtime/index.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { type Tensor, tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';
 

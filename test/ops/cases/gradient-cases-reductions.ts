@@ -1,7 +1,7 @@
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../../runtime/ops/core/define-op.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
 import { max, min } from '../../../runtime/ops/reduce/extremes.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';
 

@@ -1,11 +1,12 @@
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { conv2d } from '../../../runtime/ops/convolution/conv.ts';
 import { maxPool2d } from '../../../runtime/ops/convolution/max-pool.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { expandLike, sumTo } from '../../../runtime/ops/core/broadcast.ts';
-import { type Attrs, opNamed } from '../../../runtime/ops/core/define-op.ts';
 import { nllLoss } from '../../../runtime/ops/loss/class-losses.ts';
 import { where } from '../../../runtime/ops/pointwise/pointwise.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { spread, type Tensor, tensor } from '../eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';
 import { layerGradientCases } from './gradient-cases-layers.ts';

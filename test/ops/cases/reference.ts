@@ -1,7 +1,7 @@
 /** Ops written as plainly as can be, on flat arrays: what the kernels must give. */
 
-import type { Attrs } from '../../../runtime/ops/core/define-op.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 
 export interface Nd {
   readonly shape: Shape;

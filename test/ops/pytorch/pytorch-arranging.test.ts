@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { indexPut } from '../../../runtime/ops/indexing/advanced-index.ts';
+import { indexPut } from '../../../runtime/ops/advanced-indexing/advanced-index.ts';
+import { embedding } from '../../../runtime/ops/advanced-indexing/embedding.ts';
+import { type PadMode, pad } from '../../../runtime/ops/arranging/padding.ts';
 import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
-import { embedding } from '../../../runtime/ops/indexing/embedding.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../../runtime/ops/movement/joining.ts';
-import { type PadMode, pad } from '../../../runtime/ops/movement/padding.ts';
 import {
   arange,
   eye,
@@ -12,7 +12,7 @@ import {
   onesLike,
   zerosLike,
 } from '../../../runtime/ops/movement/ranges.ts';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { allocated } from '../eager.ts';

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import { newTypedArray } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { DType } from '../../../runtime/spec/dtype.ts';
+import { newTypedArray } from '../../../runtime/spec/dtype.ts';
+import type { Shape } from '../../../runtime/spec/shape.ts';
 import { expectClose, type Tensor, type Tolerance, tensor } from '../eager.ts';
 
 export interface RecordedTensor {

@@ -1,9 +1,9 @@
 /** A number that changes with every call and decides no shape is computed by the run: no trace, no plan. */
 
 import { describe, expect, it } from 'vitest';
-import { opTable } from '../../../runtime/ops/core/define-op.ts';
-import { symbolicAttrs } from '../../../runtime/ops/core/symbolic-attrs.ts';
+import { symbolicAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
+import { opTable } from '../../../runtime/ops/record/define-op.ts';
 import { seed, type Tensor, tensor, toStatic } from '../../../src/index.ts';
 import { expectSameAsEager, weights } from '../same-as-eager.ts';
 import { type Case, cases, refused } from './changing-attributes-table.ts';

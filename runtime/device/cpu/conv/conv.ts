@@ -1,14 +1,14 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Launch } from '../../device.ts';
-import { fillBytes } from '../bytes.ts';
-import { addressOf, expectContiguous, type KernelFactory } from '../kernel.ts';
-import * as scalar from '../scalar/conv.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { addressOf, expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { fillBytes } from '../movement/bytes.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches, inputGradPatches } from './forward-patches.ts';
 import type { ConvSpec } from './geometry.ts';
 import { oncePerShape } from './once-per-shape.ts';
 import { convolution } from './product.ts';
+import * as scalar from './scalar-conv.ts';
 import { convShape } from './shape.ts';
 import { forwardTaps, gradientTaps } from './taps.ts';
 import type { WeightGrad } from './weight-blocks.ts';
@@ -60,8 +60,8 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 /**
- * The same product with the output's gradient as the image. With strides, results at the same distance from a
- * multiple of the stride meet the same taps: each such phase is a convolution without strides.
+ * The product of a convolution with the output's gradient as the image. With strides, results at the same distance from
+ * a multiple of the stride meet the same taps: each such phase is a convolution without strides.
  */
 const inputGrad = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel, stride } = shape;
@@ -150,7 +150,7 @@ export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   return launchOf((grad, image, out) => run(grad, image, out, false));
 };
 
-/** The same onto what other images gave. */
+/** The weight gradient, added to that of other images. */
 export const addConv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   const run = weightGradOf(inputs.slice(1), outputs, attrs);
   if (!run) return scalar.addConv2dWeightGrad(inputs, outputs, attrs);

@@ -1,5 +1,5 @@
-import { heap, partArgumentsAt, partArgumentsBytes } from '../heap.ts';
-import { imageBytes } from '../scratch.ts';
+import { heap, partArgumentsAt, partArgumentsBytes } from '../core/heap.ts';
+import { imageBytes } from '../core/scratch.ts';
 import { blockWords, type GeometryWord, geometryWords } from '../wasm/convolution/conv-code.ts';
 
 type Pair = readonly [number, number];

@@ -4,9 +4,9 @@ import { type ConvShape, hasNoTerms } from './shape.ts';
 const most = 256;
 
 /**
- * What `make` returns for a convolution's sizes, made once: eager ops bind their kernel at every call, and its tables
- * depend on the sizes alone. Null for sums without terms, too: generated kernels store a sum with its first terms,
- * scalar ones begin with zeros.
+ * Calls `make` once for each convolution's sizes: eager ops bind their kernel at every call, and its tables depend on
+ * the sizes alone. Null for sums without terms, too: generated kernels store a sum with its first terms, scalar ones
+ * begin with zeros.
  */
 export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T | null {
   const known = new Map<string, { readonly made: T | null }>();

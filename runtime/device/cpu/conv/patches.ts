@@ -1,5 +1,5 @@
-import { heap } from '../heap.ts';
-import { imageAt, imageBytes } from '../scratch.ts';
+import { heap } from '../core/heap.ts';
+import { imageAt, imageBytes } from '../core/scratch.ts';
 import { imageKernels } from '../wasm/image-kernel.ts';
 
 type Pair = readonly [number, number];

@@ -1,4 +1,4 @@
-import { panelABytes } from '../scratch.ts';
+import { panelABytes } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { pairAttr } from '../kernel.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { pairAttr } from '../core/kernel.ts';
 
 /** All sizes of one convolution; the same for it and for its two gradients. */
 export interface ConvShape {

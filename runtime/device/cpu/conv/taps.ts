@@ -14,8 +14,9 @@ export function forwardTaps({ kernel, dilation, padding }: ConvShape): Tap[] {
 }
 
 /**
- * The same for the input's gradient at every stride-th row and column from `phase` on: of the taps, in reverse order,
- * those that meet an element of the output's gradient there, instead of zeros put between its elements.
+ * Returns the positions that the input's gradient reads at every stride-th row and column from `phase` on: of the taps,
+ * in reverse order, those that meet an element of the output's gradient there, instead of zeros put between its
+ * elements.
  */
 export function gradientTaps(shape: ConvShape, phase: readonly [number, number]): Tap[] {
   const { kernel, dilation, padding, stride } = shape;

@@ -1,4 +1,4 @@
-import { columnTableAt, panelAAt, panelBAt, rowTableAt } from '../scratch.ts';
+import { columnTableAt, panelAAt, panelBAt, rowTableAt } from '../core/scratch.ts';
 import { gemmKernels, onto } from '../wasm/gemm-kernels.ts';
 import { blockK, blockM, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';

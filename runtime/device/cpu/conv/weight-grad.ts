@@ -1,4 +1,4 @@
-import { imageBytes } from '../scratch.ts';
+import { imageBytes } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';

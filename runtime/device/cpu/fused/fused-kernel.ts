@@ -1,9 +1,9 @@
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { isDouble } from '../../../ops/expr/expr-precision.ts';
 import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { isHalf } from '../../../tensor/half.ts';
-import { panelAAt, panelABytes } from '../scratch.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { isHalf } from '../../../spec/half.ts';
+import { panelAAt, panelABytes } from '../core/scratch.ts';
 import { i32, load, op, scratchBase, store } from '../wasm/assembler/code.ts';
 import { Elements, type Walk, type Width } from '../wasm/assembler/elements.ts';
 import { ExprEmitter } from '../wasm/assembler/expr-emitter.ts';

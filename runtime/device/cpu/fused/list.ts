@@ -1,11 +1,11 @@
-import type { Attrs, AttrValue } from '../../../ops/core/define-op.ts';
-import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
-import type { ListBody, ListItem } from '../../../ops/list-body.ts';
-import { stageAttr } from '../../../ops/staged-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
+import type { Attrs, AttrValue } from '../../kernel-op.ts';
+import type { ListBody, ListItem } from '../../list-body.ts';
+import { stageAttr } from '../../staged-body.ts';
+import { launchAttrs } from '../../symbolic-attrs.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { bindFlatList, type FlatItem } from '../pointwise/flat-list.ts';
-import { flatPointwise } from '../pointwise.ts';
+import { flatPointwise } from '../pointwise/pointwise.ts';
 import { flatFused } from './fused.ts';
 
 /** Operands of one item, filled at each launch. */

@@ -1,12 +1,12 @@
-import type { Attrs, AttrValue } from '../../../ops/core/define-op.ts';
 import type { FusedBody } from '../../../ops/expr/fused-body.ts';
-import { newTypedArray } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides } from '../../../tensor/shape.ts';
+import { newTypedArray } from '../../../spec/dtype.ts';
+import { broadcastStrides } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
-import { heap } from '../heap.ts';
-import { indexOf } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import type { Attrs, AttrValue } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { indexOf } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
 import { elementOf, type ScalarCursor } from '../scalar/pointwise.ts';
 
 /**

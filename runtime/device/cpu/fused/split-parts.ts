@@ -3,7 +3,7 @@ import { nodesOf, operandsOf, withOperands } from '../../../ops/expr/expr-nodes.
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
 import { arithmetics } from '../../../ops/expr/expr-type.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
-import type { DType } from '../../../tensor/dtype.ts';
+import type { DType } from '../../../spec/dtype.ts';
 
 /** A part as the kernel computes it: its expression in one precision, and the part whose numbers it reads. */
 export interface KernelPart {

@@ -1,24 +1,19 @@
 import { invariant } from '../../../errors/invariant.ts';
-import { Holder } from '../../../memory/holder.ts';
-import type { Attrs, AttrValue, OpRecord } from '../../../ops/core/define-op.ts';
-import { launchAttrs } from '../../../ops/core/symbolic-attrs.ts';
-import type { RowSlice } from '../../../ops/row-cuts.ts';
-import {
-  type Stage,
-  type StagedBody,
-  type StagePlace,
-  stageAttr,
-} from '../../../ops/staged-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import type { Shape } from '../../../tensor/shape.ts';
+import type { Shape } from '../../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
+import { Holder } from '../../holder.ts';
 import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
-import { innerAt } from '../heap.ts';
+import type { Attrs, AttrValue, KernelOp } from '../../kernel-op.ts';
+import type { RowSlice } from '../../staged-body.ts';
+import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
+import { launchAttrs } from '../../symbolic-attrs.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { innerAt } from '../core/heap.ts';
 import { pool } from '../threads/pool.ts';
 
 /** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */
 const blockBytes = 64 << 10;
-/** The same where several threads share each stage. */
+/** The longest value of a block where several threads share each stage. */
 const sharedBlockBytes = 512 << 10;
 
 const innerGround = { alloc: (offset: number) => innerAt + offset, free: () => {} };
@@ -125,7 +120,7 @@ function blockCount({ rows, least, slots, longestRow }: StagedBody, isShared: bo
 }
 
 /** A fused op has the shape of its elements in its body; its operands have the same. */
-function overRows(op: OpRecord, shape: Shape): OpRecord {
+function overRows(op: KernelOp, shape: Shape): KernelOp {
   const { kernel } = op;
   if (kernel.kind !== 'fused') return op;
   return { ...op, kernel: { ...kernel, body: { ...kernel.body, shape } } };

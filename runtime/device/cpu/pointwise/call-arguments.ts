@@ -1,8 +1,8 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Operand } from '../../device.ts';
-import { heap, partArgumentsAt } from '../heap.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { heap, partArgumentsAt } from '../core/heap.ts';
+import { argumentsAt } from '../core/scratch.ts';
 import { toInt32 } from '../scalar/pointwise.ts';
-import { argumentsAt } from '../scratch.ts';
 import type { NumberForm } from '../wasm/assembler/expr-emitter.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 

@@ -1,11 +1,11 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
-import { heap, partArgumentsBytes } from '../heap.ts';
-import { addressOf } from '../kernel.ts';
-import type { Loops } from '../loops.ts';
-import { argumentsAt } from '../scratch.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { heap, partArgumentsBytes } from '../core/heap.ts';
+import { addressOf } from '../core/kernel.ts';
+import type { Loops } from '../core/loops.ts';
+import { argumentsAt } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
 import type { Kernel } from '../wasm/assembler/module-builder.ts';

@@ -1,6 +1,6 @@
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /** Product with this moves the lowest bits of four bytes into the highest byte, side by side. */
 const gather = 0x01020408;

@@ -2,17 +2,17 @@
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
-import type { TypedArray } from '../../../tensor/dtype.ts';
-import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import type { TypedArray } from '../../../spec/dtype.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /** The factors of an n×n matrix with exchanged rows: L below the diagonal of `lu` (1 on it), U on and above. */
 interface Factors {
   readonly n: number;
   readonly lu: Float64Array;
-  /** Which row of the matrix stands in each row of `lu`. */
+  /** The row of the matrix that each row of `lu` holds. */
   readonly rows: Int32Array;
   /** 1 or −1: of an even or odd number of exchanges. */
   sign: number;

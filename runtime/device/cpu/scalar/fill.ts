@@ -1,4 +1,3 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import {
   randomBlock,
   toDoubleUniform,
@@ -6,13 +5,14 @@ import {
   toUniforms,
   uniformsToNormals,
 } from '../../../random/philox.ts';
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { halfFormats, isHalf } from '../../../tensor/half.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { halfFormats, isHalf } from '../../../spec/half.ts';
+import { sizeOf } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { toInt32 } from './pointwise.ts';
 
 export const fill: KernelFactory = (_inputs, [out], attrs) => {

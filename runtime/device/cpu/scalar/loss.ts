@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { roundingOf } from './reduce.ts';
 
 /** The label of samples that don't count. */

@@ -1,7 +1,7 @@
-import { dtypes } from '../../../tensor/dtype.ts';
-import { heap } from '../heap.ts';
-import { indexOf, type KernelFactory } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import { dtypes } from '../../../spec/dtype.ts';
+import { heap } from '../core/heap.ts';
+import { indexOf, type KernelFactory } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
 import { roundingOf } from './reduce.ts';
 
 /** Three loops over sums in the dtype of the operands; any strides. */

@@ -1,6 +1,6 @@
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 const bits = new Int32Array(1);
 const float = new Float32Array(bits.buffer);
@@ -36,7 +36,7 @@ function orderInto(order: Int32Array, ranks: Float64Array, count: number): void 
   for (let k = 0; k < count; k++) order[k] = first[k]! % places;
 }
 
-/** The same of float64, whose rank doesn't fit beside a place: equal values keep their order. */
+/** Orders float64 values, whose rank doesn't fit beside a place: equal values keep their order. */
 function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, count: number): void {
   // NaN counts as the largest.
   const compare = (a: number, b: number): number => {

@@ -1,6 +1,5 @@
 import { InvariantError } from '../../../errors/invariant.ts';
 import { math } from '../../../numerics/math.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
 import {
@@ -9,16 +8,17 @@ import {
   arithmetics,
   comparedIn,
 } from '../../../ops/expr/expr-type.ts';
-import type { DType, TypedArray } from '../../../tensor/dtype.ts';
-import { halfFormats, isHalf } from '../../../tensor/half.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides } from '../../../tensor/shape.ts';
+import type { DType, TypedArray } from '../../../spec/dtype.ts';
+import { halfFormats, isHalf } from '../../../spec/half.ts';
+import { broadcastStrides } from '../../../spec/shape.ts';
 import type { Launch } from '../../device.ts';
-import { doubleFunctions } from '../double-functions.ts';
-import { heap } from '../heap.ts';
-import { imported } from '../imported.ts';
-import { indexOf } from '../kernel.ts';
-import { collapse, walk } from '../loops.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { doubleFunctions } from '../core/double-functions.ts';
+import { heap } from '../core/heap.ts';
+import { imported } from '../core/imported.ts';
+import { indexOf } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
 
 /**
  * The scalar function as nested closures: slow and simple. It is the oracle of the generated kernels

@@ -1,7 +1,7 @@
 import { math } from '../../../numerics/math.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /** B₂ⱼ / (2j)! of Euler's and Maclaurin's formula. */
 const bernoulli = [

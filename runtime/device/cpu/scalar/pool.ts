@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../core/kernel.ts';
 
 /** First and last place + 1 of the windows along one dimension, and the step between their places. */
 export interface Windows {

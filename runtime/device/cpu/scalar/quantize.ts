@@ -1,7 +1,7 @@
 import { blockSize, type QuantizationCode } from '../../../ops/core/quantize.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /** The values of the codes, ascending, and how the nearest one is found. */
 interface CodeTable {

@@ -1,10 +1,10 @@
-import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Launch } from '../../device.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { walk } from '../loops.ts';
-import { alongDim, broadcastDims, type ReductionKind, reductionOver } from '../reduction.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { walk } from '../core/loops.ts';
+import { alongDim, broadcastDims, type ReductionKind, reductionOver } from '../core/reduction.ts';
 
 type Round = (value: number) => number;
 

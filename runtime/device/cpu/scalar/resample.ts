@@ -1,9 +1,9 @@
 import { tapsOf } from '../../../numerics/taps.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { alongDim } from '../reduction.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { alongDim } from '../core/reduction.ts';
 
 /** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, from starts[i] on. */
 interface Taps {

@@ -1,8 +1,8 @@
 import { math } from '../../../numerics/math.ts';
-import { dtypes, type TypedArray } from '../../../tensor/dtype.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { alongDim } from '../reduction.ts';
+import { dtypes, type TypedArray } from '../../../spec/dtype.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { alongDim } from '../core/reduction.ts';
 
 /** A scan is a chain of operations: no vector form runs it faster along one row. */
 type Row = (data: readonly TypedArray[], at: readonly number[], size: number, step: number) => void;

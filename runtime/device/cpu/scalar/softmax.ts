@@ -1,8 +1,8 @@
 import { math } from '../../../numerics/math.ts';
-import type { TypedArray } from '../../../tensor/dtype.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import type { TypedArray } from '../../../spec/dtype.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { roundingOf } from './reduce.ts';
 
 /** Calls `row` with the index of the first element of each row of every operand. */

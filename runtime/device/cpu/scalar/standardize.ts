@@ -1,8 +1,8 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /**
  * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], a group being

@@ -1,9 +1,9 @@
 /** Triangular systems and Cholesky's factor, in float64 whatever the dtype. */
 
 import { ArgumentError } from '../../../errors/errors.ts';
-import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
-import { heap } from '../heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { matricesOf, ofMatrices, sideOf, singular, subtractRows } from './elimination.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { TostaticError } from '../../../errors/errors.ts';
-import { canShare } from '../heap.ts';
+import { canShare } from '../core/heap.ts';
 import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import { Team, type TeamOptions } from './team.ts';
 import { checkedThreads, defaultThreads } from './thread-count.ts';

@@ -1,6 +1,6 @@
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
-import { heap, threadBytes } from '../heap.ts';
+import { heap, threadBytes } from '../core/heap.ts';
 import { type Kernel, moduleOf } from '../wasm/assembler/module-builder.ts';
 import {
   argumentsAt,

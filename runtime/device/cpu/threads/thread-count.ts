@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../errors/errors.ts';
-import { canShare, mostThreads } from '../heap.ts';
+import { canShare, mostThreads } from '../core/heap.ts';
 
 /** More threads than this are taken only when asked for: memory is shared by all of them. */
 const mostByDefault = 8;

@@ -1,10 +1,10 @@
 import { numerics } from '../../../numerics/math.ts';
-import { errorFunction } from '../double-functions.ts';
+import { errorFunction } from '../core/double-functions.ts';
 
 /**
- * What generated kernels call for want of an instruction, as text for threads of the pool, which load no module
- * of ours (`imported.ts` and `double-functions.ts` have the same for the thread that runs the program). A kernel
- * that calls anything else runs on that thread alone.
+ * The functions that generated kernels call where WebAssembly has no instruction, as text for threads of the pool,
+ * which load no module of ours (`imported.ts` and `double-functions.ts` have the same for the thread that runs the
+ * program). A kernel that calls anything else runs on that thread alone.
  */
 
 const mathNames = [

@@ -1,4 +1,4 @@
-import { panelAAt, panelBAt, tileAt } from '../scratch.ts';
+import { panelAAt, panelBAt, tileAt } from '../core/scratch.ts';
 import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';

@@ -1,4 +1,4 @@
-import { panelBAt, panelBBytes, tileAt } from '../scratch.ts';
+import { panelBAt, panelBBytes, tileAt } from '../core/scratch.ts';
 import { type Code, i32, i32x4, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';

@@ -1,8 +1,8 @@
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import { argumentsAt } from '../scratch.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { argumentsAt } from '../core/scratch.ts';
 import { i32, load } from './assembler/code.ts';
 import { type Cursor, Elements, type Walk, type Width } from './assembler/elements.ts';
 import { ExprEmitter, type NumberForm } from './assembler/expr-emitter.ts';

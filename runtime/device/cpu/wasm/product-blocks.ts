@@ -1,5 +1,5 @@
 import { productBlock } from '../../../ops/core/blocks.ts';
-import { panelABytes, panelBBytes } from '../scratch.ts';
+import { panelABytes, panelBBytes } from '../core/scratch.ts';
 
 /** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */
 export const blockK = productBlock;

@@ -1,4 +1,4 @@
-import { argumentsAt, panelBAt, panelBBytes } from '../scratch.ts';
+import { argumentsAt, panelBAt, panelBBytes } from '../core/scratch.ts';
 import {
   type Code,
   callCode,

@@ -130,7 +130,7 @@ function gradMomentsRun(f: FunctionBuilder): void {
   storeTotal(f, products, to, 4);
 }
 
-/** The same of dy · weight: (dy, x, weight, count, to, shift). */
+/** (dy, x, weight, count, to, shift): the moments of dy · weight. */
 function gradMomentsEach(f: FunctionBuilder): void {
   const [dy, x, weight, count, to] = f.params(5);
   const [shift] = f.params(1, 'f32');
@@ -156,7 +156,7 @@ function gradRun(f: FunctionBuilder): void {
   });
 }
 
-/** The same with a weight per element: (dy, x, weight, count, dx, mean, scale, shift, slope). */
+/** (dy, x, weight, count, dx, mean, scale, shift, slope): the gradient with a weight per element. */
 function gradEach(f: FunctionBuilder): void {
   const [dy, x, weight, count, dx] = f.params(5);
   const [mean, scale, shift, slope] = splatParams(f, 4);

@@ -1,4 +1,4 @@
-import { panelBAt } from '../scratch.ts';
+import { panelBAt } from '../core/scratch.ts';
 import {
   type Code,
   f32,

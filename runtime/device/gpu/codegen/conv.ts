@@ -1,8 +1,8 @@
 /** Convolutions, directly: one thread per element of the result, without any scratch memory. */
 
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output, singleStage } from '../kernel-plan.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';

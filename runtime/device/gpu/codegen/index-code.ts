@@ -3,7 +3,7 @@
  * exact below 2^24 but for divisions; those are corrected by one step.
  */
 
-import type { StoreLayout } from '../kernel-text.ts';
+import type { StoreLayout } from '../core/kernel-text.ts';
 
 /** Dimensions from the outermost, each with its size and one stride per operand. */
 interface Loop {
@@ -48,7 +48,7 @@ export function divisionCode(
 
 export interface IndexCode {
   readonly lines: readonly string[];
-  /** Per operand, its element without the offset: an expression of whole numbers. */
+  /** The element of each operand without the offset: an expression of whole numbers. */
   readonly indices: readonly string[];
 }
 

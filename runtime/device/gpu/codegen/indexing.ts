@@ -1,7 +1,8 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
-import { input, output, singleStage } from '../kernel-plan.ts';
+import { contiguousStrides } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { type Entries, entriesOf } from '../core/entries.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { coordinates } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { type ArrayRef, StageWriter } from './stage-writer.ts';
@@ -83,28 +84,6 @@ export const scatter: NamedPlan = ([x, index, source], [out], { dim }) =>
 
 export const scatterAdd: NamedPlan = ([x, index, source], [out], { dim }) =>
   scatterPlan([x!, index!, source!], [0, 1, 2], out!, dim as number, 'add');
-
-/** A contiguous tensor as [outer, chosen rows, inner], by what `index` chooses. */
-interface Entries {
-  readonly outer: number;
-  readonly sizes: readonly number[];
-  readonly rows: number;
-  readonly inner: number;
-  readonly chosen: number;
-}
-
-function entriesOf(whole: TensorMeta, index: TensorMeta, { dim }: Attrs): Entries {
-  const at = dim as number;
-  const [count, ...chosen] = index.shape as [number, ...number[]];
-  const sizes = whole.shape.slice(at, at + count);
-  return {
-    outer: sizeOf(whole.shape.slice(0, at)),
-    sizes,
-    rows: sizeOf(sizes),
-    inner: sizeOf(whole.shape.slice(at + count)),
-    chosen: sizeOf(chosen),
-  };
-}
 
 /** Variables with the row that choice number `b` names, and with 1 where it exists. */
 function rowOf(

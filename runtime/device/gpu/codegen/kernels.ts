@@ -1,4 +1,4 @@
-import type { KernelName } from '../../../ops/core/kernel-names.ts';
+import type { KernelName } from '../../kernel-names.ts';
 import { conv2d, conv2dInputGrad, conv2dWeightGrad, convTranspose2d } from './conv.ts';
 import {
   gather,

@@ -1,4 +1,4 @@
-import { input, output, scratch, singleStage } from '../kernel-plan.ts';
+import { input, output, scratch, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { unaryCode } from './math-code.ts';
 import type { NamedPlan } from './named-plan.ts';

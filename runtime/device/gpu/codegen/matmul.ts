@@ -1,4 +1,4 @@
-import { input, output, singleStage } from '../kernel-plan.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter } from './stage-writer.ts';
 

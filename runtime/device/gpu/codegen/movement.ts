@@ -1,7 +1,7 @@
 import { E } from '../../../ops/expr/expr.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import { contiguousStrides } from '../../../tensor/shape.ts';
-import { input, output, singleStage } from '../kernel-plan.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { contiguousStrides } from '../../../spec/shape.ts';
+import { input, output, singleStage } from '../core/kernel-plan.ts';
 import { compareCode, unaryCode } from './math-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { pointwisePlan } from './pointwise.ts';

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import type { KernelPlan } from '../kernel-plan.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import type { KernelPlan } from '../core/kernel-plan.ts';
 
 /** Makes a hand-written kernel for the metas of an op's operands. */
 export type NamedPlan = (

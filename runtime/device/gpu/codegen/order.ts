@@ -1,5 +1,5 @@
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Stage, scratch } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { input, output, type Stage, scratch } from '../core/kernel-plan.ts';
 import { coordinates } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter } from './stage-writer.ts';

@@ -1,14 +1,21 @@
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { operandsOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
-import { input, type KernelPlan, output, type Slot, type Stage, scratch } from '../kernel-plan.ts';
-import { maxArrays } from '../limits.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
+import {
+  input,
+  type KernelPlan,
+  output,
+  type Slot,
+  type Stage,
+  scratch,
+} from '../core/kernel-plan.ts';
+import { maxArrays } from '../core/limits.ts';
 import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';
 import { inputsOf, splitExpr } from './split-expr.ts';
 import { StageWriter } from './stage-writer.ts';
@@ -20,7 +27,7 @@ export function attrsInSource(expr: Expr): readonly string[] {
   return [...own, ...operandsOf(expr).flatMap(attrsInSource)];
 }
 
-/** What represents an input of the expression. */
+/** An input of the expression, as code. */
 interface Source {
   readonly slot: Slot;
   readonly meta: TensorMeta;

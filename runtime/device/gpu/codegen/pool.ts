@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output, type Slot, type Stage } from '../kernel-plan.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot, type Stage } from '../core/kernel-plan.ts';
 import { coordinates, element } from './conv.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter } from './stage-writer.ts';

@@ -1,7 +1,7 @@
 import { remainder } from '../../../ops/numbers/number-arithmetic.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { contiguousStrides } from '../../../tensor/shape.ts';
-import { input, output, type Slot, type Stage, singleStage } from '../kernel-plan.ts';
+import { contiguousStrides } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot, type Stage, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { fill } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';

@@ -1,6 +1,6 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, type KernelPlan, output, scratch, singleStage } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, type KernelPlan, output, scratch, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { unaryCode } from './math-code.ts';
 import type { NamedPlan } from './named-plan.ts';

@@ -1,7 +1,7 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { type Scalar, type Slot, type Stage, sameSlot } from '../kernel-plan.ts';
-import type { StoreLayout } from '../kernel-text.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { type Scalar, type Slot, type Stage, sameSlot } from '../core/kernel-plan.ts';
+import type { StoreLayout } from '../core/kernel-text.ts';
 import { indexCode, storeLayout } from './index-code.ts';
 
 /** A view of an operand's elements in a kernel's source. */

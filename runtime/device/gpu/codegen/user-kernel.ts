@@ -9,9 +9,9 @@ import {
   type KernelStatement,
   type KernelTest,
   type KernelUnaryFn,
-} from '../../../ops/kernel-code.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, type KernelPlan, output, singleStage } from '../kernel-plan.ts';
+} from '../../kernel-code.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, type KernelPlan, output, singleStage } from '../core/kernel-plan.ts';
 import { divisionCode } from './index-code.ts';
 import { binaryCode, numberCode, unaryCode } from './math-code.ts';
 import { type ArrayRef, StageWriter, thread } from './stage-writer.ts';
@@ -72,7 +72,7 @@ class Writer {
     return 'result';
   }
 
-  /** What follows a statement that may have returned is left out in that thread. */
+  /** Writes statements so that a thread which has returned skips the rest. */
   #block(statements: readonly KernelStatement[], inLoop: boolean): void {
     const w = this.#w;
     let open = 0;

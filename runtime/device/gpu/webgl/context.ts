@@ -1,5 +1,5 @@
 import { DeviceError } from '../../../errors/errors.ts';
-import { softwareNames } from '../adapter.ts';
+import { softwareNames } from '../core/adapter.ts';
 
 export interface GlContext {
   readonly gl: WebGL2RenderingContext;

@@ -1,5 +1,5 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { KernelText, StoreLayout } from '../kernel-text.ts';
+import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
 import { rowElements, rowShift } from './texture.ts';
 
 /** The sampler of the target as it was before the run, in kernels that keep some of it. */

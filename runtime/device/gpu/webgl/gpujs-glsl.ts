@@ -3,7 +3,7 @@
  * their results, and draw into a canvas as large as the largest of them.
  */
 import { invariant } from '../../../errors/invariant.ts';
-import type { KernelText } from '../kernel-text.ts';
+import type { KernelText } from '../core/kernel-text.ts';
 import type { GlContext } from './context.ts';
 import { fragmentText } from './fragment-text.ts';
 

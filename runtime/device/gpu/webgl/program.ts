@@ -1,4 +1,4 @@
-import type { KernelText } from '../kernel-text.ts';
+import type { KernelText } from '../core/kernel-text.ts';
 import { keepsOthers, oldTarget } from './fragment-text.ts';
 import type { TextureHandle } from './texture.ts';
 

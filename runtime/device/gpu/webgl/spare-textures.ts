@@ -2,7 +2,10 @@ import type { MemoryCounter } from '../../../memory/stats.ts';
 import type { TextureHandle } from './texture.ts';
 import type { Textures } from './textures.ts';
 
-/** What a write in place needs a second texture for is over when it is drawn: one spare per size serves them all. */
+/**
+ * The second textures of writes in place. Each is needed only until the write is drawn, so one spare per size serves
+ * all of them.
+ */
 export class SpareTextures {
   readonly #textures: Textures;
   readonly #counter: MemoryCounter;

@@ -1,5 +1,5 @@
 /** How elements of a buffer lie in a texture: in rows, the last one partly used. */
-import type { CheckedHandle } from '../buffer-pool.ts';
+import type { CheckedHandle } from '../core/buffer-pool.ts';
 
 /** Elements per row, on every device: WebGL2 guarantees textures of that many. A power of 2, so that shaders mask. */
 export const rowElements = 2048;

@@ -79,7 +79,7 @@ export class Textures {
     return elementsOf(pixels, channels, first - y * rowElements, count);
   }
 
-  /** The same without waiting: what is written later doesn't matter. */
+  /** Reads elements without waiting: later writes don't matter. */
   async read(source: TextureHandle, first: number, count: number): Promise<Float32Array> {
     const gl = this.#gl;
     const { x, y, width, height } = rowsOf(source, first, count);

@@ -2,9 +2,9 @@ import { DeviceError } from '../../../errors/errors.ts';
 import { events } from '../../../memory/events.ts';
 import { copying, copyingAsync } from '../../../profiler/copying.ts';
 import type { Operand } from '../../device.ts';
-import { BufferPool, type PoolBuffer } from '../buffer-pool.ts';
-import type { CommandCounts } from '../command-batch.ts';
-import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../device-core.ts';
+import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
+import type { CommandCounts } from '../core/command-batch.ts';
+import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../core/device-core.ts';
 import {
   buildError,
   closedError,
@@ -12,10 +12,10 @@ import {
   lostError,
   noMemory,
   runError,
-} from '../gpu-errors.ts';
-import { KernelCache } from '../kernel-cache.ts';
-import { type KernelText, keyOf } from '../kernel-text.ts';
-import { gpuJsLimit, maxArrays, maxElements } from '../limits.ts';
+} from '../core/gpu-errors.ts';
+import { KernelCache } from '../core/kernel-cache.ts';
+import { type KernelText, keyOf } from '../core/kernel-text.ts';
+import { gpuJsLimit, maxArrays, maxElements } from '../core/limits.ts';
 import { type GlContext, releaseContext } from './context.ts';
 import type { GpuJsTranslator } from './gpujs-glsl.ts';
 import { GlProgram } from './program.ts';
@@ -107,15 +107,10 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     elements: readonly number[],
     body: (buffers: readonly PoolBuffer<TextureHandle>[]) => void,
   ): void {
-    const ptrs: number[] = [];
-    try {
-      for (const count of elements) ptrs.push(this.pool.alloc(count * elementBytes));
-      body(ptrs.map((ptr) => this.pool.at(ptr)));
-    } finally {
-      ptrs.forEach((ptr, i) => {
-        this.pool.free(ptr, elements[i]! * elementBytes);
-      });
-    }
+    this.pool.withScratch(
+      elements.map((count) => count * elementBytes),
+      body,
+    );
   }
 
   startBuild(op: string, key: string, text: KernelText): void {

@@ -1,6 +1,6 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import type { Slot } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import type { Slot } from '../core/kernel-plan.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
@@ -9,7 +9,7 @@ import { type StorageType, WgslWriter } from './wgsl-writer.ts';
 /** An operand of a stage with one thread per element of a shape. */
 export interface ElementOperand {
   readonly slot: Slot;
-  /** What it moves by along each dimension of the stage's shape; 0 where the text finds the place by itself. */
+  /** The element's step along each dimension of the stage's shape; 0 where the text finds the place by itself. */
   readonly strides: readonly number[];
   readonly written?: boolean;
   /** Elements of a written operand. */
@@ -23,7 +23,7 @@ export function along(slot: Slot, { strides, shape }: TensorMeta, written = fals
   return { slot, strides, written, elements: sizeOf(shape) };
 }
 
-/** What the text of an element finds: the writer, and the operands. */
+/** The names in scope of an element's text: the writer, and the operands. */
 export interface ElementText {
   readonly w: WgslWriter;
   /** The operand's element on its walk, or that many elements further. */

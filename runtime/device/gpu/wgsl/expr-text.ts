@@ -2,7 +2,7 @@ import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../tensor/dtype.ts';
+import type { DType } from '../../../spec/dtype.ts';
 import {
   binaryText,
   compareText,
@@ -20,12 +20,12 @@ export function exponentsOf(expr: Expr): readonly string[] {
   );
 }
 
-/** What a text takes of an exponent. */
+/** Returns the part of an exponent that the generated text depends on. */
 export function exponentClass(value: number): string {
   return isProduct(value) ? String(value) : 'any';
 }
 
-/** What an expression reads. */
+/** The texts of the operands and attributes that an expression reads. */
 export interface ExprSources {
   /** The name of an operand's element. */
   readonly element: (index: number) => string;

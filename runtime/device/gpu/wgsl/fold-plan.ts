@@ -1,6 +1,6 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Slot, scratch } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import {
   type Fold,
   type FoldSizes,
@@ -25,7 +25,7 @@ export interface FoldOp {
   readonly reads: readonly number[];
   readonly out: TensorMeta;
   readonly source: (w: WgslWriter, at: ElementAt) => FoldTexts['source'];
-  /** What is stored of the folded `value`. */
+  /** Text of the result to store, made from the folded `value`. */
   readonly result: (value: string, at: ElementAt) => string;
   /** One result per output, in one dispatch, however long the fold is. */
   readonly isWhole?: boolean;

@@ -1,4 +1,4 @@
-import type { Groups } from '../command-batch.ts';
+import type { Groups } from '../core/command-batch.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 

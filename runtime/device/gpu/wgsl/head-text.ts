@@ -1,8 +1,8 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import { identity } from '../../../ops/expr/expr-type.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
-import { input, output } from '../kernel-plan.ts';
+import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import { bodyText } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';

@@ -1,5 +1,5 @@
-import { contiguousStrides } from '../../../tensor/shape.ts';
-import { collapse, type Loops } from '../../cpu/loops.ts';
+import { contiguousStrides } from '../../../spec/shape.ts';
+import { collapse, type Loops } from '../../cpu/core/loops.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
 /** The loops of operands that go through elements together, by the numbers that a text takes of them. */

@@ -1,11 +1,11 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { OpRecord } from '../../../ops/core/define-op.ts';
 import { E } from '../../../ops/expr/expr.ts';
 import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
-import type { ListBody, ListItem } from '../../../ops/list-body.ts';
-import { stageAttr } from '../../../ops/staged-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output } from '../kernel-plan.ts';
+import type { KernelOp } from '../../kernel-op.ts';
+import type { ListBody, ListItem } from '../../list-body.ts';
+import { stageAttr } from '../../staged-body.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
@@ -65,7 +65,7 @@ function singleItem(
   };
 }
 
-function exprOf({ name, kernel }: OpRecord) {
+function exprOf({ name, kernel }: KernelOp) {
   if (kernel.kind === 'pointwise') return kernel.expr;
   invariant(kernel.kind === 'named' && kernel.name === 'copyInto', `${name} in a list`);
   return E.input(1);

@@ -1,6 +1,6 @@
-import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Slot, scratch } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import { type ElementAt, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';

@@ -1,5 +1,5 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import { headOperands, headText, storedHead } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';

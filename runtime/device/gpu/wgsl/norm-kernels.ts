@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Slot } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot } from '../core/kernel-plan.ts';
 import { asItIs, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';

@@ -1,7 +1,7 @@
 import type { Expr } from '../../../ops/expr/expr.ts';
 import { type FusedBody, fusedAttr } from '../../../ops/expr/fused-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { input, output } from '../kernel-plan.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import type { PointwiseBody } from './pointwise-kernel.ts';
 
 /** One op as a body of one part, which makes output 0. */

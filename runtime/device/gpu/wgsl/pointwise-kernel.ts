@@ -1,10 +1,10 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
-import type { DType } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
-import type { Slot } from '../kernel-plan.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import type { Slot } from '../core/kernel-plan.ts';
 import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
@@ -113,7 +113,7 @@ function segmentText(
   });
 }
 
-/** What the text of a body finds in its kernel. */
+/** The names in scope of a body's text in its kernel. */
 export interface BodySources {
   /** The element of an operand, or of the result with this number after the operands. */
   readonly place: (operand: number) => string;

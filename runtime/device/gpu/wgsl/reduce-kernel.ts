@@ -1,7 +1,7 @@
 import { identity } from '../../../ops/expr/expr-type.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sizeOf } from '../../../tensor/shape.ts';
-import { input, output, type Slot, scratch } from '../kernel-plan.ts';
+import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import { type Fold, type FoldTexts, foldText, partsOf, slicesOf, threadsFor } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { bodyText, chosenByExponents, exponentNames } from './pointwise-kernel.ts';

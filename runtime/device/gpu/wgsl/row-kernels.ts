@@ -1,6 +1,6 @@
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { sizeOf } from '../../../tensor/shape.ts';
-import { input, output } from '../kernel-plan.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { input, output } from '../core/kernel-plan.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
@@ -10,7 +10,7 @@ import { WgslWriter } from './wgsl-writer.ts';
 /** Numbers of a row, found one after the other, each a fold of all its elements. */
 interface RowFold {
   readonly fold: Fold;
-  /** What an element gives to the fold, from the operands' elements and the numbers before. */
+  /** An element's contribution to the fold, from the operands' elements and the earlier numbers. */
   readonly value: (own: readonly string[], known: readonly string[]) => string;
 }
 

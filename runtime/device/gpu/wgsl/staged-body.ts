@@ -1,5 +1,4 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { Attrs, OpRecord } from '../../../ops/core/define-op.ts';
 import { E } from '../../../ops/expr/expr.ts';
 import {
   type FusedBody,
@@ -7,15 +6,11 @@ import {
   type FusedPart,
   fusedAttr,
 } from '../../../ops/expr/fused-body.ts';
-import {
-  type Stage,
-  type StagedBody,
-  type StagePlace,
-  stageAttr,
-} from '../../../ops/staged-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Attrs, KernelOp } from '../../kernel-op.ts';
+import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 
-/** What follows an op with elements of their own, its head, element by element. */
+/** The element-wise ops that follow an op with elements of their own, its head. */
 export interface HeadBody {
   /** The numbers, among the operands of the whole, of those that the head reads. */
   readonly reads: readonly number[];
@@ -27,7 +22,7 @@ export interface HeadBody {
 
 /** A staged op's head, and its other stages as one body. */
 export interface Headed {
-  readonly op: OpRecord;
+  readonly op: KernelOp;
   readonly inputs: readonly TensorMeta[];
   readonly attrs: Attrs;
   readonly body: HeadBody;

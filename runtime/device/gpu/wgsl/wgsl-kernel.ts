@@ -1,5 +1,5 @@
-import type { Dispatched } from '../command-batch.ts';
-import { messageOf } from '../node-webgpu.ts';
+import type { Dispatched } from '../core/command-batch.ts';
+import { messageOf } from '../core/node-webgpu.ts';
 import type { WgslText } from './wgsl-text.ts';
 
 /** GPUShaderStage.COMPUTE by value: its global doesn't exist everywhere. */
@@ -36,7 +36,7 @@ export class WgslKernel {
     return this.#dispatched !== null;
   }
 
-  /** What a batch dispatches; the kernel must be built. */
+  /** The command that a batch dispatches; the kernel must be built. */
   get dispatched(): Dispatched {
     return this.#dispatched!;
   }

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../ops/core/define-op.ts';
-import type { Groups } from '../command-batch.ts';
-import type { Slot } from '../kernel-plan.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { Groups } from '../core/command-batch.ts';
+import type { Slot } from '../core/kernel-plan.ts';
 import type { WgslText } from './wgsl-text.ts';
 import type { StorageType, UniformValue } from './wgsl-writer.ts';
 
@@ -15,17 +15,17 @@ export interface WgslOperand {
   readonly walk: string | null;
   /** Elements of a written operand. */
   readonly elements: number;
-  /** What the buffer holds; float32 by default, as in every tensor. */
+  /** The buffer's element type; float32 by default, as in every tensor. */
   readonly type?: StorageType;
 }
 
-/** What is known when a stage is issued: where its operands are bound, and the op's numbers. */
+/** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */
 export interface Issue {
-  /** Per operand, the number of its storage buffer. */
+  /** The number of each operand's storage buffer. */
   readonly bindings: readonly number[];
-  /** Per storage buffer. */
+  /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
-  /** Per storage buffer. */
+  /** The element type of each storage buffer. */
   readonly types: readonly StorageType[];
   readonly attrs: Attrs;
 }

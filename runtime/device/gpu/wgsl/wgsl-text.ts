@@ -1,9 +1,9 @@
-import type { Groups } from '../command-batch.ts';
+import type { Groups } from '../core/command-batch.ts';
 
 /** A kernel of our own as data: the text of one WGSL module, what it binds, and its uniforms. */
 export interface WgslText {
   readonly code: string;
-  /** Per storage buffer, in the order of bindings 1, 2, …: whether the kernel writes it. */
+  /** Whether the kernel writes each storage buffer, in the order of bindings 1, 2, …. */
   readonly written: readonly boolean[];
   /** Size of the uniforms, which are binding 0. */
   readonly uniformBytes: number;

@@ -1,7 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
-import type { Attrs } from '../../../ops/core/define-op.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { mathFunctions } from './math-functions.ts';
-import { randomFunctions } from './random/random-functions.ts';
+import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
 
 /** Where a uniform's value comes from at a launch. */
@@ -25,14 +25,14 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** What a storage buffer holds. */
+/** The element type of a storage buffer. */
 export type StorageType = 'f32' | 'u32';
 
 export interface WgslShape {
   /** Threads of a workgroup. */
   readonly threads: number;
   readonly written: readonly boolean[];
-  /** Per storage buffer; float32 by default. */
+  /** The element type of each storage buffer; float32 by default. */
   readonly types?: readonly StorageType[];
 }
 

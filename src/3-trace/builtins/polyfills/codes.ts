@@ -6,7 +6,7 @@ export function notePolyfill(code: Code): void {
   codes.add(code);
 }
 
-/** Code that represents the host's: no place in it is the user's. */
+/** Code that represents a native function's: no position in it is the user's. */
 export function isPolyfill(code: Code): boolean {
   return codes.has(code);
 }

@@ -49,9 +49,9 @@ export function insertionSort(
 }
 
 /**
- * The same where values of the program decide comparisons: `orderOf` returns the places of the items in their order,
- * as numbers of the program, from one comparison of each pair. No decision depends on another, so the effort
- * is quadratic in the length, where paths of the insertion above would multiply.
+ * Sorts where device scalars decide comparisons: `orderOf` returns the places of the items in their order, as device
+ * scalars, from one comparison of each pair. No decision depends on another, so the effort is quadratic in the length,
+ * where paths of the insertion above would multiply.
  */
 export function sortByRank(
   this: unknown[],

@@ -22,9 +22,9 @@ export function expectLength(
   if (part !== 'element' && isNew && form) throw new Grows(array!, form);
 }
 
-/** What the element is where it is there. */
+/** Returns the variables that the element may be where it exists. */
 export function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];
-  return variable.kind === 'choice' ? variable.options.flatMap(samplesOf) : [variable];
+  return variable.kind === 'union' ? variable.options.flatMap(samplesOf) : [variable];
 }

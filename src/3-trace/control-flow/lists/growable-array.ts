@@ -30,7 +30,7 @@ export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefine
 export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
-  /** What its elements will be made of. */
+  /** The structure of its future elements. */
   readonly form: ListTreeSpec;
   readonly #otherwise: GraphBreak;
 
@@ -66,7 +66,7 @@ const changesElsewhere = (): GraphBreak =>
 
 /**
  * Follows paths; where they find that the length of an array differs, the array becomes a list before them,
- * and they are followed again; `expected` are those of which that is known. One of which a choice of lengths is known is a list from its birth on.
+ * and they are followed again; `expected` are those of which that is known. One of which a union of lengths is known is a list from its birth on.
  */
 export function withGrown<T>(
   t: Tracer,
@@ -102,7 +102,7 @@ export function withGrown<T>(
       const before = grownHere.get(array);
       if (before) Object.assign(array, { grown: undefined, elements: before });
       if (array.grown) throw error;
-      if (array.elements.some((element) => resolved(element).kind === 'choice')) {
+      if (array.elements.some((element) => resolved(element).kind === 'union')) {
         growFromBirth(t, array, error);
       }
       growHere(array, form);

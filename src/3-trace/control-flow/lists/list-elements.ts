@@ -1,9 +1,9 @@
 /** Elements as the lists of a program hold them, and back. */
 
+import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
 import { listOf } from '../../../../runtime/program/list-ops.ts';
-import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -86,8 +86,8 @@ function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>)
 }
 
 /**
- * What each list gets of the element. Throws a break that names both lines where it is of another form, and
- * UnionMet.
+ * Returns the contribution of the element to each list. Throws a break that names both lines where it is of another
+ * form, and UnionMet. Throws a break that names both lines where it is of another form, and UnionMet.
  */
 export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tensor[] {
   const found: Tensor[] = [];

@@ -1,8 +1,8 @@
 /** The structure of elements of arrays of data-dependent length. */
 
+import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { listSpec } from '../../../../runtime/program/list-ops.ts';
-import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/tensor/meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isSame } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';
@@ -11,7 +11,7 @@ import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 
-/** What the value is made of as an element; null where no list can hold it. */
+/** Returns the list tree spec of the value as an element; null where no list can hold it. */
 export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeSpec | null {
   const value = resolved(given);
   const scalar = (of: 'number' | 'boolean'): LeafForm => ({
@@ -64,7 +64,7 @@ function formsOf(
   return forms.every((form) => form !== null) ? forms : null;
 }
 
-/** What elements of both forms are made of; null where one array can't hold them. */
+/** Returns the list tree spec of elements of both forms; null where one array can't hold them. */
 export function joinForms(t: Tracer, a: ListTreeSpec, b: ListTreeSpec): ListTreeSpec | null {
   if (a.kind === 'leaf' && b.kind === 'leaf') {
     return a.of === b.of && sameSpec(a.spec, b.spec) ? a : null;
@@ -91,7 +91,7 @@ export function joinForms(t: Tracer, a: ListTreeSpec, b: ListTreeSpec): ListTree
   return of ? { kind: 'list', of } : null;
 }
 
-/** What elements of all the forms are made of; null where one array can't hold them. */
+/** Returns the list tree spec of elements of all the forms; null where one array can't hold them. */
 export function joinAll(t: Tracer, [first, ...rest]: readonly ListTreeSpec[]): ListTreeSpec | null {
   if (!first) return null;
   return rest.reduce<ListTreeSpec | null>((so, form) => so && joinForms(t, so, form), first);
@@ -127,7 +127,7 @@ function elementsOf(form: ListTreeSpec): readonly ListTreeSpec[] | null {
 export interface Column {
   readonly of: LeafForm['of'];
   readonly depth: number;
-  /** What the list's own elements are. */
+  /** The spec of the list's own elements. */
   readonly spec: TensorSpec;
 }
 
@@ -239,7 +239,7 @@ function culprit(value: Variable, path: string): string {
       return '';
     case 'constant':
       return value === absent ? ': an element that is missing on some paths' : '';
-    case 'choice':
+    case 'union':
       return `: ${path || 'it'} is ${value.from}`;
     default:
       return `: ${path || 'it'} is a ${value.kind}`;

@@ -32,7 +32,7 @@ export function addEffects(effects: EffectLog, add: Add): void {
   }
 }
 
-/** What holds a variable or a private field always has it. */
+/** Sources whose value always exists in their holder: variables and private fields. */
 const variables: ReadonlySet<Source['kind']> = new Set([
   'held',
   'outerCell',

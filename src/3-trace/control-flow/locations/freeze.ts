@@ -69,13 +69,13 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         return copy;
       }
       case 'tensor': {
-        // What requiresGrad_() and backward() say of a tensor that was made since is taken back with the path.
+        // The effects of requiresGrad_() and backward() on a tensor that was made since are rolled back with the path.
         if (variable.source || !(variable.grad || isLeaf(variable))) return variable;
         const copy = { ...variable };
         copies.set(variable, copy);
         return copy;
       }
-      case 'choice':
+      case 'union':
         return { ...variable, options: variable.options.map(freeze) };
       case 'closure': {
         const copy = { ...variable };

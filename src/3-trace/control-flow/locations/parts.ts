@@ -4,7 +4,7 @@ import type { ObjectTraits, Variable } from '../../variables/variable.ts';
 /** The variables that a variable holds. */
 export function partsOf(variable: Variable): readonly (Variable | null)[] {
   switch (variable.kind) {
-    case 'choice':
+    case 'union':
       return variable.options;
     case 'newArray':
       if (variable.grown) return [...variable.grown.lists, variable.grown.length];

@@ -1,4 +1,4 @@
-/** What the trace can still reach of what it has made. */
+/** The objects created in the trace that the trace can still reach. */
 
 import { needsArguments } from '../../../vm/bytecode/call-inputs.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -48,7 +48,7 @@ interface Reached {
   readonly again: ReadonlySet<Variable>;
 }
 
-/** What can be reached from what is read from one of the instructions on, or returned. */
+/** Returns the objects reachable from values that are read from one of the instructions on, or returned. */
 export function reachedFrom(
   t: Tracer,
   frame: TraceFrame,

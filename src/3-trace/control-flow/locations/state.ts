@@ -9,7 +9,7 @@ import { addDisposals, addEffects } from './effect-locations.ts';
 import { freezer } from './freeze.ts';
 import { addParts } from './object-locations.ts';
 
-/** What a location holds: the variable itself, and what is known of it at the moment. */
+/** The state of a location: the variable itself, and the facts known about it at the moment. */
 export interface LocationState {
   readonly location: Location;
   readonly raw: Variable;

@@ -1,7 +1,7 @@
+import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { whileOp } from '../../../../runtime/program/control-ops.ts';
-import { sameSpec } from '../../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -22,7 +22,7 @@ import { isSame } from '../merge/is-same.ts';
 import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from '../merge/leaves.ts';
 import { expectNoLeavesInside } from '../merge/leaves-inside.ts';
 import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
-import { type Unified, unify } from '../merge/phi-merger.ts';
+import { type Merged, mergePhis } from '../merge/phi-merger.ts';
 import {
   noteDecided,
   noteLoopResults,
@@ -35,10 +35,10 @@ import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 
-/** What goes from iteration to iteration: a location, and its value at the start and after an iteration as one structure. */
+/** A loop-carried location, and its value at the start and after an iteration as one structure. */
 export interface Carried {
   readonly location: Location;
-  readonly unified: Unified;
+  readonly merged: Merged;
 }
 
 /** A location that takes another form more often than this never settles. */
@@ -53,7 +53,7 @@ const returnKey = 'return';
 /** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
 export type Form = 'headed' | 'flagged';
 
-/** What following the body has found so far. */
+/** The findings of tracing the body so far. */
 export interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
@@ -92,7 +92,7 @@ export class LoopFixpoint {
   /** The start of each operand that is carried, in the surrounding program. */
   readonly #starts: readonly Tensor[];
   /** Start and end of this iteration for each carried location. */
-  readonly #turned = new Map<string, Unified>();
+  readonly #iterated = new Map<string, Merged>();
   readonly #recorded: Set<string>;
   readonly #fractional: Set<string>;
   /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
@@ -156,9 +156,10 @@ export class LoopFixpoint {
       !this.fits || (!added && !this.#findRecorded(flags.length) && !this.#findFractional());
   }
 
-  *#leaves(unifiedAt = ({ unified }: Carried): Unified => unified): Generator<CarriedLeaf> {
+  *#leaves(structureAt = ({ merged }: Carried): Merged => merged): Generator<CarriedLeaf> {
     for (const [key, each] of this.#carried) {
-      for (const [i, leaf] of unifiedAt(each).leaves.entries()) yield { leaf, key: `${key} ${i}` };
+      for (const [i, leaf] of structureAt(each).leaves.entries())
+        yield { leaf, key: `${key} ${i}` };
     }
   }
 
@@ -172,7 +173,7 @@ export class LoopFixpoint {
     const { given } = this.#path.region;
     const before = this.#recorded.size;
     let index = flags;
-    for (const { leaf, key } of this.#leaves(({ location }) => this.#turned.get(location.key)!)) {
+    for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {
       const input = given[index++]!;
       const ends = tensorsOf(leaf.values[1]);
       const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
@@ -189,7 +190,7 @@ export class LoopFixpoint {
   /** True when a number that was whole is none after an iteration. */
   #findFractional(): boolean {
     const before = this.#fractional.size;
-    for (const { leaf, key } of this.#leaves(({ location }) => this.#turned.get(location.key)!)) {
+    for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {
       const [, end] = leaf.values;
       if (leaf.kind === 'number' && end && !isWhole(end)) this.#fractional.add(key);
     }
@@ -257,20 +258,20 @@ export class LoopFixpoint {
       now: Variable | null,
     ) => {
       const fresh = differing(location.name, positions(location), (tell) =>
-        unify(this.#t, [first, last], isOld, tell, inner),
+        mergePhis(this.#t, [first, last], isOld, tell, inner),
       );
       if (location.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
       const known_ = carried.get(location.key);
-      this.#turned.set(
+      this.#iterated.set(
         location.key,
         differing(location.name, positions(location), (tell) =>
-          unify(this.#t, [now, last], isOld, tell, inner, given),
+          mergePhis(this.#t, [now, last], isOld, tell, inner, given),
         ),
       );
-      const isKnown = !location.agreed || isSameOrder(this.#t, known_?.unified, fresh);
-      const isAlike = known_ && isKnown && sameLeaves(known_.unified, fresh);
-      if (isAlike && mayBeSame(known_.unified, fresh)) return;
-      carried.set(location.key, { location, unified: fresh });
+      const isKnown = !location.agreed || isSameOrder(this.#t, known_?.merged, fresh);
+      const isAlike = known_ && isKnown && sameLeaves(known_.merged, fresh);
+      if (isAlike && mayBeSame(known_.merged, fresh)) return;
+      carried.set(location.key, { location, merged: fresh });
       added = true;
       // What else a tensor may be is finite: each variable may have the tensors of all of them.
       if (!isAlike) this.#countChange(location, [now ?? first, last]);
@@ -356,7 +357,7 @@ export class LoopFixpoint {
     }
     const ends = t.inRegion(region, () =>
       [...this.#carried.keys()].flatMap((key) =>
-        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
+        this.#iterated.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
       ),
     );
     const outputs = t.inRegion(region, () => [
@@ -383,7 +384,7 @@ export class LoopFixpoint {
     return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
   }
 
-  /** What a run decides of whether results require gradients. */
+  /** Notes whether results require gradients where a run decides that. */
   #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
     const t = this.#t;
     const flags = this.#starts.length - ends.length - this.#tracked.length;
@@ -412,8 +413,8 @@ export class LoopFixpoint {
 
   /** Puts what its leaves make into each location: keys first, then their order. Returns what is returned. */
   #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
-    const built = [...this.#carried.values()].map(({ location, unified }) => {
-      return { location, value: unified.build(unified.leaves.map(variableOf)) };
+    const built = [...this.#carried.values()].map(({ location, merged }) => {
+      return { location, value: merged.build(merged.leaves.map(variableOf)) };
     });
     for (const isOrder of [false, true]) {
       for (const { location, value } of built) {
@@ -447,7 +448,7 @@ export class LoopFixpoint {
 /** Giving it back is an effect of its own. */
 function isFromOutside(variable: Variable | null): boolean {
   if (variable?.kind !== 'tensor') return false;
-  return variable.source !== null || variable.perhaps.length > 0;
+  return variable.source !== null || variable.mayAlias.length > 0;
 }
 
 function isAlike(a: Leaf, b: Leaf): boolean {
@@ -459,18 +460,18 @@ function isAlike(a: Leaf, b: Leaf): boolean {
 }
 
 /** An order that is the same in every iteration is not an operand. */
-function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
+function isSameOrder(t: Tracer, a: Merged | undefined, b: Merged): boolean {
   if (!a || a.leaves.length + b.leaves.length > 0) return true;
   return isSame(t, a.build([]), b.build([]));
 }
 
 /** The pre-existing tensors that each leaf may be are known already. */
-function mayBeSame(a: Unified, b: Unified): boolean {
+function mayBeSame(a: Merged, b: Merged): boolean {
   return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }
 
 /** Operands of the same kinds, dtypes and shapes, and as many options: the last iteration's are among them. */
-function sameLeaves(a: Unified, b: Unified): boolean {
+function sameLeaves(a: Merged, b: Merged): boolean {
   if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
   return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));
 }

@@ -1,6 +1,6 @@
 /**
- * What following a loop has found out about it, for the next time: a loop inside of others is followed
- * once more for each attempt to follow those, and would find the same from the start each time.
+ * The findings of tracing a loop, for the next time: a loop inside of others is traced once more for each attempt to
+ * trace those, and would find the same from the start each time.
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -10,7 +10,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
 import type { State } from '../locations/state.ts';
-import type { Unified } from '../merge/phi-merger.ts';
+import type { Merged } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Carried, Form } from './loop-fixpoint.ts';
@@ -40,7 +40,7 @@ export class KnownLoop {
 
 const loopsOf = new WeakMap<Tracer, Map<string, KnownLoop>>();
 
-/** What the trace knows of the loop at this header, reached by the present chain of calls. */
+/** Returns the trace's knowledge of the loop at this header, reached by the present chain of calls. */
 export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   const loops = loopsOf.get(t) ?? new Map<string, KnownLoop>();
   loopsOf.set(t, loops);
@@ -78,7 +78,7 @@ export function rememberGrown(
   }
 }
 
-/** What was carried the last time, where its value is of the same class now. */
+/** Returns the locations that were carried the last time, where their values are of the same class now. */
 export function operandsKnown(
   t: Tracer,
   { operands }: KnownLoop,
@@ -96,7 +96,7 @@ export function operandsKnown(
     const first = isLive(location) ? value : null;
     if ((first && classOf(t, first, () => true)) !== own) continue;
     const leaf: Leaf = { kind, values: [first as LeafVariable | null, last] };
-    carried.set(location.key, { location, unified: { leaves: [leaf], options: 0, build: only } });
+    carried.set(location.key, { location, merged: { leaves: [leaf], options: 0, build: only } });
   }
   return carried;
 }
@@ -109,9 +109,9 @@ export function rememberOperands(
 ): void {
   const keyIn = keysOf(made);
   const operands = new Map<string, KnownOperand>();
-  for (const { location, unified } of carried.values()) {
-    if (!isLeaf(unified)) continue;
-    const [{ kind, values }] = unified.leaves as [Leaf];
+  for (const { location, merged } of carried.values()) {
+    if (!isLeaf(merged)) continue;
+    const [{ kind, values }] = merged.leaves as [Leaf];
     const [first = null, last = null] = values;
     if (!isPlain(first) || !isPlain(last)) continue;
     const own = first && classOf(t, first, () => true);
@@ -120,10 +120,10 @@ export function rememberOperands(
   known.operands = operands;
 }
 
-const only: Unified['build'] = ([value]) => value!;
+const only: Merged['build'] = ([value]) => value!;
 
 /** Nothing is made of it. */
-function isLeaf({ leaves, options, build }: Unified): boolean {
+function isLeaf({ leaves, options, build }: Merged): boolean {
   if (leaves.length !== 1 || options > 0) return false;
   const probe = known(0);
   return build([probe]) === probe;

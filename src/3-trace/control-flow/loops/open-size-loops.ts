@@ -30,11 +30,11 @@ export function keepLoopOfOpenSize(
 }
 
 function dependsOnOpenSize(t: Tracer, test: Variable): boolean {
-  if (test.kind !== 'symbolic' || decidedByBounds(test.expr, t.promised) !== undefined) {
+  if (test.kind !== 'symbolic' || decidedByBounds(test.expr, t.bounds) !== undefined) {
     return false;
   }
   for (const source of numberSources(test.expr)) {
-    const size = t.promised.get(sourceKey(source));
+    const size = t.bounds.get(sourceKey(source));
     if (size && size.min !== size.max) return true;
   }
   return false;

@@ -28,7 +28,7 @@ export interface ArrayOfLengths {
 
 /**
  * The arrays of the locations whose lengths differ between the paths, or within one of them, except arrays whose
- * length depends on more than one choice.
+ * length depends on more than one union.
  */
 export function arraysOfLengths(
   t: Tracer,
@@ -65,17 +65,17 @@ function elementsIn(state: State, array: NewArrayVariable): readonly LocationSta
 
 function contentOf(t: Tracer, elements: readonly LocationState[]): ArrayContent | null {
   const values = elements.map(({ value }) => resolved(value));
-  const open = values.filter((each) => each.kind === 'choice' && each.options.includes(absent));
-  const selectors = new Set(open.map((each) => each.kind === 'choice' && each.selector));
+  const open = values.filter((each) => each.kind === 'union' && each.options.includes(absent));
+  const selectors = new Set(open.map((each) => each.kind === 'union' && each.selector));
   const [selector] = selectors;
   if (!selector) return { selector: null, items: [there(values)] };
   if (selectors.size > 1) return null;
   const [first] = open;
-  const count = first?.kind === 'choice' ? first.options.length : 0;
+  const count = first?.kind === 'union' ? first.options.length : 0;
   const items = Array.from({ length: count }, (_, option) =>
     there(
       values.map((each) =>
-        each.kind === 'choice' && each.selector === selector ? each.options[option]! : each,
+        each.kind === 'union' && each.selector === selector ? each.options[option]! : each,
       ),
     ),
   );

@@ -1,17 +1,17 @@
 /** Describes the values of several paths, for errors. */
 
+import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
-import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { absent, hole, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
 
-/** What a variable may be: a choice is any of its options. */
+/** Returns the variables that a variable may be: a union is any of its members. */
 export function optionsOf(variable: Variable): readonly Variable[] {
-  return variable.kind === 'choice' ? variable.options : [variable];
+  return variable.kind === 'union' ? variable.options : [variable];
 }
 
 /** The kinds of values that the paths produce, each once. */

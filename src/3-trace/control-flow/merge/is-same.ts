@@ -21,7 +21,7 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
     const alike = valuesIn(a.parts).every(({ tensor }, i) => tensor === numbers[i]?.tensor);
     return alike && patternOf(a) === patternOf(b);
   }
-  if (a.kind === 'choice' && b.kind === 'choice') {
+  if (a.kind === 'union' && b.kind === 'union') {
     const together = a.selector.which.tensor === b.selector.which.tensor;
     return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));
   }

@@ -1,4 +1,4 @@
-/** The leaves of unified structures as values of a program, and back. */
+/** The leaves of merged structures as values of a program, and back. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
@@ -10,7 +10,7 @@ import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { dynamicSpec } from '../../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
-import { extentOf } from '../../../../runtime/tensor/shape.ts';
+import { extentOf } from '../../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { openVariable, unbackedShape } from '../../dynamic-shapes/unbacked-shape.ts';
@@ -148,7 +148,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   // What a path leaves may have been merged on it before.
   const before = merged.flatMap(({ mergedAt = [] }) => mergedAt);
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
-  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
+  return Object.assign(t.result(tensor), { mayAlias: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 
 /** The pre-existing tensors among what the paths leave: the result may be the very one. */
@@ -156,7 +156,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {
     if (value.source) found.add(value);
-    for (const each of value.perhaps) found.add(each);
+    for (const each of value.mayAlias) found.add(each);
   }
   return found.size === 0 ? noTensors : [...found];
 }
@@ -173,7 +173,7 @@ function emptyList(t: Tracer, column: Column): Tensor {
   return listOfTensors(t, [], column);
 }
 
-/** What a list of the program holds that is such a leaf. */
+/** Returns the column of a list in the program that is such a leaf. */
 export function columnOf({ values }: Leaf): Column {
   for (const value of values) {
     if (value?.kind === 'list') {

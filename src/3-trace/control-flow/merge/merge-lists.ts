@@ -35,8 +35,8 @@ export function listForm(
     if (!grows || !t.control.listsGrow) return null;
     if (known_.every((path) => path.elements.length === first!.elements.length)) return null;
   }
-  // Choices are followed by another attempt, in which there is a list.
-  if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
+  // Unions are followed by another attempt, in which there is a list.
+  if (present[0]!.kind === 'newArray' && hasUnion(present[0]!)) return null;
   const elements = known_.flatMap((path) => path.elements.flatMap(samplesOf));
   const forms = elements.map((each) => formOf(t, each));
   const all = [...grown.map((path) => path.grown.form), ...forms];
@@ -46,13 +46,13 @@ export function listForm(
   return form;
 }
 
-/** Null: something else is among them. After an iteration it may be a choice: the next attempt finds a list. */
+/** Null: something else is among them. After an iteration it may be a union: the next attempt finds a list. */
 function arraysIn(
   present: readonly Variable[],
   grows: boolean,
 ): readonly NewArrayVariable[] | null {
   const all = present.flatMap((path, i) => {
-    const options = path.kind === 'choice' && grows && i > 0 ? path.options : [path];
+    const options = path.kind === 'union' && grows && i > 0 ? path.options : [path];
     return options.map(resolved);
   });
   const arrays = all.filter((each): each is NewArrayVariable => {
@@ -68,7 +68,7 @@ export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: L
   const lists = columnsOf(form).map((_, index) => {
     const values = arrays.map((array): LeafVariable | null => {
       if (!array) return null;
-      if (array.kind === 'choice' || hasChoice(array))
+      if (array.kind === 'union' || hasUnion(array))
         return { kind: 'newList', elements: null, form, index };
       const { grown } = array;
       if (grown && formText(t, grown.form) === text) return grown.lists[index]!;
@@ -96,6 +96,6 @@ export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: L
   return build;
 }
 
-function hasChoice(array: NewArrayVariable): boolean {
-  return !array.grown && array.elements.some((each) => resolved(each).kind === 'choice');
+function hasUnion(array: NewArrayVariable): boolean {
+  return !array.grown && array.elements.some((each) => resolved(each).kind === 'union');
 }

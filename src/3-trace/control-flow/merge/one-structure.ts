@@ -1,4 +1,4 @@
-import { formatSpec } from '../../../../runtime/tensor/meta.ts';
+import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
@@ -6,8 +6,8 @@ import type { Variable } from '../../variables/variable.ts';
 import { classOf } from './variable-class.ts';
 
 /**
- * What a function returns may be there or not, but where it is there it has one structure, dtype and
- * shape. Throws a break that names what differs, and where it comes from.
+ * Checks that a function's result has one structure, dtype and shape wherever it exists. Throws a break that names what
+ * differs, and where it comes from.
  */
 export function expectOneStructure(t: Tracer, returned: Variable): void {
   const seen = new Set<Variable>();
@@ -17,7 +17,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     seen.add(variable);
     if (variable.kind === 'newArray' && !variable.grown) variable.elements.forEach(visit);
     if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
-    if (variable.kind !== 'choice') return;
+    if (variable.kind !== 'union') return;
     const structures = variable.options.filter(hasStructure);
     const classes = new Set(structures.map((option) => structureOf(t, option)));
     if (classes.size > 1) throw new GraphBreak('branch-mismatch', variable.from);

@@ -22,30 +22,30 @@ import { UnionTags } from './union-tags.ts';
 import { classOf } from './variable-class.ts';
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
-export interface Unified {
+export interface Merged {
   readonly leaves: readonly Leaf[];
-  /** How many options its choices have, all together. */
+  /** How many options its unions have, all together. */
   readonly options: number;
   build(joined: readonly Variable[]): Variable;
 }
 
-/** What a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
-export function unify(
+/** Merges the values that a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
+export function mergePhis(
   t: Tracer,
   paths: Values,
   isOld: (variable: Variable) => boolean,
   tell: (how: string) => string,
   inner: ReadonlySet<object>,
   given: ReadonlySet<Tensor> = none,
-): Unified {
-  const unifier = new PhiMerger(t, isOld, inner, given, true);
-  const build = unifier.add(paths, tell);
-  const { leaves, options } = unifier;
+): Merged {
+  const merger = new PhiMerger(t, isOld, inner, given, true);
+  const build = merger.add(paths, tell);
+  const { leaves, options } = merger;
   return { leaves, options, build: (joined) => build(joined, new Map()) };
 }
 
 /**
- * Unifies what several places hold. What existed before the paths parted is distinguished by identity; what
+ * Merges what several places hold. What existed before the paths parted is distinguished by identity; what
  * they made is made once more, as often as each of them made it.
  */
 export class PhiMerger {
@@ -56,7 +56,7 @@ export class PhiMerger {
   readonly #given: ReadonlySet<Tensor>;
   /** Structures by what each path gives for them. */
   readonly #builds = new Map<string, Build>();
-  /** What the other paths give for a structure that one of them made. */
+  /** The other paths' values for a structure that one of them made. */
   readonly #partners = new Map<Variable, string>();
   readonly #selectors = new UnionTags(this.leaves);
 
@@ -90,7 +90,7 @@ export class PhiMerger {
     this.#apart = t.control.plans.tellsApart(t.position());
   }
 
-  /** `tell`: how to say what a choice is between. */
+  /** `tell`: how to say what a union is between. */
   add(paths: Values, tell: (how: string) => string): Build {
     this.#tell = tell;
     return this.#add(paths);
@@ -125,12 +125,12 @@ export class PhiMerger {
     });
     const selector = this.#selectors.of(
       paths.map(({ selector }) =>
-        selector ? { kind: 'choice', selector, options: [], from } : known(0),
+        selector ? { kind: 'union', selector, options: [], from } : known(0),
       ),
       paths.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
     );
     return (joined, made): UnionVariable => ({
-      kind: 'choice',
+      kind: 'union',
       selector: selector(joined),
       options: parts.map((part) => part(joined, made)),
       from,
@@ -159,8 +159,8 @@ export class PhiMerger {
       return (joined) => joined[index]!;
     }
     const classes = new Set(present.flatMap((path) => optionsOf(path).map(this.#classOf)));
-    if (classes.size > 1 || present.some((path) => path.kind === 'choice')) {
-      return this.#addChoice(paths, [...classes]);
+    if (classes.size > 1 || present.some((path) => path.kind === 'union')) {
+      return this.#addUnion(paths, [...classes]);
     }
     const kind = leafKind(t, first);
     if (first.kind === 'text') return this.#addText(paths, first);
@@ -168,7 +168,7 @@ export class PhiMerger {
     return this.#addLeaf({ kind, values: paths as Leaf['values'] });
   }
 
-  /** What every path leaves in two places as one value is one value afterwards. */
+  /** Adds a leaf. A value that every path leaves in two places is one value afterwards. */
   #addLeaf(leaf: Leaf): Build {
     const known = this.leaves.findIndex((other) => this.#isSameLeaf(leaf, other));
     const index = known >= 0 ? known : this.leaves.push(leaf) - 1;
@@ -211,7 +211,7 @@ export class PhiMerger {
       return this.#given.has(variable.tensor);
     }
     const within = new Set([...above, variable]);
-    const parts = variable.kind === 'choice' ? [variable.selector.which] : [];
+    const parts = variable.kind === 'union' ? [variable.selector.which] : [];
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
@@ -220,7 +220,7 @@ export class PhiMerger {
     switch (variable.kind) {
       case 'scalar':
       case 'text':
-      case 'choice':
+      case 'union':
       case 'list':
       case 'dynamic':
         return true;
@@ -251,7 +251,7 @@ export class PhiMerger {
   };
 
   /** Each class of values is an option; of each path, the one that it leaves. */
-  #addChoice(paths: Values, classes: readonly string[]): Build {
+  #addUnion(paths: Values, classes: readonly string[]): Build {
     const how = describePaths(this.#t, paths);
     const from = this.#tell(how);
     if (this.#t.control.policy !== 'always') throw new Mismatch(how);
@@ -269,7 +269,7 @@ export class PhiMerger {
     if (classes.length === 1) return options[0]!;
     const selector = this.#selectors.of(paths, numbers);
     const build: Build = (joined, made): UnionVariable => ({
-      kind: 'choice',
+      kind: 'union',
       selector: selector(joined),
       options: options.map((option) => option(joined, made)),
       from,
@@ -277,7 +277,7 @@ export class PhiMerger {
     return build;
   }
 
-  /** What each path has of one class; several tensors of a choice become one. */
+  /** Adds the members of one class of all paths; several tensors of a union become one. */
   #addOption(paths: Values, numbers: Numbers, number: number): Build {
     const found = paths.map((path, i) => {
       if (!path) return [];

@@ -1,4 +1,4 @@
-/** What operators answer for a choice without a look at which option it is. */
+/** Operators on a union whose result doesn't depend on which member it is. */
 
 import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -11,15 +11,15 @@ import {
 } from '../../variables/variable.ts';
 import { toldBy } from './union.ts';
 
-/** What a condition is: a value of the program to decide on, or known. */
+/** The value of a condition: a device scalar to decide on, or known. */
 export type Condition = DeviceScalar | boolean;
 
-const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'choice';
+const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'union';
 
 /** Whether the value counts as true; Throws UnionMet where the options' own values matter. */
 export function truthOf(t: Tracer, variable: Variable): Condition {
   if (variable.kind === 'scalar') return variable;
-  if (variable.kind !== 'choice') return truthiness(t, variable);
+  if (variable.kind !== 'union') return truthiness(t, variable);
   return tested(t, variable, (option) => truthiness(t, option));
 }
 
@@ -29,29 +29,29 @@ export function missingOf(t: Tracer, variable: Variable, orNull: boolean): Condi
     if (value.kind === 'scalar' || !isNullish(t, value)) return false;
     return orNull || constantOf(t, value) === undefined;
   };
-  return variable.kind === 'choice' ? tested(t, variable, test) : test(variable);
+  return variable.kind === 'union' ? tested(t, variable, test) : test(variable);
 }
 
-function tested(t: Tracer, choice: UnionVariable, test: (option: Variable) => boolean): Condition {
-  const told = ask(t, choice, test);
+function tested(t: Tracer, union: UnionVariable, test: (option: Variable) => boolean): Condition {
+  const told = ask(t, union, test);
   return told.kind === 'scalar' ? told : truthiness(t, told);
 }
 
 /** A boolean that follows from which option it is. */
 export function ask(
   t: Tracer,
-  choice: UnionVariable,
+  union: UnionVariable,
   test: (option: Variable) => boolean,
 ): Variable {
-  const { options, selector } = choice;
+  const { options, selector } = union;
   // The number itself matters: the instruction is followed for each option.
-  if (!options.every(hasKnownTruth)) throw new UnionMet(choice);
+  if (!options.every(hasKnownTruth)) throw new UnionMet(union);
   return toldBy(t, selector, options.map(test));
 }
 
-/** `typeof choice` */
-export function typeOfChoice(t: Tracer, { options, selector, from }: UnionVariable): Variable {
+/** `typeof union` */
+export function typeOfUnion(t: Tracer, { options, selector, from }: UnionVariable): Variable {
   const types = options.map((option) => known(typeOf(t, option)));
   if (types.every(({ value }) => value === types[0]!.value)) return types[0]!;
-  return { kind: 'choice', selector, options: types, from };
+  return { kind: 'union', selector, options: types, from };
 }

@@ -17,14 +17,14 @@ export class UnionTags {
     this.#leaves = leaves;
   }
 
-  /** `numbers`: per path, the option for each of those that its own choice has, or the only one. */
+  /** `numbers`: per path, the option for each of those that its own union has, or the only one. */
   of(
     paths: Values,
     numbers: readonly (readonly number[] | null)[],
   ): (joined: readonly Variable[]) => UnionTag {
     const key = paths
       .map((path, i) => {
-        const whose = path?.kind === 'choice' ? idOf(path.selector) : '';
+        const whose = path?.kind === 'union' ? idOf(path.selector) : '';
         return `${whose} ${numbers[i]?.join() ?? '-'}`;
       })
       .join(';');
@@ -33,7 +33,7 @@ export class UnionTags {
     const values = paths.map((path, i): LeafVariable | null => {
       const to = numbers[i];
       if (!path || !to) return null;
-      if (path.kind !== 'choice') return known(to[0]!);
+      if (path.kind !== 'union') return known(to[0]!);
       const { which } = path.selector;
       if (to.every((number, option) => number === option)) return which;
       return { kind: 'renumbered', which: which.tensor, to };

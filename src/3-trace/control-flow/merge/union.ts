@@ -1,4 +1,4 @@
-/** What the program's choices tell, and how one comes about. */
+/** Tags of the program's unions, and how a union is created. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
-/** Knows on this path which option it is; taken back with the path. */
+/** Specializes the union on this path; rolled back with the path. */
 export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   const before = selector.chosen;
   t.journal.note(() => {
@@ -56,5 +56,5 @@ export function chosenBy(
     which: { kind: 'scalar', type: 'number', tensor: which },
     chosen: null,
   };
-  return { kind: 'choice', selector, options, from };
+  return { kind: 'union', selector, options, from };
 }

@@ -1,6 +1,6 @@
-/** Which variables can become one: those of one class differ only in data and contents. */
+/** The classes of variables that can be merged: variables of one class differ only in data and contents. */
 
-import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
+import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { labelOf } from '../../heap/key-order.ts';
 import { constantOf } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';

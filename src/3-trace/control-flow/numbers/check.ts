@@ -5,7 +5,10 @@ import { assertOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
-/** When the condition doesn't hold the run ends without an effect, and the user's own code throws. */
+/**
+ * Checks a condition in the program: where it doesn't hold, the run ends without an effect, and the user's own code
+ * throws.
+ */
 export function check(t: Tracer, truth: Tensor, expected: boolean): void {
   t.runApi(() => noGrad(() => bind(assertOp, [expected ? truth : logicalNot(truth)])));
 }

@@ -13,14 +13,14 @@ import type {
   Variable,
 } from '../../variables/variable.ts';
 
-/** The number of an option, from the number that it has among those of another choice. */
+/** The number of an option, from the number that it has among those of another union. */
 export interface Renumbered {
   readonly kind: 'renumbered';
   readonly which: Tensor;
   readonly to: readonly number[];
 }
 
-/** One of several tensors of one form, between which another choice has chosen. */
+/** One of several tensors of one form, between which the tag of another union chooses. */
 export interface OneOf {
   readonly kind: 'oneOf';
   readonly which: Tensor;
@@ -48,14 +48,15 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * What one list gets of known elements, where another path has an array of data-dependent length.
- * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
+ * The columns of known elements for one list, where another path has an array of data-dependent length. Null: they
+ * can't be put into such lists, because they are a union, or a list of a narrower form. Null: it can't be put into such
+ * lists, being a union, or a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';
   readonly elements: readonly Variable[] | null;
   readonly form: ListTreeSpec;
-  /** Which of the lists of the form. */
+  /** The index among the lists of the form. */
   readonly index: number;
 }
 
@@ -66,7 +67,7 @@ export interface Leaf {
   readonly values: readonly (LeafVariable | null)[];
 }
 
-/** What kind of leaf a variable is; undefined of structures. */
+/** Returns the kind of leaf that a variable is; undefined for structures. */
 export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
   const { kind } = variable;
   if (kind === 'tensor' || kind === 'list' || kind === 'dynamic') return kind;

@@ -3,11 +3,11 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
-import * as inPlace from '../../../../runtime/ops/pointwise/in-place.ts';
+import * as inPlace from '../../../../runtime/ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../../../../runtime/ops/in-place/pointwise-in-place.ts';
 import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
-import * as pointwiseInPlace from '../../../../runtime/ops/pointwise/pointwise-in-place.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';

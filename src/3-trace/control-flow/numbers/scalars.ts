@@ -13,9 +13,9 @@ import {
 } from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import * as ops from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
-import { dtypes } from '../../../../runtime/tensor/dtype.ts';
-import { single } from '../../../../runtime/tensor/read.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
@@ -55,7 +55,7 @@ function truth(tensor: Tensor): DeviceScalar {
   return { kind: 'scalar', type: 'boolean', tensor };
 }
 
-/** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
+/** JavaScript's numbers are float64, and so are results computed from them: they equal JavaScript's. */
 export function asNumber(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'float64') return tensor;
   const number = run(t, () => cast(tensor, 'float64'));
@@ -131,7 +131,7 @@ export function scalarBinary(
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
-/** What it is in the sample runs follows from what the operands are there. */
+/** Notes the result's values in the sample runs, computed from those of the operands. */
 function noteCombined(operator: string, { tensor }: DeviceScalar, from: readonly Variable[]): void {
   const fn = scalarFunctions.get(operator);
   if (!fn) return;
@@ -162,7 +162,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   return truth(run(t, () => compare!(left, y)));
 }
 
-/** What the native function of that name, or the operator, returns for numbers of the program. */
+/** Returns the result of the native function of that name, or of the operator, for device scalars. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
     const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;
@@ -251,7 +251,7 @@ export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Varia
   }
 }
 
-/** Host functions with a kernel whose result on float64 is the host's to the last bit. */
+/** Native functions with a kernel whose result on float64 is theirs to the last bit. */
 const exact = new Map<unknown, (x: Tensor) => Tensor>([
   [Math.abs, ops.abs],
   [Math.floor, ops.floor],

@@ -6,7 +6,7 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
-import { type DType, dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { Variable } from '../../variables/variable.ts';

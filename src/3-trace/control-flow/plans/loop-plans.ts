@@ -8,13 +8,13 @@ import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import type { AllocationSite } from '../../variables/growable-list.ts';
 
-/** What is known of a loop whose end depends on values of the program. `peeled`: one after its first iteration. */
+/** The plan of a loop whose end depends on values of the program. `peeled`: one after its first iteration. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
 
 /** `ranked`: each pair is compared once. `inserted`: comparisons come as natively. */
 type SortPlan = 'ranked' | 'inserted';
 
-/** What earlier attempts to trace the same function have found out about its loops. */
+/** The findings of earlier attempts to trace the same function about its loops. */
 export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
@@ -133,7 +133,7 @@ export class LoopPlans {
   /** Some array has become a list. */
   usesLists = false;
 
-  /** The function is traced again: arrays whose length differs are choices of lengths, where they can be. */
+  /** The function is traced again: arrays whose length differs are unions of lengths, where they can be. */
   leaveLists(record: BreakRecord): never {
     this.withoutLists = record;
     this.#plans.clear();

@@ -10,7 +10,7 @@ export interface PathEnd {
   readonly targets: readonly Target[];
   /** With several targets: which one, as `numberOf` it. */
   readonly which: DeviceScalar | null;
-  /** What is returned, where a target is the return. */
+  /** The returned value, where a target is the return. */
   readonly value: Variable | null;
   /** The decision that ends the loop of which this is the head, and whether true means another iteration. */
   readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };

@@ -1,17 +1,17 @@
 /** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
 
-import { backward } from '../../../../runtime/autograd/backward.ts';
 import { checkpoint } from '../../../../runtime/autograd/checkpoint.ts';
-import { rulesOf } from '../../../../runtime/autograd/custom-function.ts';
-import { grad } from '../../../../runtime/autograd/grad.ts';
 import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { backward } from '../../../../runtime/backward/backward.ts';
+import { rulesOf } from '../../../../runtime/backward/custom-function.ts';
+import { grad } from '../../../../runtime/backward/grad.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
+import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
+import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
-import { formatSpec } from '../../../../runtime/tensor/meta.ts';
-import { type Shape, sameShape, sizeOf } from '../../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -46,7 +46,7 @@ const scoped = new Map<unknown, boolean | null>([
   [tidy, null],
 ]);
 
-/** What a function that calls another one calls, and the guard in which it does (undefined: that around it). */
+/** The function that another one calls, and the guard in which it does (undefined: the surrounding guard). */
 interface GuardedBody {
   readonly body: Variable;
   readonly guard: Device | null | undefined;
@@ -145,7 +145,7 @@ export function callFramework(
 /** It happens after the run, if the tensor is still reachable then. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
-  if (t.isInRegion && receiver.perhaps.length > 0) {
+  if (t.isInRegion && receiver.mayAlias.length > 0) {
     const what = 'a tensor is disposed of in a branch or loop that may be a pre-existing one';
     throw new GraphBreak('branch-effect', what);
   }

@@ -118,7 +118,7 @@ export function callInside(
   });
 }
 
-/** Functions that need no source: those of the tensor API, and those of the host that are understood. */
+/** Functions that need no source: those of the tensor API, and built-in ones that are understood. */
 function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const { value } = callee;
   if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');

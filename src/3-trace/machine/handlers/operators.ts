@@ -3,7 +3,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
 import { binary, unary } from '../../../vm/bytecode/operators.ts';
 import { grownIn } from '../../control-flow/lists/growable-array.ts';
-import { ask, typeOfChoice } from '../../control-flow/merge/union-operators.ts';
+import { ask, typeOfUnion } from '../../control-flow/merge/union-operators.ts';
 import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
 import { comesFromBreak } from '../../inputs/symbolic.ts';
@@ -28,10 +28,10 @@ export const operatorHandlers: Handlers<
 > = {
   unary: (t, frame, { dst, operator, src }) => {
     const given = get(frame, src);
-    if (given.kind === 'choice' && operator === 'typeof') {
-      return set(frame, dst, typeOfChoice(t, given));
+    if (given.kind === 'union' && operator === 'typeof') {
+      return set(frame, dst, typeOfUnion(t, given));
     }
-    if (given.kind === 'choice' && operator === '!') {
+    if (given.kind === 'union' && operator === '!') {
       return set(
         frame,
         dst,
@@ -61,7 +61,7 @@ export const operatorHandlers: Handlers<
     }
   },
   binary: (t, frame, { dst, operator, left, right }) => {
-    const compared = compareChoice(t, operator, get(frame, left), get(frame, right));
+    const compared = compareUnion(t, operator, get(frame, left), get(frame, right));
     if (compared) return set(frame, dst, compared);
     const operands = [specialized(get(frame, left)), specialized(get(frame, right))] as const;
     const [a, b] = operands;
@@ -200,17 +200,17 @@ function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-/** Whether a choice is a value: told by which option it is. */
-function compareChoice(
+/** Whether a union is a value: told by which option it is. */
+function compareUnion(
   t: Tracer,
   operator: BinaryOperator,
   a: Variable,
   b: Variable,
 ): Variable | undefined {
-  if (!isEquality(operator) || (a.kind === 'choice') === (b.kind === 'choice')) return undefined;
-  const [choice, other] = a.kind === 'choice' ? [a, b] : [b, a];
-  if (choice.kind !== 'choice' || other.kind === 'scalar') return undefined;
-  return ask(t, choice, (option) => equality(t, operator, option, other));
+  if (!isEquality(operator) || (a.kind === 'union') === (b.kind === 'union')) return undefined;
+  const [union, other] = a.kind === 'union' ? [a, b] : [b, a];
+  if (union.kind !== 'union' || other.kind === 'scalar') return undefined;
+  return ask(t, union, (option) => equality(t, operator, option, other));
 }
 
 function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {

@@ -22,7 +22,10 @@ import { plainEntries } from '../property-keys.ts';
 import { isPrimitiveVariable } from '../to-primitive.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
 
-/** What represents the object: itself, or what the trace has made of a pre-existing one that it changes. */
+/**
+ * Returns the variable that represents the object: itself, or the trace's version of a pre-existing one that it
+ * changes.
+ */
 export function standsFor(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;
@@ -47,7 +50,7 @@ function guardState(t: Tracer, { value, source }: ObjectVariable, type: HostType
   constantOf(t, t.read(state, hostType(type).state(value)));
 }
 
-/** The instance to be changed by `body`; what that does is taken back with the attempt that it belongs to. */
+/** The instance to be changed by `body`; the change is rolled back with the attempt that it belongs to. */
 export function changeHost<T>(
   t: Tracer,
   given: Variable,
@@ -115,7 +118,7 @@ export function plainValues(t: Tracer, args: readonly Variable[]): unknown[] | u
   return values.includes(undefined) ? undefined : values.map((each) => each!.value);
 }
 
-/** Something new that the host returned: primitives, and arrays and plain objects of them. */
+/** A new value that a built-in function returned: primitives, and arrays and plain objects of them. */
 export function madeVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => madeVariable(t, item)));

@@ -3,7 +3,7 @@ import { resolved } from '../../variables/unions.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**
- * Whether the value holds no object inside of itself, and nothing that is an object of the host's own:
+ * Whether the value holds no object inside of itself, and nothing that is a built-in object:
  * those are left to the native function, with its words for the error.
  */
 export function isTree(t: Tracer, given: Variable | undefined): boolean {

@@ -1,4 +1,4 @@
-import { storedNumbers } from '../../../../runtime/tensor/stored-numbers.ts';
+import { storedNumbers } from '../../../../runtime/spec/stored-numbers.ts';
 import type { Element } from '../../lowering/target.ts';
 
 const stored = {

@@ -63,7 +63,7 @@ export function emptyTensor(
   };
 }
 
-/** What a graph takes or returns. `dimName`: of sizes that a call decides. */
+/** Describes an input or output of a graph. `dimName`: of sizes that a call decides. */
 export function valueInfo(
   name: string,
   element: Element,

@@ -1,12 +1,12 @@
+import type { AttrValue } from '../../../../runtime/device/kernel-op.ts';
 import { ArgumentError } from '../../../../runtime/errors/errors.ts';
-import type { AttrValue } from '../../../../runtime/ops/core/define-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import type { SizeAttr } from '../../lowering/symbolic-sizes.ts';
 import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
 import { type Dim, type Dims, fixedDims } from './dims.ts';
 import type { Emitter, Value } from './emitter.ts';
 
-/** What is known of an attribute: sizes of a call may decide it. */
+/** A known attribute, or one that sizes of a call decide. */
 export type OnnxAttr = AttrValue | SizeAttr;
 
 /** One op of a program that is lowered to ONNX. */

@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../../runtime/ops/core/define-op.ts';
+import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
 import { isSymbolic } from '../../../../runtime/ops/numbers/symbolic-number.ts';
 import { elementOf } from '../../lowering/target.ts';
 import { viewPositions } from '../../lowering/view-positions.ts';

@@ -1,4 +1,4 @@
-import { type Shape, sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { type Shape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type {
   ArithmeticTarget,
   BinaryName,

@@ -1,4 +1,4 @@
-import { sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
 

@@ -1,4 +1,4 @@
-import { sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
 import { elementOf } from '../../lowering/target.ts';
 import { viewPositions } from '../../lowering/view-positions.ts';
 import type { Value } from '../emit/emitter.ts';

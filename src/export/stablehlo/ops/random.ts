@@ -1,4 +1,4 @@
-import { sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
 import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';

@@ -1,6 +1,6 @@
 import type { Expr } from '../../../../ops/expr/expr.ts';
-import { type DType, dtypes } from '../../../../tensor/dtype.ts';
-import { isHalf } from '../../../../tensor/half.ts';
+import { type DType, dtypes } from '../../../../spec/dtype.ts';
+import { isHalf } from '../../../../spec/half.ts';
 import { type Code, i32x4, lane, load, memoryLane, op, store } from './code.ts';
 import type { ExprEmitter } from './expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';

@@ -1,7 +1,7 @@
 import { InvariantError } from '../../../../errors/invariant.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../../ops/expr/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../../tensor/dtype.ts';
+import type { DType } from '../../../../spec/dtype.ts';
 import { toInt32 } from '../../scalar/pointwise.ts';
 import { type Code, f32x4, f64x2, i32x4, op, type PlainOp, shuffle } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';

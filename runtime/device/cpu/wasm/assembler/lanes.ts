@@ -1,5 +1,5 @@
-import type { DoubleFunction } from '../../double-functions.ts';
-import type { imported } from '../../imported.ts';
+import type { DoubleFunction } from '../../core/double-functions.ts';
+import type { imported } from '../../core/imported.ts';
 import { type Code, callCode, lane } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { doubleIndex, importedIndex } from './module-builder.ts';

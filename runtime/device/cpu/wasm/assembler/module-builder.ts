@@ -1,8 +1,8 @@
 import { invariant } from '../../../../errors/invariant.ts';
 import { fixNumerics } from '../../../../numerics/math.ts';
-import { type DoubleFunction, doubleFunctions } from '../../double-functions.ts';
-import { canShare, heap } from '../../heap.ts';
-import { imported } from '../../imported.ts';
+import { type DoubleFunction, doubleFunctions } from '../../core/double-functions.ts';
+import { canShare, heap } from '../../core/heap.ts';
+import { imported } from '../../core/imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';
@@ -30,7 +30,7 @@ const doubleTypes = doubleNames.map((name): readonly [ValueType[], ValueType] =>
   'f64',
 ]);
 const importedCount = importNames.length + doubleNames.length;
-/** The same functions for every module: those of the numerics that are in force when the first one is made. */
+/** Functions that all modules import: those of the numerics that are in force when the first module is made. */
 const doubleImports = lazily(() => {
   const functions = doubleFunctions();
   return Object.fromEntries(doubleNames.map((name) => [`${name}64`, functions[name]]));

@@ -1,4 +1,4 @@
-import { panelAAt, panelBAt } from '../../scratch.ts';
+import { panelAAt, panelBAt } from '../../core/scratch.ts';
 import { i32, load, op, scratch } from '../assembler/code.ts';
 import { type FunctionBuilder, get } from '../assembler/function-builder.ts';
 import { compile, lazily } from '../assembler/module-builder.ts';

@@ -1,4 +1,4 @@
-import { panelAAt } from '../../scratch.ts';
+import { panelAAt } from '../../core/scratch.ts';
 import { load, op, scratch, store } from '../assembler/code.ts';
 import { get, type Local } from '../assembler/function-builder.ts';
 import { add, bytes, call, mul } from './conv-code.ts';

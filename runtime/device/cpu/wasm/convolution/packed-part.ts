@@ -1,4 +1,10 @@
-import { columnTableAt, outTileAt, panelAAt, panelBAt, weightLaneTableAt } from '../../scratch.ts';
+import {
+  columnTableAt,
+  outTileAt,
+  panelAAt,
+  panelBAt,
+  weightLaneTableAt,
+} from '../../core/scratch.ts';
 import { type Code, i32, load, op, scratch, store } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { onto } from '../gemm-kernels.ts';

@@ -1,4 +1,4 @@
-import { imageAt } from '../../scratch.ts';
+import { imageAt } from '../../core/scratch.ts';
 import { fillMemory, i32, scratch } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { add, bytes, call, type GeometryWord, least, most, mul, sub, word } from './conv-code.ts';

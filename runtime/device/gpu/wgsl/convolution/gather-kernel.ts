@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { headOperands, headText, storedHead } from '../head-text.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByExponents, exponentNames } from '../pointwise-kernel.ts';

@@ -1,4 +1,4 @@
-import type { TensorMeta } from '../../../../tensor/meta.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 /** Writes `pixel(start, h, v)`: the element of the plane that starts at `start`; 0 beside it. */

@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
@@ -116,7 +116,7 @@ export function maxPoolPlan(
   });
 }
 
-/** The same over as many equal parts as the result has entries. */
+/** The plan of max pooling over as many equal parts as the result has entries. */
 export function adaptiveMaxPoolPlan(
   [x]: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

@@ -1,9 +1,9 @@
 /** Average pooling, one dimension at a time: means of windows, or of equal parts. Their bounds are whole numbers. */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { elementStage } from '../element-stage.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';

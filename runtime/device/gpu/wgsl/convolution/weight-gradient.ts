@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import { asItIs, type ElementAt, foldPlan, sizesOf } from '../fold-plan.ts';
 import { folds } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';

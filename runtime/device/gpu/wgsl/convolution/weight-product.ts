@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, scratch } from '../../kernel-plan.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output, scratch } from '../../core/kernel-plan.ts';
 import { folds } from '../fold-text.ts';
 import { storedHead } from '../head-text.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';

@@ -1,4 +1,4 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
+import type { Attrs } from '../../../kernel-op.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 type Pair = readonly [number, number];
@@ -14,8 +14,8 @@ export interface Windows {
 export const windowsOf = (attrs: Attrs) => attrs as unknown as Windows;
 
 /**
- * What outputs of one phase gather along one dimension. Output number i lies at `first` + i × `every`. Its products
- * number j takes the weight at `tap` + j × `tapStep` and the source at i × `step` + `base` + j × `delta`.
+ * The positions that outputs of one phase gather along one dimension. Output number i lies at `first` + i × `every`.
+ * Its products number j takes the weight at `tap` + j × `tapStep` and the source at i × `step` + `base` + j × `delta`.
  * `base` and `delta` are signed, all others are not.
  */
 export interface GatherTexts {

@@ -1,9 +1,10 @@
 /** Elements and entries that index tensors choose. A GPU can't throw: an index out of range reads NaN. */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { type Entries, entriesOf } from '../../core/entries.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
@@ -40,32 +41,6 @@ export function elementsPlan(
     );
   });
   return { scratch: [], stages: [stage] };
-}
-
-/** A contiguous tensor as [outer, rows, inner], of which an index tensor [dimensions, chosen] names rows. */
-export interface Entries {
-  readonly outer: number;
-  /** Of the dimensions that have an index. */
-  readonly sizes: readonly number[];
-  readonly rows: number;
-  readonly inner: number;
-  readonly chosen: number;
-  /** Whether −1 is the last. */
-  readonly wraps: boolean;
-}
-
-export function entriesOf(whole: TensorMeta, index: TensorMeta, { dim, wraps }: Attrs): Entries {
-  const at = dim as number;
-  const [count, ...chosen] = index.shape as [number, ...number[]];
-  const sizes = whole.shape.slice(at, at + count);
-  return {
-    outer: sizeOf(whole.shape.slice(0, at)),
-    sizes,
-    rows: sizeOf(sizes),
-    inner: sizeOf(whole.shape.slice(at + count)),
-    chosen: sizeOf(chosen),
-    wraps: wraps === true,
-  };
 }
 
 /** Writes the number of the row that a choice names; all bits are set where there is none. */

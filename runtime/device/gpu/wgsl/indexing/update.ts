@@ -4,16 +4,17 @@
  * writes nothing.
  */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { entriesOf } from '../../core/entries.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
-import { entriesOf, indexText, rowText, strideless } from './choose.ts';
+import { indexText, rowText, strideless } from './choose.ts';
 
 type Combine = 'replace' | 'add';
 
@@ -23,18 +24,21 @@ interface Walked {
   readonly strides: readonly number[];
 }
 
-/** Which elements of the source are for an element of the result: those of a line whose key is its place along `dim`. */
+/**
+ * The elements of the source that belong to an element of the result: those of a line whose key is its place along
+ * `dim`.
+ */
 interface Update {
   readonly shape: readonly number[];
   readonly dim: number;
   readonly lines: Lines;
-  /** What the number of the line moves by over the shape. */
+  /** The step of the line's number along each dimension of the shape. */
   readonly lineStrides: readonly number[];
   /** Sizes beyond which no element has a line; null: all of them have one. */
   readonly extent: readonly number[] | null;
   readonly base: Walked | null;
   readonly source: Walked;
-  /** What the source moves by from one place of a line to the next. */
+  /** The source's step from one place of a line to the next. */
   readonly step: number;
   readonly combine: Combine;
 }
@@ -151,7 +155,7 @@ function extentText(
   return tests.join(' && ') || 'true';
 }
 
-/** Per element: the index has a place for each element of the source. */
+/** An update element by element: the index has a place for each element of the source. */
 function byElements(
   out: TensorMeta,
   index: { readonly slot: Slot; readonly meta: TensorMeta },
@@ -213,7 +217,7 @@ export function scatterPlan(combine: Combine) {
   };
 }
 
-/** Per row: the index names rows of a contiguous tensor, and the source has one for each choice. */
+/** An update row by row: the index names rows of a contiguous tensor, and the source has one for each choice. */
 function byRows(
   out: TensorMeta,
   index: TensorMeta,

@@ -1,6 +1,6 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { input, output } from '../../kernel-plan.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { along, elementStage } from '../element-stage.ts';
 import { splitText } from '../index-text.ts';
 import { strideless } from '../indexing/choose.ts';

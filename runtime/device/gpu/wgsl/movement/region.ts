@@ -1,11 +1,11 @@
 /** A tensor that is another one inside of a region, and something else around it. */
 
-import type { Attrs } from '../../../../ops/core/define-op.ts';
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { contiguousStrides, sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
@@ -19,9 +19,9 @@ interface Side {
   readonly size: number;
   readonly start: number;
   readonly length: number;
-  /** What the region's tensor moves by. */
+  /** The step of the region's tensor. */
   readonly stride: number;
-  /** What the surroundings move by; 0 for a number. */
+  /** The step of the surroundings; 0 for a number. */
   readonly around: number;
 }
 

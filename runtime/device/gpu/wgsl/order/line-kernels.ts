@@ -1,5 +1,5 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
 

@@ -1,12 +1,12 @@
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
-import { input, output } from '../../kernel-plan.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output } from '../../core/kernel-plan.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
 import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 
-/** What the text of a line finds: `s` of `slices` threads has the places from `start` to `end`. */
+/** The names in scope of a line's text: `s` of `slices` threads has the places from `start` to `end`. */
 export interface LineText {
   readonly w: WgslWriter;
   readonly slices: number;
@@ -14,7 +14,7 @@ export interface LineText {
   readonly at: (operand: number, place: string) => string;
   /** A variable of each thread of the line, for the others: declares `array` and fills it. */
   readonly share: (array: string, type: 'f32' | 'u32', value: string) => void;
-  /** What thread `number` of the line has shared. */
+  /** The value that thread `number` of the line has shared. */
   readonly shared: (array: string, number: string) => string;
 }
 

@@ -1,7 +1,7 @@
-import type { Attrs } from '../../../../ops/core/define-op.ts';
-import type { TensorMeta } from '../../../../tensor/meta.ts';
-import { sizeOf } from '../../../../tensor/shape.ts';
-import { input, output, type Slot } from '../../kernel-plan.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslOperand, WgslPlan } from '../wgsl-plan.ts';
 import { type Lines, readOperand, type SortedTarget, sortLines } from './sorted-lines.ts';

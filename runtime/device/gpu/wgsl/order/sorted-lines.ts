@@ -3,7 +3,7 @@
  * runs of blocks merged in pairs, each element finding its place in the other run. Nothing depends on timing.
  */
 
-import { type Slot, scratch } from '../../kernel-plan.ts';
+import { type Slot, scratch } from '../../core/kernel-plan.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByNothing, type WgslOperand, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
@@ -16,13 +16,13 @@ export type ElementAt = (operand: number, index: string) => string;
 export interface Lines {
   readonly count: number;
   readonly size: number;
-  /** What the keys are made of: one operand. */
+  /** The operand that the keys are made of. */
   readonly source: Slot;
   /** Writes the body of `key(line, k)`, whose operand 0 is the source. Keys are u32. */
   readonly writeKey: (w: WgslWriter, at: ElementAt) => void;
 }
 
-/** What becomes of sorted elements. */
+/** The destination of sorted elements. */
 export interface SortedTarget {
   /** Written ones come last. */
   readonly operands: readonly WgslOperand[];

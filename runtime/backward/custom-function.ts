@@ -1,0 +1,206 @@
+import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { SavedValue } from '../autograd/saved-value.ts';
+import { share } from '../autograd/share.ts';
+import { deviceGuard } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { zeros } from '../ops/movement/create.ts';
+import { dtypes } from '../spec/dtype.ts';
+import { sameShape } from '../spec/shape.ts';
+import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
+import { isTracked, tidy } from '../tensor/lifetime.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/** Passes from `forward` to `backward`; constants may be put on it under names of their own. */
+export interface FunctionContext {
+  /** Keeps tensors for backward, and notices when they are changed in place until then. */
+  saveForBackward(...tensors: readonly Tensor[]): void;
+  /** In backward: what was saved, in that order. */
+  readonly savedTensors: readonly Tensor[];
+  /** For each input, whether its gradient is needed. */
+  readonly needsInputGrad: readonly boolean[];
+  [constant: string]: unknown;
+}
+
+type Outputs = Tensor | readonly Tensor[];
+type Gradients = Tensor | null | readonly (Tensor | null)[];
+
+export interface CustomFunction<Inputs extends readonly unknown[], Result extends Outputs> {
+  /** For error messages. */
+  readonly name?: string;
+  /** Runs without recording. */
+  readonly forward: (ctx: FunctionContext, ...inputs: Inputs) => Result;
+  /** Gets a gradient per output (zeros where none arrived), returns one per input of `forward`. */
+  readonly backward: (ctx: FunctionContext, ...gradOutputs: Tensor[]) => Gradients;
+}
+
+/**
+ * A function with a gradient of its own. Both parts run inside `tidy`: temporaries are freed. With
+ * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
+ */
+export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
+  rules: CustomFunction<Inputs, Result>,
+): (...inputs: Inputs) => Result {
+  const called = (...inputs: Inputs) => applyRules(rules, inputs);
+  functions.set(called, rules as unknown as AnyFunction);
+  return called;
+}
+
+type AnyFunction = CustomFunction<readonly unknown[], Outputs>;
+
+const functions = new WeakMap<object, AnyFunction>();
+
+/** The rules of what `customFunction` has returned; undefined for any other function. */
+export function rulesOf(fn: object): AnyFunction | undefined {
+  return functions.get(fn);
+}
+
+class Context implements FunctionContext {
+  [constant: string]: unknown;
+  readonly needsInputGrad: readonly boolean[];
+  savedTensors: readonly Tensor[] = [];
+  readonly saveForBackward: (...tensors: readonly Tensor[]) => void;
+
+  constructor(needsInputGrad: readonly boolean[], save: (tensors: readonly Tensor[]) => void) {
+    this.needsInputGrad = needsInputGrad;
+    this.saveForBackward = (...tensors) => save(tensors);
+  }
+}
+
+/** One call of the function that has these rules. */
+export function applyRules<Inputs extends readonly unknown[], Result extends Outputs>(
+  rules: CustomFunction<Inputs, Result>,
+  inputs: Inputs,
+): Result {
+  const recorded = gradEnabled();
+  const targets = inputs.map((input) =>
+    recorded && input instanceof Tensor ? targetOf(input) : null,
+  );
+  let kept: readonly Tensor[] = [];
+  const context = new Context(
+    targets.map((target) => target !== null),
+    (tensors) => {
+      kept = tensors;
+    },
+  );
+  return tidy(() => {
+    const result: Outputs = noGrad(() => rules.forward(context, ...inputs));
+    const outputs = (result instanceof Tensor ? [result] : result).map((output) =>
+      // An input passed through needs a handle of its own, with a history of its own.
+      output.requiresGrad || inputs.includes(output) ? output.detach() : output,
+    );
+    if (targets.some((target) => target !== null)) {
+      const node = new FunctionNode(rules, context, targets, inputs, outputs);
+      node.save(kept, inputs, outputs);
+    }
+    return (result instanceof Tensor ? outputs[0] : outputs) as Result;
+  });
+}
+
+interface Saved {
+  readonly value: SavedValue;
+  /** Where in the graph it stood; of a tensor made in `forward`, nowhere. */
+  readonly target: Target;
+}
+
+type AnyRules = Pick<CustomFunction<readonly never[], Outputs>, 'name' | 'backward'>;
+
+/** The backward node of one call of a custom function. */
+class FunctionNode extends GradNode {
+  override readonly name: string;
+  readonly #rules: AnyRules;
+  readonly #context: Context;
+  readonly #inputs: readonly (TensorSpec | null)[];
+  readonly #outputs: readonly (TensorSpec & { readonly device: Device })[];
+  #saved: readonly Saved[] = [];
+
+  constructor(
+    rules: AnyRules,
+    context: Context,
+    targets: readonly Target[],
+    inputs: readonly unknown[],
+    outputs: readonly Tensor[],
+  ) {
+    const floating = outputs.filter(({ dtype }) => dtypes[dtype].floating);
+    super(targets, floating.length);
+    this.name = rules.name ?? 'customFunction';
+    this.#rules = rules;
+    this.#context = context;
+    this.#inputs = inputs.map((input) => (input instanceof Tensor ? specOf(input) : null));
+    this.#outputs = outputs.map((output) => ({ ...specOf(output), device: output.device }));
+    for (const output of floating) {
+      output.setGradEdge({ node: this, index: outputs.indexOf(output) });
+    }
+  }
+
+  save(kept: readonly Tensor[], inputs: readonly unknown[], outputs: readonly Tensor[]): void {
+    this.#saved = kept.map((tensor) => ({
+      value: new SavedValue(tensor, 'value'),
+      target: this.#placeOf(inputs.indexOf(tensor), outputs.indexOf(tensor)),
+    }));
+  }
+
+  #placeOf(input: number, output: number): Target {
+    if (input >= 0) return this.targets[input] ?? null;
+    return output >= 0 ? { node: this, index: output } : null;
+  }
+
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    _retainGraph: boolean,
+    wanted: readonly boolean[],
+  ): (Tensor | null)[] {
+    return tidy(() => {
+      const context = this.#context;
+      context.savedTensors = this.#saved.map(({ value, target }) => value.read(this.name, target));
+      const given = this.#outputs.map((spec, i) => gradOutputs[i] ?? zerosLike(spec));
+      const answer = this.#rules.backward(context, ...given);
+      context.savedTensors = [];
+      const gradients = answer === null || answer instanceof Tensor ? [answer] : answer;
+      this.#check(gradients);
+      const taken = new Set<Tensor>();
+      return gradients.map((gradient, i) => {
+        if (!gradient || !this.targets[i] || !wanted[i]) return null;
+        // The engine owns what it gets: a tensor that lives elsewhere is shared.
+        if (!isTracked(gradient) || taken.has(gradient)) return share(gradient);
+        taken.add(gradient);
+        return gradient;
+      });
+    });
+  }
+
+  #check(gradients: readonly (Tensor | null)[]): void {
+    if (gradients.length !== this.#inputs.length) {
+      throw new ArgumentError({
+        what: `backward of ${this.name}: not one gradient per input`,
+        given: `${gradients.length} gradients for ${this.#inputs.length} inputs`,
+        expected: 'one per input of forward, null for an input without a gradient',
+        remedy: 'return an array with null for numbers and constants',
+      });
+    }
+    gradients.forEach((gradient, i) => {
+      const input = this.#inputs[i];
+      if (!gradient || !this.targets[i] || sameShape(gradient.shape, input!.shape)) return;
+      throw new ShapeError({
+        what: `backward of ${this.name}: a gradient does not fit its input`,
+        given: `gradient ${formatSpec(gradient)} for input ${i}, ${formatSpec(input!)}`,
+        expected: formatSpec(input!),
+        remedy: 'undo broadcasting and reductions in backward',
+      });
+    });
+  }
+
+  protected override releaseSaved(): void {
+    for (const { value } of this.#saved) value.release();
+  }
+}
+
+function specOf({ dtype, shape }: Tensor): TensorSpec {
+  return { dtype, shape };
+}
+
+/** For an output that the result doesn't depend on. */
+function zerosLike({ shape, dtype, device }: TensorSpec & { readonly device: Device }): Tensor {
+  return deviceGuard(device, () => zeros(shape, { dtype }));
+}

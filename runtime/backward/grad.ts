@@ -1,0 +1,126 @@
+import { enableGrad } from '../autograd/grad-mode.ts';
+import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { share } from '../autograd/share.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
+import { ArgumentError, AutogradError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { flag, that } from '../options/option-kinds.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { expectHistory } from './backward.ts';
+import { type RunOptions, runBackward } from './engine.ts';
+import { seedGradient } from './seed-gradient.ts';
+
+export interface GradOptions {
+  /** One per output, null for 1 where the output has one element. Ones by default. */
+  readonly gradOutputs?: Tensor | null | readonly (Tensor | null)[];
+  /** Records the backward ops: the results can be differentiated themselves. False by default. */
+  readonly createGraph?: boolean;
+  /** Keeps the saved values for another backward; as `createGraph` by default. */
+  readonly retainGraph?: boolean;
+  /** Returns null for an input that the outputs don't depend on, instead of an error. */
+  readonly allowUnused?: boolean;
+}
+
+const gradKinds: OptionKinds<GradOptions> = {
+  gradOutputs: that('a tensor or null, or an array of them', (value) => typeof value === 'object'),
+  createGraph: flag,
+  retainGraph: flag,
+  allowUnused: flag,
+};
+
+type OneOrMore = Tensor | readonly Tensor[];
+
+/**
+ * The gradients of `outputs` for `inputs`, leaves or intermediate results, one per input. `.grad` stays
+ * as it is, and only what lies between them is differentiated. The results are the caller's.
+ */
+export function grad(
+  outputs: OneOrMore,
+  inputs: OneOrMore,
+  options: GradOptions & { readonly allowUnused: true },
+): (Tensor | null)[];
+export function grad(outputs: OneOrMore, inputs: OneOrMore, options?: GradOptions): Tensor[];
+export function grad(
+  outputs: OneOrMore,
+  inputs: OneOrMore,
+  options: GradOptions = {},
+): (Tensor | null)[] {
+  return gradWith(outputs, inputs, options, {});
+}
+
+/** Runs `grad` with an observer that builds a program from the ops of this backward. */
+export function gradWith(
+  outputs: OneOrMore,
+  inputs: OneOrMore,
+  options: GradOptions,
+  watch: Pick<RunOptions, 'onNode' | 'isConsumed'>,
+): (Tensor | null)[] {
+  expectOptions('grad', options, gradKinds);
+  const { createGraph = false, retainGraph = createGraph } = options;
+  const places = listOf(inputs).map(wantedPlace);
+  const found = new Map<Key, Tensor[]>();
+  try {
+    runBackward(rootsFor(listOf(outputs), options.gradOutputs ?? null), {
+      retainGraph,
+      createGraph,
+      ...watch,
+      wanted: places,
+      sink: (place, gradient) => {
+        const gradients = found.get(keyOf(place)) ?? [];
+        gradients[indexOf(place)] = gradient;
+        found.set(keyOf(place), gradients);
+      },
+    });
+    const arrived = places.map((place) => found.get(keyOf(place))?.[indexOf(place)]);
+    const missing = arrived.indexOf(undefined);
+    if (missing >= 0 && !options.allowUnused) throw unused(listOf(inputs)[missing]!, missing);
+    // From now on the surrounding tidy's, like every result.
+    return arrived.map((gradient) => (gradient ? enableGrad(() => share(gradient)) : null));
+  } finally {
+    for (const gradients of found.values()) for (const own of gradients) own?.dispose();
+  }
+}
+
+function listOf(tensors: OneOrMore): readonly Tensor[] {
+  return 'holderFor' in tensors ? [tensors] : tensors;
+}
+
+function wantedPlace(input: Tensor): Place {
+  expectHistory('grad', input);
+  return placeOf(input);
+}
+
+function rootsFor(
+  outputs: readonly Tensor[],
+  gradOutputs: NonNullable<GradOptions['gradOutputs']> | null,
+) {
+  const given = gradOutputs && 'holderFor' in gradOutputs ? [gradOutputs] : gradOutputs;
+  if (given && given.length !== outputs.length) {
+    throw new ArgumentError({
+      what: 'grad: not one gradient per output',
+      given: `${given.length} gradients for ${outputs.length} outputs`,
+      expected: 'as many as outputs, null for a single element that starts with 1',
+      remedy: 'pass gradOutputs in the order of the outputs, or leave them out',
+    });
+  }
+  for (const output of outputs) expectHistory('grad', output);
+  const roots: { tensor: Tensor; gradient: Tensor }[] = [];
+  try {
+    outputs.forEach((tensor, i) => {
+      roots.push({ tensor, gradient: seedGradient('grad', tensor, given?.[i] ?? null) });
+    });
+    return roots;
+  } catch (error) {
+    for (const { gradient } of roots) gradient.dispose();
+    throw error;
+  }
+}
+
+function unused(input: Tensor, index: number): AutogradError {
+  return new AutogradError({
+    what: 'grad: the outputs do not depend on an input',
+    given: `input ${index}, a ${formatSpec(input)} tensor that no path leads to`,
+    expected: 'inputs that the outputs were computed from',
+    remedy: 'pass allowUnused: true to get null for it',
+  });
+}

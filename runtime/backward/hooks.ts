@@ -1,0 +1,115 @@
+/** Functions that see, and may replace, a gradient on its way through one tensor. */
+
+import { type Place, placeOf } from '../autograd/place.ts';
+import { share } from '../autograd/share.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
+import { AutogradError, ShapeError } from '../errors/errors.ts';
+import { add } from '../ops/pointwise/pointwise.ts';
+import { sameShape } from '../spec/shape.ts';
+import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
+import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+export interface HookHandle {
+  remove(): void;
+}
+
+/** Runs `hook` in every backward that reaches the tensor, a leaf or a result, in order of registration. */
+export function registerHook(tensor: Tensor, hook: GradHook): HookHandle {
+  expectGradient('registerHook', tensor);
+  const place = placeOf(tensor);
+  const hooks = hooksAt(place);
+  // An entry of its own: the same function may be registered twice.
+  const entry = { run: hook };
+  hooks.push(entry);
+  return {
+    remove: () => {
+      const index = hooks.indexOf(entry);
+      if (index >= 0) hooks.splice(index, 1);
+    },
+  };
+}
+
+function hooksAt(place: Place): HookEntry[] {
+  if ('leaf' in place) {
+    place.leaf.hooks ??= [];
+    return place.leaf.hooks;
+  }
+  const { node, index } = place;
+  node.hooks ??= [];
+  node.hooks[index] ??= [];
+  return node.hooks[index];
+}
+
+/** Lets backward fill `.grad` of a result too; it is disposed with the result. A leaf has it anyway. */
+export function retainGrad(tensor: Tensor): void {
+  expectGradient('retainGrad', tensor);
+  if (tensor.isLeaf || tensor.retainsGrad) return;
+  tensor.retainsGrad = true;
+  retainAt(tensor);
+}
+
+/** A gradient of output `index` is complete: hooks first, so that all later readers see their result. */
+export function passOutput(node: GradNode, index: number, gradient: Tensor): Tensor {
+  const passed = throughHooks(node.hooks?.[index], gradient);
+  for (const { index: of, handle } of node.retained ?? []) {
+    const result = of === index ? handle.deref() : undefined;
+    // After a write in place the handle belongs to another node.
+    if (result?.gradEdge?.node === node) addToRetained(result, passed);
+  }
+  return passed;
+}
+
+/** The gradient of a result arrived. */
+function addToRetained(tensor: Tensor, gradient: Tensor): void {
+  const { grad } = tensor;
+  tensor.grad = liveWith(tensor, grad ? add(grad, gradient) : share(gradient));
+  grad?.dispose();
+}
+
+/** The gradient after all hooks of its place; takes over one handle, returns another. */
+export function throughHooks(
+  hooks: readonly HookEntry[] | null | undefined,
+  gradient: Tensor,
+): Tensor {
+  let current = gradient;
+  try {
+    for (const { run } of [...(hooks ?? [])]) {
+      const next = tidy(() => replacement(current, run(current)));
+      if (!next) continue;
+      current.dispose();
+      current = keep(next);
+    }
+    return current;
+  } catch (error) {
+    current.dispose();
+    throw error;
+  }
+}
+
+/** The hook's result as a handle of the engine's own; null to continue with the same gradient. */
+function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tensor | null {
+  if (!answer || answer === gradient) return null;
+  checkReplacement(gradient, answer);
+  return isTracked(answer) ? answer : share(answer);
+}
+
+function checkReplacement(gradient: Tensor, result: Tensor): void {
+  if (sameShape(gradient.shape, result.shape) && gradient.dtype === result.dtype) return;
+  throw new ShapeError({
+    what: 'a gradient hook returned a gradient that does not fit',
+    given: `${formatSpec(result)} for ${formatSpec(gradient)}`,
+    expected: formatSpec(gradient),
+    remedy: 'return a gradient of the same shape and dtype, or nothing',
+  });
+}
+
+function expectGradient(use: string, tensor: Tensor): void {
+  if (tensor.requiresGrad) return;
+  throw new AutogradError({
+    what: `${use}: no gradient will arrive here`,
+    given: `a ${formatSpec(tensor)} tensor that does not require a gradient`,
+    expected: 'a leaf that requires a gradient, or a result computed from one',
+    remedy: 'call requiresGrad_() on the leaf before',
+  });
+}

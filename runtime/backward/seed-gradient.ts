@@ -1,0 +1,44 @@
+import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
+import { share } from '../autograd/share.ts';
+import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { ones } from '../ops/movement/create.ts';
+import { sameShape } from '../spec/shape.ts';
+import { keep } from '../tensor/lifetime.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */
+export function seedGradient(use: string, output: Tensor, gradient: Tensor | null): Tensor {
+  if (gradient) return keep(enableGrad(() => share(checked(use, output, gradient))));
+  if (output.numel() !== 1) {
+    throw new ShapeError({
+      what: `${use}: which gradient to start with is not clear`,
+      given: `a ${formatSpec(output)} tensor with ${output.numel()} elements and no gradient`,
+      expected: 'one element, or a gradient of the same shape',
+      remedy: `reduce the result first (loss.mean()), or pass ${use} a gradient`,
+    });
+  }
+  return keep(
+    noGrad(() => deviceGuard(output.device, () => ones(output.shape, { dtype: output.dtype }))),
+  );
+}
+
+function checked(use: string, output: Tensor, given: unknown): Tensor {
+  if (!(given instanceof Tensor)) {
+    throw new ArgumentError({
+      what: `${use}: the gradient to start with is not a tensor`,
+      given: typeof given === 'object' ? 'an object' : `${typeof given} ${String(given)}`,
+      expected: 'a tensor first, and options after it',
+      remedy: `of a single element leave it out: ${use}(undefined, { retainGraph: true })`,
+    });
+  }
+  const gradient = given;
+  if (sameShape(output.shape, gradient.shape) && output.dtype === gradient.dtype) return gradient;
+  throw new ShapeError({
+    what: `${use}: the gradient does not fit the tensor`,
+    given: `gradient ${formatSpec(gradient)} for ${formatSpec(output)}`,
+    expected: formatSpec(output),
+    remedy: 'pass a gradient of the same shape and dtype',
+  });
+}

@@ -1,0 +1,124 @@
+import { OutOfMemoryError } from '../../../errors/errors.ts';
+import type { ChunkSource } from '../../../memory/allocator.ts';
+import type { DType, TypedArray } from '../../../spec/dtype.ts';
+import { innerBytes } from '../../inner-bytes.ts';
+
+/** Bytes of a WebAssembly page. */
+export const pageBytes = 65536;
+
+/** WebAssembly's 32-bit addresses end here: 4 GiB. */
+const maximumPages = 65536;
+
+/** A smaller chunk isn't worth a `memory.grow`. */
+const minimumChunkBytes = 1 << 20;
+
+/** Scratch memory of one thread; see `scratch.ts`. */
+export const threadBytes = 36 * pageBytes;
+
+/** Threads that compute together, the one that runs the program included. */
+export const mostThreads = 16;
+
+/** Arguments of a kernel's parts, and tables that they share. */
+export const partArgumentsAt = mostThreads * threadBytes;
+export const partArgumentsBytes = 24 * pageBytes;
+
+/** Values between the stages of a staged op. */
+export const innerAt = partArgumentsAt + partArgumentsBytes;
+
+/**
+ * Bytes at the start of the memory that no tensor gets: address 0 represents "no memory", and kernels
+ * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes, whatever the
+ * number of threads; it is a fixed cost of the device, as code is, and not part of any tensor's
+ * accounting. The system backs only those pages that are used.
+ */
+export const fixedBytes = innerAt + innerBytes;
+
+/** Whether threads can share memory here: in Node, and in pages that are isolated from other origins. */
+export const canShare: boolean =
+  typeof globalThis.SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false;
+
+/**
+ * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and in
+ * WebAssembly, and all threads, work on the same bytes. Old views end where the memory ended before it
+ * grew (unshared ones are detached): kernels read views at launch, from here, and never keep them.
+ */
+export class Heap implements ChunkSource {
+  readonly memory: WebAssembly.Memory;
+  f32!: Float32Array;
+  f64!: Float64Array;
+  i32!: Int32Array;
+  u16!: Uint16Array;
+  u8!: Uint8Array;
+  readonly #limit: number;
+
+  constructor(limitPages = maximumPages) {
+    this.#limit = limitPages;
+    this.memory = new WebAssembly.Memory({
+      initial: fixedBytes / pageBytes,
+      maximum: limitPages,
+      shared: canShare,
+    });
+    this.#refresh();
+  }
+
+  /** All bytes taken from the system, the fixed ones included. */
+  get bytes(): number {
+    return this.u8.length;
+  }
+
+  /** Elements of the whole memory; index 0 is address 0. */
+  view(dtype: DType): TypedArray {
+    switch (dtype) {
+      case 'float32':
+        return this.f32;
+      case 'float64':
+        return this.f64;
+      case 'int32':
+        return this.i32;
+      case 'float16':
+      case 'bfloat16':
+        return this.u16;
+      case 'bool':
+      case 'uint8':
+        return this.u8;
+    }
+  }
+
+  grow(bytes: number): { readonly ptr: number; readonly bytes: number } {
+    const needed = Math.ceil(bytes / pageBytes);
+    const left = this.#limit - this.bytes / pageBytes;
+    // The minimum chunk is a habit, not a need: near the limit what is left will do.
+    const pages = Math.max(needed, Math.min(minimumChunkBytes / pageBytes, left));
+    const ptr = this.bytes;
+    try {
+      this.memory.grow(pages);
+    } catch (cause) {
+      throw this.#outOfMemory(bytes, cause);
+    }
+    this.#refresh();
+    return { ptr, bytes: pages * pageBytes };
+  }
+
+  #refresh(): void {
+    const { buffer } = this.memory;
+    this.f32 = new Float32Array(buffer);
+    this.f64 = new Float64Array(buffer);
+    this.i32 = new Int32Array(buffer);
+    this.u16 = new Uint16Array(buffer);
+    this.u8 = new Uint8Array(buffer);
+  }
+
+  #outOfMemory(bytes: number, cause: unknown): OutOfMemoryError {
+    const reserved = this.bytes - fixedBytes;
+    return new OutOfMemoryError({
+      what: 'cpu: out of memory',
+      given: `${bytes} bytes more, with ${reserved} bytes reserved`,
+      expected: `at most ${this.#limit * pageBytes - fixedBytes} bytes in all`,
+      remedy:
+        'use a smaller batch, dispose of tensors or work inside tidy(), or train with toStatic, which frees values at their last use',
+      cause,
+    });
+  }
+}
+
+export const heap = new Heap();

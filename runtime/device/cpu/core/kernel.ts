@@ -1,0 +1,32 @@
+import { invariant } from '../../../errors/invariant.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
+
+/** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
+export type KernelFactory = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => Launch;
+
+/** Address of an operand's first element, in bytes. */
+export function addressOf(operand: Operand, dtype: DType): number {
+  return operand.holder!.ptr + operand.offset * dtypes[dtype].bytes;
+}
+
+/** Index of an operand's first element in the heap's view of the dtype. */
+export function indexOf(operand: Operand, dtype: DType): number {
+  return operand.holder!.ptr / dtypes[dtype].bytes + operand.offset;
+}
+
+/** Asserts what op records with layout `contiguous` promise. */
+export function expectContiguous(...metas: readonly TensorMeta[]): void {
+  for (const meta of metas) invariant(isContiguousMeta(meta), 'kernel given a strided operand');
+}
+
+/** A pair from the attributes, such as `stride`. */
+export function pairAttr(attrs: Attrs, name: string): readonly [number, number] {
+  return attrs[name] as unknown as readonly [number, number];
+}

@@ -1,0 +1,46 @@
+import type { Shape } from '../../../spec/shape.ts';
+
+/** A loop nest over elements; `strides[k][d]` is what operand k moves by in dimension d. */
+export interface Loops {
+  readonly shape: readonly number[];
+  readonly strides: readonly (readonly number[])[];
+}
+
+/**
+ * Returns loops over the same elements in the same order with as few dimensions as possible: sizes of 1 go, and
+ * neighbours that every operand walks through without a jump become one.
+ */
+export function collapse(shape: Shape, strides: readonly (readonly number[])[]): Loops {
+  const sizes: number[] = [];
+  const merged: number[][] = [];
+  for (let k = 0; k < strides.length; k++) merged.push([]);
+  // Plain loops: this runs for every eager op on strided operands.
+  for (let d = 0; d < shape.length; d++) {
+    const size = shape[d]!;
+    if (size === 1) continue;
+    const last = sizes.length - 1;
+    let joins = last >= 0;
+    for (let k = 0; joins && k < strides.length; k++) {
+      joins = merged[k]![last] === strides[k]![d]! * size;
+    }
+    if (joins) sizes[last]! *= size;
+    else sizes.push(size);
+    const at = sizes.length - 1;
+    for (let k = 0; k < strides.length; k++) merged[k]![at] = strides[k]![d]!;
+  }
+  return { shape: sizes, strides: merged };
+}
+
+/** Calls `body` for every element, with each operand's place in `at` (which it starts from). */
+export function walk(loops: Loops, at: number[], body: () => void, dim = 0): void {
+  const size = loops.shape[dim];
+  if (size === undefined) {
+    body();
+    return;
+  }
+  for (let i = 0; i < size; i++) {
+    walk(loops, at, body, dim + 1);
+    for (let k = 0; k < at.length; k++) at[k]! += loops.strides[k]![dim]!;
+  }
+  for (let k = 0; k < at.length; k++) at[k]! -= size * loops.strides[k]![dim]!;
+}

@@ -1,0 +1,52 @@
+import { type Shape, sizeOf } from '../../../spec/shape.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { collapse, type Loops } from './loops.ts';
+
+export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';
+
+/** Dimensions that stay and dimensions that are summed, each as a loop nest over the input. */
+export interface Reduction {
+  /** Operands: input, output. */
+  readonly kept: Loops;
+  /** Operand: input. */
+  readonly reduced: Loops;
+}
+
+export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction {
+  const isReduced = x.shape.map((_, d) => dims.includes(d));
+  const keptShape = x.shape.filter((_, d) => !isReduced[d]);
+  const keptStrides = x.strides.filter((_, d) => !isReduced[d]);
+  // The output is contiguous; its dimensions are the kept ones, whether or not it shows 1s between.
+  const outStrides: number[] = [];
+  let stride = 1;
+  for (let d = keptShape.length - 1; d >= 0; d--) {
+    outStrides[d] = stride;
+    stride *= keptShape[d]!;
+  }
+  return {
+    kept: collapse(keptShape, [keptStrides, outStrides]),
+    reduced: collapse(
+      x.shape.filter((_, d) => isReduced[d]),
+      [x.strides.filter((_, d) => isReduced[d])],
+    ),
+  };
+}
+
+/** Dimensions of `x` that broadcasting `like` to it repeats. */
+export function broadcastDims(x: TensorMeta, like: TensorMeta): number[] {
+  const lead = x.shape.length - like.shape.length;
+  const dims: number[] = [];
+  x.shape.forEach((size, d) => {
+    if (d < lead || (like.shape[d - lead] === 1 && size !== 1)) dims.push(d);
+  });
+  return dims;
+}
+
+/** A contiguous tensor as rows along one dimension: `outer` × `size` × `stride` elements. */
+export function alongDim(shape: Shape, dim: number) {
+  return {
+    size: shape[dim]!,
+    stride: sizeOf(shape.slice(dim + 1)),
+    outer: sizeOf(shape.slice(0, dim)),
+  };
+}

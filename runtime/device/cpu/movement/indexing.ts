@@ -1,0 +1,266 @@
+import { ArgumentError } from '../../../errors/errors.ts';
+import { dtypes } from '../../../spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
+import type { Launch, Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import { heap } from '../core/heap.ts';
+import { addressOf, expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import { collapse, walk } from '../core/loops.ts';
+import { fillBytes } from './bytes.ts';
+import { copy } from './copies.ts';
+
+function outOfRange(op: string, index: number, size: number, dim: number, from: number): never {
+  throw new ArgumentError({
+    what: `${op}: an index is out of range`,
+    given: `index ${index} in dimension ${dim} of size ${size}`,
+    expected: size === 0 ? 'no indices: the dimension is empty' : `${from} to ${size - 1}`,
+    remedy: 'check the indices, and the dimension that they are for',
+  });
+}
+
+// One index per element
+
+const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
+
+/**
+ * Calls `body` with the places, in elements, of each element of `index`, of its partner of the same
+ * shape, and of the element of `whole` that it names along `dim`.
+ */
+function perElement(
+  op: string,
+  [whole, index, partner]: readonly [TensorMeta, TensorMeta, TensorMeta],
+  dim: number,
+): (
+  operands: readonly [Operand, Operand, Operand],
+  body: (whole: number, partner: number) => void,
+) => void {
+  const strides = [without(whole.strides, dim), index.strides, partner.strides];
+  const loops = collapse(index.shape, strides);
+  const outer = {
+    shape: loops.shape.slice(0, -1),
+    strides: loops.strides.map((own) => own.slice(0, -1)),
+  };
+  const length = loops.shape.at(-1) ?? 1;
+  const [wholeStep, indexStep, partnerStep] = loops.strides.map((own) => own.at(-1) ?? 0);
+  const size = whole.shape[dim]!;
+  const step = whole.strides[dim]!;
+  return ([w, i, p], body) => {
+    const at = [indexOf(w, whole.dtype), indexOf(i, 'int32'), indexOf(p, partner.dtype)];
+    const places = heap.i32;
+    walk(outer, at, () => {
+      let [fromWhole, fromIndex, fromPartner] = at as [number, number, number];
+      for (let k = 0; k < length; k++) {
+        const place = places[fromIndex]!;
+        if (place < 0 || place >= size) outOfRange(op, place, size, dim, 0);
+        body(fromWhole + place * step, fromPartner);
+        fromWhole += wholeStep!;
+        fromIndex += indexStep!;
+        fromPartner += partnerStep!;
+      }
+    });
+  };
+}
+
+export const gather: KernelFactory = ([x, index], [out], { dim }) => {
+  const each = perElement('gather', [x!, index!, out!], dim as number);
+  return ([source, places], [target]) => {
+    const from = heap.view(x!.dtype);
+    each([source!, places!, target!], (whole, partner) => {
+      from[partner] = from[whole]!;
+    });
+  };
+};
+
+function addInto(op: string, source: TensorMeta, index: TensorMeta, out: TensorMeta, dim: number) {
+  const each = perElement(op, [out, index, source], dim);
+  return (from: Operand, places: Operand, target: Operand): void => {
+    const data = heap.view(out.dtype);
+    each([target, places, from], (whole, partner) => {
+      data[whole] = data[whole]! + data[partner]!;
+    });
+  };
+}
+
+function clear(target: Operand, { shape, dtype }: TensorMeta): void {
+  const from = addressOf(target, dtype);
+  fillBytes(from, sizeOf(shape) * dtypes[dtype].bytes);
+}
+
+export const gatherGrad: KernelFactory = ([dy, index], [dx], { dim }) => {
+  const add = addInto('gather', dy!, index!, dx!, dim as number);
+  return ([from, places], [target]) => {
+    clear(target!, dx!);
+    add(from!, places!, target!);
+  };
+};
+
+export const scatter: KernelFactory = ([x, index, source], [out], { dim }) => {
+  const start = copy([x!], [out!], {});
+  const each = perElement('scatter', [out!, index!, source!], dim as number);
+  return ([base, places, from], [target]) => {
+    start([base!], [target!]);
+    const data = heap.view(out!.dtype);
+    each([target!, places!, from!], (whole, partner) => {
+      data[whole] = data[partner]!;
+    });
+  };
+};
+
+export const scatterAdd: KernelFactory = ([x, index, source], [out], { dim }) => {
+  const start = copy([x!], [out!], {});
+  const add = addInto('scatterAdd', source!, index!, out!, dim as number);
+  return ([base, places, from], [target]) => {
+    start([base!], [target!]);
+    add(from!, places!, target!);
+  };
+};
+
+type Combine = (a: number, b: number) => number;
+
+/** NaN stays, whichever of the two it is. */
+const combinations: Readonly<Record<string, Combine>> = {
+  prod: (a, b) => a * b,
+  max: (a, b) => (b > a || Number.isNaN(b) ? b : a),
+  min: (a, b) => (b < a || Number.isNaN(b) ? b : a),
+};
+
+export const scatterReduce: KernelFactory = ([x, index, source], [out], attrs) => {
+  const start = copy([x!], [out!], {});
+  const each = perElement('scatterReduce', [out!, index!, source!], attrs.dim as number);
+  const combine = combinations[attrs.reduce as string]!;
+  const size = sizeOf(out!.shape);
+  return ([base, places, from], [target]) => {
+    start([base!], [target!]);
+    const data = heap.view(out!.dtype);
+    const first = indexOf(target!, out!.dtype);
+    // Without the tensor's own value the first one that comes is taken as it is.
+    const taken = attrs.includeSelf ? null : new Uint8Array(size);
+    each([target!, places!, from!], (whole, partner) => {
+      if (taken && taken[whole - first] === 0) {
+        taken[whole - first] = 1;
+        data[whole] = data[partner]!;
+      } else data[whole] = combine(data[whole]!, data[partner]!);
+    });
+  };
+};
+
+// One index per entry
+
+/** Rows of `whole` that the index tensors name, each `inner` elements long. */
+interface Entries {
+  readonly outer: number;
+  /** Elements of `whole` from one outer index to the next. */
+  readonly outerStep: number;
+  readonly inner: number;
+  readonly chosen: number;
+  /** First element of each chosen row within an outer index. Checks the indices. */
+  readonly rows: (index: Operand) => Int32Array;
+}
+
+function entriesOf(op: string, whole: TensorMeta, index: TensorMeta, attrs: Attrs): Entries {
+  expectContiguous(whole, index);
+  const dim = attrs.dim as number;
+  const [count, ...chosenShape] = index.shape as [number, ...number[]];
+  const chosen = sizeOf(chosenShape);
+  const strides = contiguousStrides(whole.shape);
+  const sizes = whole.shape.slice(dim, dim + count);
+  const inner = sizeOf(whole.shape.slice(dim + count));
+  const rows = (operand: Operand): Int32Array => {
+    const from = indexOf(operand, 'int32');
+    const result = new Int32Array(chosen);
+    for (let k = 0; k < count; k++) {
+      const size = sizes[k]!;
+      for (let b = 0; b < chosen; b++) {
+        const given = heap.i32[from + k * chosen + b]!;
+        const place = given < 0 && attrs.wraps ? given + size : given;
+        if (place < 0 || place >= size)
+          outOfRange(op, given, size, dim + k, attrs.wraps ? -size : 0);
+        result[b]! += place * strides[dim + k]!;
+      }
+    }
+    return result;
+  };
+  return {
+    outer: sizeOf(whole.shape.slice(0, dim)),
+    outerStep: sizeOf(sizes) * inner,
+    inner,
+    chosen,
+    rows,
+  };
+}
+
+type RowBody = (row: number, partner: number) => void;
+
+/** Calls `body` for each chosen row, with its place and the place of its partner, in order. */
+function eachRow(entries: Entries, index: Operand, whole: number, partner: number, body: RowBody) {
+  const rows = entries.rows(index);
+  let to = partner;
+  for (let o = 0; o < entries.outer; o++) {
+    for (let b = 0; b < entries.chosen; b++) {
+      body(whole + o * entries.outerStep + rows[b]!, to);
+      to += entries.inner;
+    }
+  }
+}
+
+function copyRow(data: { copyWithin(to: number, from: number, end: number): unknown }, n: number) {
+  return (to: number, from: number) => data.copyWithin(to, from, from + n);
+}
+
+export const index: KernelFactory = ([x, places], [out], attrs) => {
+  const entries = entriesOf('index', x!, places!, attrs);
+  const { inner } = entries;
+  const { dtype } = x!;
+  return ([source, chosen], [target]) => {
+    const data = heap.view(dtype);
+    const copied = copyRow(data, inner);
+    const body: RowBody =
+      inner === 1
+        ? (row, partner) => {
+            data[partner] = data[row]!;
+          }
+        : (row, partner) => copied(partner, row);
+    eachRow(entries, chosen!, indexOf(source!, dtype), indexOf(target!, out!.dtype), body);
+  };
+};
+
+function addRows(entries: Entries, { dtype }: TensorMeta) {
+  return (places: Operand, target: Operand, from: Operand): void => {
+    const data = heap.view(dtype);
+    eachRow(entries, places, indexOf(target, dtype), indexOf(from, dtype), (row, partner) => {
+      for (let i = 0; i < entries.inner; i++) data[row + i] = data[row + i]! + data[partner + i]!;
+    });
+  };
+}
+
+export const indexGrad: KernelFactory = ([dy, places], [dx], attrs) => {
+  expectContiguous(dy!);
+  const add = addRows(entriesOf('index', dx!, places!, attrs), dx!);
+  return ([from, chosen], [target]) => {
+    clear(target!, dx!);
+    add(chosen!, target!, from!);
+  };
+};
+
+function onCopy(x: TensorMeta, out: TensorMeta, write: Launch): Launch {
+  const start = copy([x], [out], {});
+  return (operands, targets) => {
+    start([operands[0]!], targets);
+    write(operands, targets);
+  };
+}
+
+export const indexPut: KernelFactory = ([x, places], [out], attrs) => {
+  const entries = entriesOf('indexPut', out!, places!, attrs);
+  const { dtype } = out!;
+  return onCopy(x!, out!, ([, chosen, from], [target]) => {
+    const copied = copyRow(heap.view(dtype), entries.inner);
+    eachRow(entries, chosen!, indexOf(target!, dtype), indexOf(from!, dtype), copied);
+  });
+};
+
+export const indexAdd: KernelFactory = ([x, places], [out], attrs) => {
+  const add = addRows(entriesOf('indexAdd', out!, places!, attrs), out!);
+  return onCopy(x!, out!, ([, chosen, from], [target]) => add(chosen!, target!, from!));
+};

@@ -1,0 +1,71 @@
+import { DeviceError, OutOfMemoryError } from '../../../errors/errors.ts';
+import type { UserPosition } from '../../../errors/position.ts';
+import { messageOf } from './node-webgpu.ts';
+
+/** gpu.js or the driver took offence at a kernel's text. */
+export function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError {
+  return new DeviceError({
+    what: `${op}: its GPU kernel could not be built`,
+    given: messageOf(cause),
+    expected: "source that gpu.js and the adapter's driver accept",
+    remedy: "report it, and move the operands to the CPU meanwhile: await x.toAsync('cpu')",
+    at,
+    cause,
+  });
+}
+
+/** A view of a tensor that kernels of gpu.js can't number the elements of. */
+export function tooLargeForGpuJs(op: string, bytes: number): DeviceError {
+  return new DeviceError({
+    what: `${op}: its GPU kernel numbers elements in float32`,
+    given: `a tensor in a buffer of ${bytes / 4} elements`,
+    expected: 'at most 2^24 elements',
+    remedy: "copy the view first: x.clone(); or stay on the CPU: await x.toAsync('cpu')",
+  });
+}
+
+/** WebGPU or WebGL failed: no memory, a lost device. */
+export function runError(op: string, cause: unknown): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU failed`,
+    given: messageOf(cause),
+    expected: 'a device that is there and has memory left',
+    remedy:
+      "use smaller tensors, call await shutdown('gpu') and init('gpu') again, or stay on the CPU",
+    cause,
+  });
+}
+
+/** Something was asked of a GPU that was shut down. */
+export function closedError(op: string): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU was shut down`,
+    given: "a device after shutdown('gpu')",
+    expected: 'a device in use',
+    remedy: "call await init('gpu') and make the tensors anew",
+  });
+}
+
+/** WebGPU's report on a lost device. */
+export type LostInfo = Pick<GPUDeviceLostInfo, 'reason' | 'message'>;
+
+/** The driver was reset, the GPU was taken away: nothing on the device is there any more. */
+export function lostError(op: string, { reason, message }: LostInfo): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU was lost`,
+    given: message || reason || 'a device that is gone',
+    expected: 'a device in use',
+    remedy: "call await init('gpu') again, which opens another device, and make the tensors anew",
+  });
+}
+
+export function noMemory(bytes: number, cause: unknown): OutOfMemoryError {
+  return new OutOfMemoryError({
+    what: 'gpu: out of memory',
+    given: `a buffer of ${bytes} bytes, which the GPU could not make: ${messageOf(cause)}`,
+    expected: 'as much memory as is left on the GPU',
+    remedy:
+      'use a smaller batch, dispose of tensors or work inside tidy(), or move tensors to the CPU device',
+    cause,
+  });
+}

@@ -1,0 +1,62 @@
+import { twoWords } from '../../../random/philox.ts';
+import { sizeOf } from '../../../spec/shape.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
+import { output } from '../core/kernel-plan.ts';
+import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
+import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { WgslWriter } from './wgsl-writer.ts';
+
+/** Numbers that one thread draws: a block of Philox. */
+const lanes = 4;
+
+const firstBlock = (attrs: Attrs): number => Math.floor((attrs.offset as number) / lanes);
+
+/**
+ * Numbers `offset`, `offset + 1`, … of the seed's stream, a thread per block of it. Uniform numbers have the CPU's
+ * bits; normal ones are as close as float32 computes them.
+ */
+export function randomPlan(kind: 'uniform' | 'normal') {
+  return (_inputs: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan | null => {
+    if (!isContiguousMeta(out!)) return null;
+    const size = sizeOf(out!.shape);
+    // The first number may be any of its block.
+    const blocks = Math.ceil((size + lanes - 1) / lanes);
+    return {
+      scratch: [],
+      stages: [
+        {
+          operands: [{ slot: output(0), written: true, walk: null, elements: size }],
+          isEmpty: size === 0,
+          chosenBy: chosenByNothing,
+          write: ({ written }) => {
+            const w = new WgslWriter({ threads: workgroupThreads, written });
+            const word = (name: string, of: (attrs: Attrs) => number) =>
+              w.uniform(name, { kind: 'integer', of });
+            const [low, high] = [0, 1].map((i) =>
+              word(`block${i}`, (attrs) => twoWords(firstBlock(attrs))[i]!),
+            );
+            const [key0, key1] = [0, 1].map((i) =>
+              word(`key${i}`, ({ seed }) => twoWords(seed as number)[i]!),
+            );
+            const skipped = word('skipped', ({ offset }) => (offset as number) % lanes);
+            w.line(
+              `let t = group * ${workgroupThreads}u + thread;`,
+              `let low = ${low} + t;`,
+              `let high = ${high} + select(0u, 1u, low < t);`,
+              `let words = f_philox(vec2<u32>(low, high), vec2<u32>(${key0}, ${key1}));`,
+              `let drawn = f_${kind}(words);`,
+              `for (var lane = 0u; lane < ${lanes}u; lane = lane + 1u) {`,
+              // Below 0 it is a very large number.
+              `let i = t * ${lanes}u + lane - ${skipped};`,
+              `if (i < ${w.count('size', size)}) { b0[${w.offset(0)} + i] = drawn[lane]; }`,
+              '}',
+            );
+            const groups = groupsOf(Math.ceil(blocks / workgroupThreads));
+            return { text: w.text(), uniforms: w.uniforms, groups };
+          },
+        },
+      ],
+    };
+  };
+}

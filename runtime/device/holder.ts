@@ -1,0 +1,64 @@
+import { invariant } from '../errors/invariant.ts';
+import { alignedBytes } from '../memory/allocator.ts';
+import { poisoning } from '../memory/poison.ts';
+import type { Device } from './device.ts';
+
+/** Memory in which a plan, or a kernel, says where everything lies. */
+export interface Ground {
+  alloc(offset: number, bytes: number): number;
+  free(ptr: number, bytes: number): void;
+}
+
+/**
+ * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
+ * The last owner's release gives the memory back at once.
+ */
+export class Holder {
+  readonly device: Device;
+  /** Address in the device's memory, in bytes. */
+  readonly ptr: number;
+  /** Bytes asked for; the allocator rounds them up. */
+  readonly bytes: number;
+  /** Number of writes in place; a saved value compares it to see that its data is still the same. */
+  version = 0;
+  /** Number of the last look for inputs that share memory; see `isAliased`. */
+  seen = 0;
+  /** How many of the owners are tensor handles. */
+  handles = 0;
+  #owners = 1;
+  readonly #region: Ground | null;
+
+  /**
+   * Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws
+   * OutOfMemoryError.
+   */
+  constructor(device: Device, bytes: number, region: Ground | null = null, offset = 0) {
+    this.device = device;
+    this.bytes = bytes;
+    this.#region = region;
+    this.ptr = region ? region.alloc(offset, alignedBytes(bytes)) : device.allocator.alloc(bytes);
+    if (poisoning.active) device.poison?.(this.ptr, bytes);
+  }
+
+  get owners(): number {
+    return this.#owners;
+  }
+
+  retain(): this {
+    invariant(this.#owners > 0, 'retain of a freed holder');
+    this.#owners++;
+    return this;
+  }
+
+  release(): void {
+    invariant(this.#owners > 0, 'release of a freed holder');
+    if (--this.#owners === 0) this.freed();
+  }
+
+  /** The last owner is gone. */
+  protected freed(): void {
+    if (poisoning.active) this.device.poison?.(this.ptr, this.bytes);
+    if (this.#region) this.#region.free(this.ptr, alignedBytes(this.bytes));
+    else this.device.allocator.free(this.ptr, this.bytes);
+  }
+}

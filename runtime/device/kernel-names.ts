@@ -1,0 +1,162 @@
+/**
+ * Kernels that devices write by hand. A device's table is a mapped type over this union, so that a
+ * missing kernel fails to compile.
+ */
+export type KernelName =
+  /** () → out; attr `value`. */
+  | 'fill'
+  /** () → out; attr `values`: every element as it is stored, in row-major order. */
+  | 'literal'
+  /** () → out, float32 from the counter-based generator; attrs `seed`, `offset`: uniform in [0,1). */
+  | 'uniform'
+  /** () → out: as `uniform`, standard normal. */
+  | 'normal'
+  /** (x, any strides) → contiguous copy of the same dtype. */
+  | 'copy'
+  /** In place: (target, source) source broadcast into target; dtypes equal. */
+  | 'copyInto'
+  /** (x) → reduced over attr `dims` (sorted, not empty); attr `keepDim`. float32 partial sums. */
+  | 'sum'
+  /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
+  | 'sumTo'
+  /** In place: (out, x) continues with a sum over attr `dims`; out has the kept dimensions. float32. */
+  | 'addSum'
+  | 'max'
+  | 'min'
+  | 'prod'
+  /** (x) → int32 index of the first maximum along attr `dim`. */
+  | 'argmax'
+  | 'argmin'
+  /** (x) → partial sums along attr `dim`, from its end if attr `reverse`. */
+  | 'cumsum'
+  /** (x) → partial products along attr `dim`. */
+  | 'cumprod'
+  /** (dy, x) → dx of cumprod along attr `dim`; zeros in x need no care. */
+  | 'cumprodGrad'
+  /** (x) → [values, int32 places]: the largest up to each entry along attr `dim`, and its last place. */
+  | 'cummax'
+  | 'cummin'
+  /** (x) → ln Σ eˣ up to each entry along attr `dim`. */
+  | 'logcumsumexp'
+  /** (dy, x, out) → dx of logcumsumexp along attr `dim`. */
+  | 'logcumsumexpGrad'
+  /** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
+  | 'narrowGrad'
+  /** () → out; attrs `count`, `start`, `step`. */
+  | 'arange'
+  /** (…parts, any strides) → joined along attr `dim`. */
+  | 'cat'
+  /** (x, any strides) → the entries of attr `dims` in reverse. */
+  | 'flip'
+  /** (x, any strides) → the entries of attr `dim` moved by attr `shift`, an integer; the last ones come first. */
+  | 'roll'
+  /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
+  | 'place'
+  /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */
+  | 'placeInto'
+  /** (dy, x: shape) → windows of attrs `dim`, `step`, `dilation` added up; a window is dy's last dimension. */
+  | 'unfoldGrad'
+  /** (x, index int32; any strides) → out[i][j] = x[index[i][j]][j] for attr `dim` 0. */
+  | 'gather'
+  /** (dy, index, x: shape; any strides) → dx: dy added at the places of gather. */
+  | 'gatherGrad'
+  /** (x, index, source; any strides) → x with source at the places of gather; the last wins. */
+  | 'scatter'
+  | 'scatterAdd'
+  /** (x, index int32 [k, …n]) → [before, …n, after] from attr `dim` on; attr `wraps` lets −1 be the last. */
+  | 'index'
+  /** (dy, index, x: shape) → dx */
+  | 'indexGrad'
+  /** (x, index, source) → x with source at the places of index; the last wins. */
+  | 'indexPut'
+  | 'indexAdd'
+  /** (x) → [values, int32 places]: the first attr `count` in order along attr `dim`; attr `descending`. */
+  | 'sort'
+  /**
+   * (x, index, source; any strides) → x with source combined into the places of gather; attrs `reduce`
+   * ('prod' | 'max' | 'min'), `includeSelf`.
+   */
+  | 'scatterReduce'
+  /** (x, any strides) → attr `size` entries along attr `dim`, each a weighed sum; attrs of `Taps`. */
+  | 'resample'
+  /** (dy, x: shape) → dx */
+  | 'resampleGrad'
+  /**
+   * (x, weight?, bias?) → [out, [mean, 1/√(variance + eps)] per group]; attrs of `Groups`, `eps`,
+   * `centered`.
+   */
+  | 'standardize'
+  /** (dy, x, stats, weight?) → dx */
+  | 'standardizeGrad'
+  /** (dy, x, stats, weight: shape) → dw */
+  | 'standardizeWeightGrad'
+  /** In place: (dw, dy, x, stats, weight: shape) continues with dw; one weight per element of a group. */
+  | 'addStandardizeWeightGrad'
+  /** (x) → the derivative of digamma of attr `order`. */
+  | 'polygamma'
+  /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
+  | 'nuclearNorm'
+  /** (x [.., n, n]) → its inverse. This kernel and the next throw ArgumentError for singular matrices. */
+  | 'inverse'
+  /** (a [.., n, n], b [.., n, k]) → the x of a·x = b. */
+  | 'solve'
+  /** (a, b) → x: as `solve`, with one triangle of a: attrs `upper`, `unitriangular`. */
+  | 'solveTriangular'
+  /** (x [.., n, n]) → [..] */
+  | 'det'
+  /** (x [.., n, n]) → [ln |det x|, its sign]. */
+  | 'logAbsDet'
+  /** (x [.., n, n]) → det x · x⁻ᵀ, also where x is singular. */
+  | 'cofactors'
+  /** (x [.., n, n]) → the lower triangular L of L·Lᵀ = x. */
+  | 'cholesky'
+  /** (x, w, NCHW with w [in, out / groups, …]) → the adjoint of conv2d. */
+  | 'convTranspose2d'
+  /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */
+  | 'matmul'
+  /** In place: (x, a, b) x += a · b; attr `start`: how far along the inner dimension x is. float32. */
+  | 'addMatmul'
+  /** (x, w) NCHW; attrs `stride`, `padding`, `dilation` (pairs), `groups`. */
+  | 'conv2d'
+  /** (dy, w, x: shape) → dx */
+  | 'conv2dInputGrad'
+  /** (dy, x, w: shape) → dw */
+  | 'conv2dWeightGrad'
+  /** In place: (dw, dy, x, w: shape) continues with dw, image by image. */
+  | 'addConv2dWeightGrad'
+  /**
+   * (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size`
+   * (pairs).
+   */
+  | 'maxPool2d'
+  /** (x) → [out, indices]: as `maxPool2d`, with places as uint8, counted from the start of each window. */
+  | 'maxPool2dCoded'
+  /** (x) → [out, indices]: as `maxPool2d`, over attr `size` (a pair) equal parts. */
+  | 'adaptiveMaxPool2d'
+  /** (dy, indices, x: shape) → dx */
+  | 'maxPool2dGrad'
+  /** (dy, uint8 places in the windows, x: shape) → dx; attrs `kernel`, `stride`, `padding`, `dilation` (pairs). */
+  | 'maxPool2dCodedGrad'
+  /** (x) → log-softmax along the last dimension. */
+  | 'logSoftmax'
+  /** (dy, out) → dx = dy − exp(out)·sum(dy) along the last dimension. */
+  | 'logSoftmaxGrad'
+  | 'softmax'
+  /** (dy, out) → dx = (dy − sum(dy·out))·out along the last dimension. */
+  | 'softmaxGrad'
+  /** (logProbs [n,c], target int32 [n]) → [] mean of −logProbs[i, target[i]]. */
+  | 'nllLoss'
+  /** (dy [], target, logProbs: shape) → [n,c] */
+  | 'nllLossGrad'
+  /** (dy [], target) → [] −dy over the number of labels that count. */
+  | 'nllLossShare'
+  /** (share [], target, logProbs) → [n,c]: (one at the label − exp(logProbs)) · share */
+  | 'crossEntropyGrad'
+  /** (x float32) → [uint8 codes, float32 scales]; attr `code` (see quantize.ts) */
+  | 'quantize'
+  /** (codes, scales) → float32 */
+  | 'dequantize'
+  /** (x bool) → uint8, eight elements per byte */
+  | 'packBits'
+  /** (bits) → bool of attr `shape` */
+  | 'unpackBits';

@@ -1,0 +1,151 @@
+import { invariant } from '../errors/invariant.ts';
+import type { Expr } from '../ops/expr/expr.ts';
+import { nodesOf } from '../ops/expr/expr-nodes.ts';
+import { type FusedBody, fusedAttr } from '../ops/expr/fused-body.ts';
+import { isSymbolic, type SymbolicNumber } from '../ops/numbers/symbolic-number.ts';
+import type { KernelName } from './kernel-names.ts';
+import type { Attrs, AttrValue, KernelOp } from './kernel-op.ts';
+import { stageAttr } from './staged-body.ts';
+import type { TensorMeta } from './tensor-meta.ts';
+
+const launched = new WeakMap<KernelOp, ReadonlySet<string>>();
+const symbolic = new WeakMap<KernelOp, ReadonlySet<string>>();
+
+/**
+ * Attributes that a bound kernel is told at each launch: the numbers of a scalar function, and what `fill`
+ * writes. Exponents are left out, since GPU kernels are chosen by them.
+ */
+export function launchAttrs(op: KernelOp): ReadonlySet<string> {
+  return remembered(launched, op, launchNames);
+}
+
+/**
+ * Attributes that a program may compute in each run: those that a launch is told, and those that kernels
+ * are bound to again when they change. None of them decides a shape.
+ */
+export function symbolicAttrs(op: KernelOp): ReadonlySet<string> {
+  return remembered(symbolic, op, (own) => {
+    const { kernel, numbers = [] } = own;
+    if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
+    if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
+    if (kernel.kind === 'staged' || kernel.kind === 'list') return launchAttrs(own);
+    const read = kernel.kind === 'pointwise' ? numbersOf(kernel.expr).names : [];
+    return new Set([...launchAttrs(own), ...read, ...numbers]);
+  });
+}
+
+function remembered(
+  known: WeakMap<KernelOp, ReadonlySet<string>>,
+  op: KernelOp,
+  find: (op: KernelOp) => ReadonlySet<string>,
+): ReadonlySet<string> {
+  let names = known.get(op);
+  if (!names) {
+    names = find(op);
+    known.set(op, names);
+  }
+  return names;
+}
+
+/** Attributes of named kernels that may change between launches: what `fill` writes, and where random numbers begin. */
+const changingAttrs = new Map<KernelName, readonly string[]>([
+  ['fill', ['value']],
+  ['uniform', ['seed', 'offset']],
+  ['normal', ['seed', 'offset']],
+]);
+
+function launchNames({ kernel }: KernelOp): ReadonlySet<string> {
+  if (kernel.kind === 'onCpu') return launchAttrs(kernel.op);
+  if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
+  if (kernel.kind === 'staged') return partNumbers(kernel.body.stages);
+  if (kernel.kind === 'list') {
+    return partNumbers(kernel.body.items.map(({ op }, part) => ({ op, part })));
+  }
+  if (kernel.kind === 'named') return new Set(changingAttrs.get(kernel.name) ?? []);
+  if (kernel.kind !== 'pointwise') return new Set();
+  const { names, exponents } = numbersOf(kernel.expr);
+  return new Set(names.filter((name) => !exponents.has(name)));
+}
+
+/** A fused launch is told all numbers of its parts. */
+function fusedNumbers({ parts }: FusedBody): ReadonlySet<string> {
+  return new Set(
+    parts.flatMap(({ expr }, i) => numbersOf(expr).names.map((name) => fusedAttr(i, name))),
+  );
+}
+
+/** The numbers that parts are told, by their names among those of the whole. */
+function partNumbers(
+  parts: readonly { readonly op: KernelOp; readonly part: number }[],
+): ReadonlySet<string> {
+  return new Set(
+    parts.flatMap(({ op, part }) => [...launchAttrs(op)].map((name) => stageAttr(part, name))),
+  );
+}
+
+/** The attributes that a scalar function reads, and those that are exponents. */
+function numbersOf(expr: Expr): {
+  readonly names: readonly string[];
+  readonly exponents: ReadonlySet<string>;
+} {
+  const nodes = nodesOf(expr);
+  const exponents = nodes.flatMap((node) =>
+    node.kind === 'binary' && node.fn === 'pow' && node.y.kind === 'attr' ? [node.y.name] : [],
+  );
+  const names = nodes.flatMap((node) => (node.kind === 'attr' ? [node.name] : []));
+  return { names, exponents: new Set(exponents) };
+}
+
+/** Plain numbers throughout, those of the trace, on which nothing depends for that. */
+export function presentAttrs(attrs: Attrs): Attrs {
+  let present: Record<string, AttrValue> | undefined;
+  for (const name in attrs) {
+    const value = attrs[name]!;
+    if (!isChanging(value)) continue;
+    present ??= { ...attrs };
+    present[name] = isSymbolic(value)
+      ? value.value
+      : value.map((item) => (isSymbolic(item) ? item.value : item));
+  }
+  return present ?? attrs;
+}
+
+/** The meta of a view in a program, with the place that it had in the trace. */
+export function presentView(
+  { name, kernel }: KernelOp,
+  inputs: readonly TensorMeta[],
+  attrs: Attrs,
+): TensorMeta {
+  invariant(kernel.kind === 'view', `${name} is not a view`);
+  return kernel.view(inputs, presentAttrs(attrs));
+}
+
+/** Whether each run computes some attribute of the op. */
+export function hasChangingAttrs(attrs: Attrs): boolean {
+  return Object.values(attrs).some(isChanging);
+}
+
+/** Whether the attribute is a symbolic number, or a list with some. */
+export function isChanging(value: AttrValue): value is SymbolicNumber | readonly number[] {
+  if (isSymbolic(value)) return true;
+  // What stands on Object.prototype may be any object.
+  return Array.isArray(value) && value.some(isSymbolic);
+}
+
+/** Symbolic numbers only in `allowed` attributes; of all others the present value, which is needed. */
+export function settledAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs {
+  let settled: Record<string, AttrValue> | undefined;
+  for (const name in attrs) {
+    const value = attrs[name]!;
+    const fixed = allowed.has(name) ? value : settledValue(value);
+    if (fixed === value) continue;
+    settled ??= { ...attrs };
+    settled[name] = fixed;
+  }
+  return settled ?? attrs;
+}
+
+function settledValue(value: AttrValue): AttrValue {
+  if (isSymbolic(value)) return Number(value);
+  return Array.isArray(value) && value.some(isSymbolic) ? value.map((item) => +item) : value;
+}

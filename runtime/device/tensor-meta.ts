@@ -1,0 +1,64 @@
+import { type DType, dtypes } from '../spec/dtype.ts';
+import {
+  contiguousStrides,
+  formatShape,
+  isContiguous,
+  type Shape,
+  sameShape,
+} from '../spec/shape.ts';
+import type { Device } from './device.ts';
+
+/** Everything about a tensor but its data: enough to infer shapes and to choose a kernel. */
+export interface TensorMeta {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  /** In elements, one per dimension. */
+  readonly strides: readonly number[];
+  /** Index of the first element in the holder, in elements. */
+  readonly offset: number;
+  readonly device: Device;
+}
+
+/** Result of shape inference for a new tensor. */
+export interface TensorSpec {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export function contiguousMeta(spec: TensorSpec, device: Device): TensorMeta {
+  const { dtype, shape } = spec;
+  return { dtype, shape, strides: contiguousStrides(shape), offset: 0, device };
+}
+
+export function isContiguousMeta(meta: TensorMeta): boolean {
+  return isContiguous(meta.shape, meta.strides);
+}
+
+/** Whether tensors of one shape are walked in the same steps: strides of dimensions of size 1 mean nothing. */
+export function sameStrides(a: TensorMeta, b: TensorMeta): boolean {
+  return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
+}
+
+/** `f32[2,4]` */
+export function formatSpec(spec: TensorSpec): string {
+  return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;
+}
+
+/** `strides 1,3`; empty where the tensor is contiguous. */
+export function formatStrides(meta: TensorMeta): string {
+  return isContiguousMeta(meta) ? '' : `strides ${meta.strides.join()}`;
+}
+
+/** Same dtype, shape and strides; the strides of dimensions that no element distinguishes don't count. */
+export function sameLayout(a: TensorMeta, b: TensorMeta): boolean {
+  return sameSpec(a, b) && formatStrides(a) === formatStrides(b);
+}
+
+/** The metadata of a result of a control op: its memory may be any part of an operand's. */
+export function handedThroughMeta({ dtype, shape, strides, device }: TensorMeta): TensorMeta {
+  return { dtype, shape, strides, offset: 0, device };
+}
+
+export function sameSpec(a: TensorSpec, b: TensorSpec): boolean {
+  return a.dtype === b.dtype && sameShape(a.shape, b.shape);
+}

@@ -1,0 +1,93 @@
+/** Copies of a tensor in which a part is another tensor: entries, slices, diagonals, masked elements. */
+
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { normalizeDim, sameShape } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { expand } from '../core/broadcast.ts';
+import { cast } from '../core/cast.ts';
+import { scatter } from '../indexing/gather.ts';
+import { mismatch } from '../indexing/index-operands.ts';
+import { indexCopy, take } from '../indexing/indexing.ts';
+import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
+import { arange } from '../movement/ranges.ts';
+import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
+import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
+import { add, clampMin, where } from '../pointwise/pointwise.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { cumsum } from '../reduce/scans.ts';
+
+const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
+  arange(start, plus(start, count * step), step, { dtype: 'int32', device: x.device });
+
+/** Entry `index` of `dim` replaced by `source`, which lacks that dimension. */
+export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
+  expectTensors('selectScatter', x, source);
+  const at = normalizeDim(dim, x.rank, 'selectScatter');
+  const size = x.shape[at] ?? 0;
+  const place = isBelow(index, 0) ? plus(index, size) : index;
+  if (!isInteger(place) || isBelow(place, 0) || !isBelow(place, size)) {
+    throw new ArgumentError({
+      what: 'selectScatter: no such entry',
+      given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,
+      expected: `an integer from ${-size} to ${size - 1}`,
+      remedy: 'check the index and the dimension',
+    });
+  }
+  return tidy(() => indexCopy(x, at, places(x, place, 1, 1), unsqueeze(source, at)));
+}
+
+/** `x.slice(dim, start, end, step)` replaced by `source`. */
+export function sliceScatter(
+  x: Tensor,
+  source: Tensor,
+  dim = 0,
+  start: number | null = null,
+  end: number | null = null,
+  step = 1,
+): Tensor {
+  const at = normalizeDim(dim, x.rank, 'sliceScatter');
+  return tidy(() => {
+    const part = sliceOf(x, at, start, end, step);
+    if (!sameShape(part.shape, source.shape)) {
+      throw mismatch('sliceScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
+    }
+    const first = clipped(start ?? 0, x.shape[at]!);
+    return indexCopy(x, at, places(x, first, part.shape[at]!, step), source);
+  });
+}
+
+/** A diagonal replaced by `source`. */
+export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  return tidy(() => {
+    const part = diagonal(x, offset, dim1, dim2);
+    if (!sameShape(part.shape, source.shape)) {
+      throw mismatch('diagonalScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
+    }
+    const count = x.numel();
+    const numbers = reshape(places(x, 0, count, 1), x.shape);
+    const index = reshape(diagonal(numbers, offset, dim1, dim2), [part.numel()]);
+    const flat = scatter(reshape(x, [count]), 0, index, reshape(source, [part.numel()]));
+    return reshape(flat, x.shape);
+  });
+}
+
+/**
+ * The elements of `source`, in order, where the mask is true; `x` elsewhere. Both broadcast; the source
+ * has at least as many elements as the mask has true ones.
+ */
+export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
+  expectTensors('maskedScatter', x, mask, source);
+  return tidy(() => {
+    const [target, test] = expandTogether('maskedScatter', x, mask);
+    const chosen = cast(test, 'bool');
+    if (target.numel() === 0) return add(target, 0);
+    const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
+    // Without elements there may still be nothing to choose.
+    const values =
+      source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
+    const found = reshape(take(values, clampMin(order, 0)), target.shape);
+    return where(chosen, cast(found, x.dtype), target);
+  });
+}

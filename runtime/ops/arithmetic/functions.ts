@@ -1,0 +1,125 @@
+/** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. All make float32. */
+
+import { promote } from '../../spec/dtype.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { sumTo } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
+import { E, type Expr } from '../expr/expr.ts';
+import { F } from '../expr/expr-functions.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { add, mul, neg, sub } from './arithmetic.ts';
+import { div } from './division.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+
+type Derivative = (at: Tensor, dy: Tensor) => Tensor;
+
+/** A function whose gradient reads its operand (`of: 'x'`) or its result (`of: 'out'`). */
+function float(name: string, expr: Expr, of: 'x' | 'out', derivative: Derivative) {
+  const op = defineOp({
+    name,
+    operands: { x: 'data' },
+    infer: inferFloat(name),
+    kernel: pointwise(expr),
+    vjp: {
+      x:
+        of === 'x'
+          ? saving({ x: 'value' }, ({ x }, dy) => derivative(x, dy))
+          : saving({ out: 'value' }, ({ out }, dy) => derivative(out, dy)),
+    },
+  });
+  return (a: Tensor): Tensor => bindFloat(op, a);
+}
+
+export const exp = float('exp', E.exp(x), 'out', (out, dy) => mul(dy, out));
+export const exp2 = float('exp2', E.exp2(x), 'out', (out, dy) => mul(mul(dy, out), Math.LN2));
+/** eˣ − 1, also right for small x. */
+export const expm1 = float('expm1', F.expm1(x), 'out', (out, dy) => mul(dy, add(out, 1)));
+export const log = float('log', E.log(x), 'x', (x, dy) => div(dy, x));
+export const log2 = float('log2', E.log2(x), 'x', (x, dy) => div(dy, mul(x, Math.LN2)));
+export const log10 = float('log10', F.log10(x), 'x', (x, dy) => div(dy, mul(x, Math.LN10)));
+/** ln(1 + x), also right for small x. */
+export const log1p = float('log1p', F.log1p(x), 'x', (x, dy) => div(dy, add(x, 1)));
+
+export const sin = float('sin', E.sin(x), 'x', (x, dy): Tensor => mul(dy, cos(x)));
+export const cos = float('cos', E.cos(x), 'x', (x, dy): Tensor => neg(mul(dy, sin(x))));
+export const tan = float('tan', F.tan(x), 'out', (out, dy) => mul(dy, onePlusSquare(out)));
+export const asin = float('asin', F.asin(x), 'x', (x, dy) => mul(dy, oneMinusSquareRoot(x)));
+export const acos = float('acos', F.acos(x), 'x', (x, dy) => neg(mul(dy, oneMinusSquareRoot(x))));
+export const atan = float('atan', F.atan(x), 'x', (x, dy) => div(dy, onePlusSquare(x)));
+
+export const sinh = float('sinh', F.sinh(x), 'x', (x, dy): Tensor => mul(dy, cosh(x)));
+export const cosh = float('cosh', F.cosh(x), 'x', (x, dy): Tensor => mul(dy, sinh(x)));
+export const asinh = float('asinh', F.asinh(x), 'x', (x, dy) => mul(dy, rsqrt(onePlusSquare(x))));
+export const acosh = float('acosh', F.acosh(x), 'x', (x, dy) =>
+  mul(dy, rsqrt(mul(sub(x, 1), add(x, 1)))),
+);
+export const atanh = float('atanh', F.atanh(x), 'x', (x, dy) => div(dy, oneMinusSquare(x)));
+
+const twoOverRootPi = 2 / Math.sqrt(Math.PI);
+const bell = (x: Tensor, dy: Tensor): Tensor => mul(dy, mul(exp(neg(mul(x, x))), twoOverRootPi));
+
+export const erf = float('erf', F.erf(x), 'x', bell);
+/** 1 − erf(x), also right where that is small. */
+export const erfc = float('erfc', F.erfc(x), 'x', (x, dy) => neg(bell(x, dy)));
+
+function onePlusSquare(a: Tensor): Tensor {
+  return add(mul(a, a), 1);
+}
+
+function oneMinusSquare(a: Tensor): Tensor {
+  // As a product: 1 − a² loses its digits near 1.
+  return mul(add(neg(a), 1), add(a, 1));
+}
+
+function oneMinusSquareRoot(a: Tensor): Tensor {
+  return rsqrt(oneMinusSquare(a));
+}
+
+const rsqrtOp = defineOp({
+  name: 'rsqrt',
+  operands: { x: 'data' },
+  infer: inferFloat('rsqrt'),
+  kernel: pointwise(E.div(E.const(1), E.sqrt(x))),
+  vjp: {
+    x: saving({ out: 'value' }, ({ out }, dy) => mul(mul(dy, -0.5), mul(out, mul(out, out)))),
+  },
+});
+
+/** 1/√x */
+export const rsqrt = (a: Tensor): Tensor => {
+  expectTensors('rsqrt', a);
+  return bindFloat(rsqrtOp, a);
+};
+
+const atan2Op = defineOp({
+  name: 'atan2',
+  operands: { y: 'data', x: 'data' },
+  infer: inferBinary('atan2'),
+  kernel: pointwise(F.atan2(x, y)),
+  vjp: {
+    y: saving({ y: 'value', x: 'value' }, ({ y, x }, dy) =>
+      sumTo(mul(dy, div(x, squaredLength(x, y))), y),
+    ),
+    x: saving({ y: 'value', x: 'value' }, ({ y, x }, dy) =>
+      sumTo(neg(mul(dy, div(y, squaredLength(x, y)))), x),
+    ),
+  },
+});
+
+function squaredLength(a: Tensor, b: Tensor): Tensor {
+  return add(mul(a, a), mul(b, b));
+}
+
+/** The angle of the point (x, y), from −π to π. */
+export function atan2(y: Tensor, x: Tensor): Tensor {
+  expectTensors('atan2', y, x);
+  expectTensor(atan2Op, x);
+  return casting([y, x], floating(promote(y.dtype, x.dtype)), (operands) =>
+    bind1(atan2Op, operands),
+  );
+}

@@ -1,0 +1,197 @@
+/** Copies of a tensor's elements in another order, repeated or in part. */
+
+import { deviceGuard } from '../../device/current.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { formatShape, normalizeDim, type Shape } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { tensor } from '../core/create.ts';
+import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { indexSelect } from '../indexing/indexing.ts';
+import { clone, reshape, transpose } from '../movement/movement.ts';
+import { isInteger, negated } from '../numbers/number-arithmetic.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectWhole } from '../record/positional.ts';
+
+const flipOp: OpRecord = defineOp({
+  name: 'flip',
+  operands: { x: 'data' },
+  attrs: { dims: 'dims' },
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'flip' },
+  layout: 'any',
+  vjp: {
+    x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })),
+  },
+});
+
+/** The entries of each of the dimensions in reverse order. */
+export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
+  expectTensors('flip', x);
+  const named = [dims].flat() as number[];
+  const list = named.map((dim) => normalizeDim(dim, x.rank, 'flip'));
+  if (new Set(list).size !== list.length) {
+    throw new ArgumentError({
+      what: 'flip: a dimension appears twice',
+      given: formatShape(named),
+      expected: 'each dimension at most once',
+      remedy: 'leave the second one out',
+    });
+  }
+  return bind1(flipOp, [x], { dims: x.rank === 0 ? [] : list });
+}
+
+export const fliplr = (x: Tensor): Tensor => {
+  expectTensors('fliplr', x);
+  return flip(x, 1);
+};
+export const flipud = (x: Tensor): Tensor => {
+  expectTensors('flipud', x);
+  return flip(x, 0);
+};
+
+const rollOp: OpRecord = defineOp({
+  name: 'roll',
+  operands: { x: 'data' },
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'roll' },
+  numbers: ['shift'],
+  layout: 'any',
+  vjp: {
+    x: saving({}, (_saved, dy, { dim, shift }) =>
+      bind1(rollOp, [dy], { dim: dim!, shift: negated(shift as number) }),
+    ),
+  },
+});
+
+/** Entries move by `shifts`; what leaves at the end comes back at the start. Without `dims`, flat. */
+export function roll(
+  x: Tensor,
+  shifts: number | readonly number[],
+  dims?: number | readonly number[],
+): Tensor {
+  expectTensors('roll', x);
+  const by = [shifts].flat() as number[];
+  return tidy(() => {
+    if (dims === undefined) {
+      return reshape(roll(reshape(x, [x.numel()]), by[0]!, 0), x.shape);
+    }
+    const along = ([dims].flat() as number[]).map((dim) => normalizeDim(dim, x.rank, 'roll'));
+    if (along.length !== by.length || !by.every(isInteger)) {
+      throw new ArgumentError({
+        what: 'roll: not one shift per dimension',
+        given: `shifts ${formatShape(by)} for dimensions ${formatShape(along)}`,
+        expected: 'as many integers as dimensions',
+        remedy: 'pass one shift for each dimension',
+      });
+    }
+    if (x.rank === 0 || along.length === 0) return clone(x);
+    return along.reduce((own, dim, i) => bind1(rollOp, [own], { dim, shift: by[i]! }), x);
+  });
+}
+
+/** A turn by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
+export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
+  expectTensors('rot90', x);
+  expectWhole('rot90', 'k', k);
+  const [a, b] = dims;
+  const turns = ((k % 4) + 4) % 4;
+  return tidy(() => {
+    if (turns === 0) return clone(x);
+    if (turns === 2) return flip(x, [a, b]);
+    return clone(turns === 1 ? transpose(flip(x, b), a, b) : flip(transpose(x, a, b), b));
+  });
+}
+
+function expectCounts(op: string, counts: readonly number[]): void {
+  if (counts.every((count) => Number.isInteger(count) && count >= 0)) return;
+  throw new ArgumentError({
+    what: `${op}: not numbers of repetitions`,
+    given: formatShape(counts),
+    expected: 'integers from 0 on',
+    remedy: 'pass how often to repeat each dimension',
+  });
+}
+
+/** The whole tensor side by side, so many times along each dimension; more counts add dimensions. */
+export function repeat(x: Tensor, counts: readonly number[]): Tensor {
+  expectTensors('repeat', x);
+  expectCounts('repeat', counts);
+  if (counts.length < x.rank) {
+    throw new ArgumentError({
+      what: 'repeat: fewer counts than dimensions',
+      given: `${formatShape(counts)} for ${formatSpec(x)}`,
+      expected: `at least ${x.rank} counts`,
+      remedy: 'use tile(), which takes missing ones as 1, or add counts of 1 in front',
+    });
+  }
+  const own = [...new Array<number>(counts.length - x.rank).fill(1), ...x.shape];
+  const pairs = own.flatMap((size) => [1, size]);
+  const wide = own.flatMap((size, d) => [counts[d]!, size]);
+  const shape = own.map((size, d) => size * counts[d]!);
+  return tidy(() => reshape(clone(expand(reshape(x, pairs), wide)), shape));
+}
+
+/** `repeat` in which missing counts in front are 1. */
+export function tile(x: Tensor, counts: readonly number[]): Tensor {
+  expectTensors('tile', x);
+  const missing = Math.max(0, x.rank - counts.length);
+  return repeat(x, [...new Array<number>(missing).fill(1), ...counts]);
+}
+
+/**
+ * Each entry of a dimension `repeats` times in a row, or as often as its own count says (a tensor of
+ * them is read); of the flat tensor when `dim` is left out.
+ */
+export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
+  expectTensors('repeatInterleave', x);
+  expectOperand('repeatInterleave', repeats);
+  if (repeats instanceof Tensor) return repeatedByCounts(x, repeats, dim);
+  expectCounts('repeatInterleave', [repeats]);
+  return tidy(() => {
+    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
+    const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+    const { shape } = source;
+    const insert = (count: number): Shape => [
+      ...shape.slice(0, at + 1),
+      count,
+      ...shape.slice(at + 1),
+    ];
+    const repeated = clone(expand(reshape(source, insert(1)), insert(repeats)));
+    return reshape(
+      repeated,
+      shape.map((size, d) => (d === at ? size * repeats : size)),
+    );
+  });
+}
+
+function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
+  if (repeats.traced) throw new ShapeDependsOnData('repeatInterleave', repeats);
+  repeats.holderFor('repeatInterleave');
+  const given = Array.from(repeats.device.downloadSync(repeats, repeats, 'repeatInterleave'));
+  expectCounts('repeatInterleave', given);
+  return tidy(() => {
+    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
+    const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+    const size = source.shape[at]!;
+    const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;
+    if (counts.length !== size) {
+      throw new ArgumentError({
+        what: 'repeatInterleave: not one count per entry',
+        given: `${counts.length} counts for ${size} entries of ${formatSpec(source)}`,
+        expected: 'one count, or one per entry of the dimension',
+        remedy: 'check the dimension',
+      });
+    }
+    const places = Int32Array.from(counts.flatMap((count, i) => new Array<number>(count).fill(i)));
+    return indexSelect(
+      source,
+      at,
+      deviceGuard(x.device, () => tensor(places)),
+    );
+  });
+}

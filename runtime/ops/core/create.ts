@@ -1,0 +1,196 @@
+import { currentDevice } from '../../device/current.ts';
+import { contiguousMeta } from '../../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import type { DType, TypedArray } from '../../spec/dtype.ts';
+import { isHalf } from '../../spec/half.ts';
+import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
+import { heldNumbers, storedNumbers } from '../../spec/stored-numbers.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { isNumber, isSymbolic } from '../numbers/symbolic-number.ts';
+import { bind1, intercepted } from './bind.ts';
+import { type CreateOptions, created, expectOptions } from './creation-options.ts';
+import { newHolder } from './eager.ts';
+import { literal } from './literal.ts';
+
+export type NestedArray<V extends number | boolean = number | boolean> =
+  | V
+  | readonly NestedArray<V>[];
+
+export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
+  /**
+   * By default inferred from the data: typed arrays by their type (Uint8Array as uint8), booleans as bool,
+   * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
+   */
+  readonly dtype?: D | undefined;
+  /** For flat typed arrays; one dimension by default. */
+  readonly shape?: Shape | undefined;
+}
+
+type Unnamed = Omit<TensorOptions, 'dtype'>;
+
+/** A new tensor on the current device, from a number, nested arrays or a typed array (copied). */
+export function tensor<D extends DType>(
+  data: NestedArray | TypedArray,
+  options: TensorOptions<D> & { readonly dtype: D },
+): Tensor<D>;
+export function tensor(
+  data: Float32Array | NestedArray<number>,
+  options?: Unnamed,
+): Tensor<'float32'>;
+export function tensor(data: NestedArray<boolean>, options?: Unnamed): Tensor<'bool'>;
+export function tensor(data: Float64Array, options?: Unnamed): Tensor<'float64'>;
+export function tensor(data: Int32Array, options?: Unnamed): Tensor<'int32'>;
+export function tensor(data: Uint8Array, options?: Unnamed): Tensor<'uint8'>;
+export function tensor(data: NestedArray | TypedArray, options?: TensorOptions): Tensor;
+export function tensor(data: NestedArray | TypedArray, options: TensorOptions = {}): Tensor {
+  return created({ op: 'tensor', options, dtype: null, names }, (dtype) =>
+    ofData(data, options.shape, dtype),
+  );
+}
+
+const names: readonly string[] = ['shape'];
+
+function ofData(
+  data: NestedArray | TypedArray,
+  wanted: Shape | undefined,
+  named: DType | null,
+): Tensor {
+  const { values, shape, dtype } = ArrayBuffer.isView(data)
+    ? fromTypedArray(data, wanted, named)
+    : fromNested(data, wanted, named);
+  if (intercepted()) return bind1(literal, [], { shape, dtype, values: Array.from(values) });
+  const device = currentDevice();
+  const meta = contiguousMeta({ dtype, shape }, device);
+  const result = new Tensor(meta, newHolder(device, dtype, shape));
+  device.upload(values as TypedArray, meta, result);
+  return result;
+}
+
+/** A tensor on the device of `x` and of its dtype, unless the options name others. */
+export function newTensor(
+  x: Tensor,
+  data: NestedArray | TypedArray,
+  options: TensorOptions = {},
+): Tensor {
+  const { dtype, device } = x;
+  return created({ op: 'newTensor', options, dtype, device, names }, (asked) =>
+    ofData(data, options.shape, asked),
+  );
+}
+
+/**
+ * A tensor as it is, cast and moved if the options name another dtype or device; `tensor(data, options)` for other
+ * data. As in PyTorch, it has no `requiresGrad`: the tensor may be the caller's own.
+ */
+export function asTensor(
+  data: Tensor | NestedArray | TypedArray,
+  options: Pick<TensorOptions, 'dtype' | 'device' | 'shape'> = {},
+): Tensor {
+  if (data instanceof Tensor) {
+    const { dtype, device } = options;
+    expectOptions('asTensor', options, asNames);
+    const moved = device === undefined ? data : data.to(device);
+    return dtype ? moved.to(dtype) : moved;
+  }
+  expectOptions('asTensor', options, [...asNames, 'shape']);
+  return tensor(data, options);
+}
+
+const asNames: readonly string[] = ['dtype', 'device'];
+
+/** Whether a value is a tensor. */
+export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
+
+interface Contents {
+  /** In a trace also numbers that each run computes. */
+  readonly values: TypedArray | readonly number[];
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+function dtypeOf(data: TypedArray, wanted: DType | null): DType {
+  if (data instanceof Float32Array) return 'float32';
+  if (data instanceof Float64Array) return 'float64';
+  if (data instanceof Int32Array) return 'int32';
+  if (data instanceof Uint8Array) return 'uint8';
+  if (data instanceof Uint16Array && wanted && isHalf(wanted)) return wanted;
+  throw new ArgumentError({
+    what: 'tensor: no dtype for this kind of array',
+    given: (data as ArrayBufferView).constructor.name,
+    expected:
+      'Float32Array, Float64Array, Int32Array or Uint8Array; Uint16Array for the bits of a named float16 or bfloat16',
+    remedy: 'convert it: tensor(Float32Array.from(data))',
+  });
+}
+
+function fromTypedArray(
+  data: TypedArray,
+  wanted: Shape | undefined,
+  named: DType | null,
+): Contents {
+  const shape = fitting(wanted ?? [data.length], data.length);
+  const own = dtypeOf(data, named);
+  const dtype = named ?? own;
+  const values = own === dtype ? data : storedNumbers(data, dtype, 'tensor');
+  return { values, shape, dtype };
+}
+
+function fitting(shape: Shape, elements: number): Shape {
+  if (sizeOf(shape) === elements && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) {
+    return shape;
+  }
+  throw new ShapeError({
+    what: 'tensor: the shape does not fit the data',
+    given: `${elements} elements for shape ${formatShape(shape)} (${sizeOf(shape)} elements)`,
+    expected: 'as many elements as the shape has',
+    remedy: 'check the shape, or leave it out for the shape of the data',
+  });
+}
+
+function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType | null): Contents {
+  const shape: number[] = [];
+  for (let level: NestedArray = data; Array.isArray(level); level = level[0]!) {
+    shape.push(level.length);
+    if (level.length === 0) break;
+  }
+  const flat: (number | boolean)[] = [];
+  flattenInto(data, 0, shape, flat);
+  const dtype =
+    named ?? (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
+  const values = flat.some(isSymbolic)
+    ? heldNumbers(flat as number[], dtype, 'tensor')
+    : storedNumbers(flat.map(Number), dtype, 'tensor');
+  return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
+}
+
+function flattenInto(
+  data: NestedArray,
+  depth: number,
+  shape: Shape,
+  flat: (number | boolean)[],
+): void {
+  if (isNumber(data) || typeof data === 'boolean') {
+    if (depth !== shape.length) throw ragged(shape, `a number at depth ${depth}`);
+    flat.push(data);
+    return;
+  }
+  if (!Array.isArray(data)) {
+    throw new ArgumentError({
+      what: 'tensor: not numbers',
+      given: `${data === null ? 'null' : typeof data} in the data at depth ${depth}`,
+      expected: 'numbers or booleans, nested in arrays of equal length, or a typed array',
+      remedy: 'convert the data to numbers first',
+    });
+  }
+  if (data.length !== shape[depth]) throw ragged(shape, `${data.length} entries at depth ${depth}`);
+  for (const item of data) flattenInto(item, depth + 1, shape, flat);
+}
+
+function ragged(shape: Shape, found: string): ShapeError {
+  return new ShapeError({
+    what: 'tensor: the nested arrays have different lengths',
+    given: `${found}, where the first entries have shape ${formatShape(shape)}`,
+    expected: 'arrays of equal length at each depth',
+    remedy: 'pad the shorter arrays',
+  });
+}

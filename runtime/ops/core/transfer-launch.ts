@@ -1,0 +1,18 @@
+import type { Launch } from '../../device/device.ts';
+import { downloaded } from '../../device/downloads.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { traceStream } from '../../trace-log/stream.ts';
+
+/**
+ * Copies a tensor to another device at once. Throws DeviceError where its device can only be read asynchronously,
+ * unless the data has been downloaded before; a device that counts only gets nothing.
+ */
+export function transferLaunch(from: TensorMeta, to: TensorMeta): Launch {
+  const isPlaced = to.device.kind !== 'meta';
+  return ([source], [target]) => {
+    if (traceStream.active) traceStream.transform('to', from, to);
+    if (!isPlaced) return;
+    const data = downloaded(source!) ?? from.device.downloadSync(from, source!, 'to');
+    to.device.upload(data, to, target!);
+  };
+}

@@ -1,0 +1,59 @@
+/** Forms that write over their first operand, through a copy as large as it. */
+
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ShapeError } from '../../errors/errors.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { scatter, scatterAdd } from '../indexing/gather.ts';
+import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';
+import { diagonal } from '../movement/views.ts';
+import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
+import { copy_, fill_ } from './in-place.ts';
+
+/** Writes what the out-of-place form returns over `x`. */
+function over(x: Tensor, result: () => Tensor): Tensor {
+  tidy(() => {
+    copy_(x, result());
+  });
+  return x;
+}
+
+/** Writes a number on the main diagonal of a matrix. Throws ShapeError for other ranks. */
+export function fillDiagonal_(x: Tensor, value: number): Tensor {
+  if (x.rank !== 2) {
+    throw new ShapeError({
+      what: 'fillDiagonal_: no matrix',
+      given: formatSpec(x),
+      expected: 'two dimensions',
+      remedy: 'write to a view: diagonal(x, offset, dim1, dim2).fill_(value)',
+    });
+  }
+  tidy(() => {
+    fill_(diagonal(x), value);
+  });
+  return x;
+}
+
+export function scatter_(x: Tensor, dim: number, index: Tensor, source: Tensor | number): Tensor {
+  return over(x, () => scatter(x, dim, index, source));
+}
+
+export function scatterAdd_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  return over(x, () => scatterAdd(x, dim, index, source));
+}
+
+export function indexAdd_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  return over(x, () => indexAdd(x, dim, index, source));
+}
+
+export function indexCopy_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  return over(x, () => indexCopy(x, dim, index, source));
+}
+
+export function indexFill_(x: Tensor, dim: number, index: Tensor, value: number): Tensor {
+  return over(x, () => indexFill(x, dim, index, value));
+}
+
+export function maskedFill_(x: Tensor, mask: Tensor, value: Operand): Tensor {
+  return over(x, () => maskedFill(x, mask, value));
+}

@@ -1,0 +1,144 @@
+/**
+ * In-place forms of pointwise ops, made from the records of the ops themselves: the same kernel and the
+ * same gradient, written over the first operand. The target keeps its dtype.
+ */
+
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { DTypeError } from '../../errors/errors.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { type ClampBounds, clampBounds } from '../pointwise/combining.ts';
+import { defineOp, type OpRecord, opNamed } from '../record/define-op.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
+import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
+
+// The records that the table below names.
+import '../pointwise/pointwise.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+function inPlaceForm(name: string): OpRecord {
+  const op = opNamed(name);
+  const target = inferTarget(`${name}_`);
+  return defineOp({
+    name: `${name}_`,
+    operands: Object.fromEntries(op.operands.map((operand) => [operand.name, operand.use])),
+    infer: (inputs, attrs) => {
+      op.infer(inputs, attrs);
+      return target(inputs);
+    },
+    kernel: op.kernel,
+    inPlace: true,
+    // `flat` ops have no gradient to hand on: their result depends on nothing.
+    vjp: op.vjp ?? {},
+  });
+}
+
+const unaryNames = [
+  'neg',
+  'abs',
+  'sign',
+  'exp',
+  'exp2',
+  'expm1',
+  'log',
+  'log2',
+  'log10',
+  'log1p',
+  'sqrt',
+  'rsqrt',
+  'reciprocal',
+  'sin',
+  'cos',
+  'tan',
+  'asin',
+  'acos',
+  'atan',
+  'sinh',
+  'cosh',
+  'tanh',
+  'asinh',
+  'acosh',
+  'atanh',
+  'sigmoid',
+  'relu',
+  'erf',
+  'erfc',
+  'floor',
+  'ceil',
+  'round',
+  'trunc',
+] as const;
+
+type UnaryInPlace = {
+  readonly [N in (typeof unaryNames)[number] as `${N}_`]: (target: Tensor) => Tensor;
+};
+
+/** In-place ops of the tensor alone, by their names without underscore. */
+export const unaryInPlace = Object.fromEntries(
+  unaryNames.map((name) => {
+    const op = inPlaceForm(name);
+    return [`${name}_`, (target: Tensor): Tensor => bind1(op, [target])];
+  }),
+) as UnaryInPlace;
+
+const [divInto, divScalarInto] = [inPlaceForm('div'), inPlaceForm('divScalar')];
+const [powInto, powScalarInto] = [inPlaceForm('pow'), inPlaceForm('powScalar')];
+const [minimumInto, maximumInto] = [inPlaceForm('minimum'), inPlaceForm('maximum')];
+const clampInto = inPlaceForm('clamp');
+
+function expectFloatTarget(name: string, target: Tensor): void {
+  if (dtypes[target.dtype].floating) return;
+  throw new DTypeError({
+    what: `${name}: the target's dtype can't hold the result`,
+    given: `target ${formatSpec(target)}`,
+    expected: 'a float32 target',
+    remedy: `use the out-of-place form of ${name}`,
+  });
+}
+
+/** x −= alpha · y */
+export function sub_(target: Tensor, other: Tensor | number, alpha: Keyword<'alpha'> = 1): Tensor {
+  return add_(target, other, negated(numberFrom('sub_', 'alpha', alpha, 1)));
+}
+
+/** x /= y */
+export function div_(target: Tensor, other: Tensor | number): Tensor {
+  expectFloatTarget('div_', target);
+  return isNumber(other)
+    ? bind1(divScalarInto, [target], { value: other })
+    : intoTarget(divInto, target, other);
+}
+
+/** x = x^y */
+export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
+  expectFloatTarget('pow_', target);
+  return isNumber(exponent)
+    ? numberIntoTarget(powScalarInto, target, exponent)
+    : intoTarget(powInto, target, exponent);
+}
+
+/** Bounds each element by two numbers, either of which may be left out (null); by position or as `{ min, max }`. */
+export function clamp_(
+  target: Tensor,
+  least: ClampBounds<number> = null,
+  most: number | null = null,
+): Tensor {
+  const [min, max] = clampBounds('clamp_', least, most);
+  return bind1(clampInto, [target], { min: min ?? -Infinity, max: max ?? Infinity });
+}
+
+export function minimum_(target: Tensor, other: Tensor): Tensor {
+  return intoTarget(minimumInto, target, other);
+}
+
+export function maximum_(target: Tensor, other: Tensor): Tensor {
+  return intoTarget(maximumInto, target, other);
+}
+
+/** x = x² */
+export const square_ = (target: Tensor): Tensor => pow_(target, 2);
+export const zero_ = (target: Tensor): Tensor => fill_(target, 0);
+
+export * from './written-over.ts';

@@ -1,0 +1,55 @@
+/**
+ * In-place forms of ops without a kernel of their own for them: the result is computed beside the target and
+ * copied over it. The target keeps its shape and dtype.
+ */
+
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { DTypeError } from '../../errors/errors.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { floorDivide, fmod, remainder } from '../arithmetic/division.ts';
+import { logicalAnd, logicalNot, logicalOr, logicalXor } from '../arithmetic/logic.ts';
+import { tril, triu } from '../arranging/triangles.ts';
+import { clone } from '../movement/movement.ts';
+import { copysign, hypot } from '../pointwise/pairs.ts';
+import { clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/pointwise.ts';
+import { cumprod, cumsum } from '../reduce/scans.ts';
+import { copy_ } from './in-place.ts';
+
+/** The op, written over its first operand. Throws DTypeError for fractions that would be written to integers. */
+const over =
+  <A extends unknown[]>(name: string, fn: (x: Tensor, ...rest: A) => Tensor) =>
+  (target: Tensor, ...rest: A): Tensor =>
+    tidy(() => {
+      // Backward may read what is overwritten.
+      const result = fn(target.requiresGrad ? clone(target) : target, ...rest);
+      if (dtypes[result.dtype].floating && !dtypes[target.dtype].floating) {
+        throw new DTypeError({
+          what: `${name}_: the target's dtype can't hold the result`,
+          given: `target ${formatSpec(target)}, result ${formatSpec(result)}`,
+          expected: 'a floating-point target',
+          remedy: `use the out-of-place form of ${name}_`,
+        });
+      }
+      return copy_(target, result);
+    });
+
+export const lerp_ = over('lerp', lerp);
+export const xlogy_ = over('xlogy', xlogy);
+export const floorDivide_ = over('floorDivide', floorDivide);
+export const remainder_ = over('remainder', remainder);
+export const fmod_ = over('fmod', fmod);
+export const copysign_ = over('copysign', copysign);
+export const hypot_ = over('hypot', hypot);
+export const clampMin_ = over('clampMin', clampMin);
+export const clampMax_ = over('clampMax', clampMax);
+export const nanToNum_ = over('nanToNum', nanToNum);
+export const logicalAnd_ = over('logicalAnd', logicalAnd);
+export const logicalOr_ = over('logicalOr', logicalOr);
+export const logicalXor_ = over('logicalXor', logicalXor);
+export const logicalNot_ = over('logicalNot', logicalNot);
+export const cumsum_ = over('cumsum', cumsum);
+export const cumprod_ = over('cumprod', cumprod);
+export const tril_ = over('tril', tril);
+export const triu_ = over('triu', triu);

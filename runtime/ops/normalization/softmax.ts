@@ -1,0 +1,171 @@
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
+import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { dtypes } from '../../spec/dtype.ts';
+import { normalizeDim } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { bind1 } from '../core/bind.ts';
+import { transpose } from '../movement/movement.ts';
+import { exp, mul, neg, sub } from '../pointwise/pointwise.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { alongLastRows, perEntry } from '../record/row-cuts.ts';
+import { sum } from '../reduce/reduce.ts';
+
+const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
+
+function expectFloat(name: string, x: TensorMeta): void {
+  if (dtypes[x.dtype].floating) return;
+  throw new DTypeError({
+    what: `${name}: not a floating-point tensor`,
+    given: formatSpec(x),
+    expected: 'float32',
+    remedy: "cast it: x.to('float32')",
+  });
+}
+
+type GradientOfOut = (dy: Tensor, out: Tensor, g: Tensor) => Tensor;
+
+/**
+ * An op along the last dimension whose gradient reads only its output. `second` has the gradients of
+ * that gradient, contracted with g.
+ */
+function alongLast(
+  name: 'softmax' | 'logSoftmax',
+  second: { readonly dy: (out: Tensor, g: Tensor) => Tensor; readonly out: GradientOfOut },
+): OpRecord {
+  const gradOp = defineOp({
+    name: `${name}Grad`,
+    operands: { dy: 'data', out: 'data' },
+    dtypes: { dy: 'floating' },
+    infer: inferSame,
+    kernel: { kind: 'named', name: `${name}Grad` },
+    rows: alongLastRows,
+    overwrites: ['dy', 'out'],
+    vjp: {
+      dy: saving({ out: 'value' }, ({ out }, g) => second.dy(out, g)),
+      out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) => second.out(dy, out, g)),
+    },
+  });
+  return defineOp({
+    name,
+    operands: { x: 'data' },
+    infer: (inputs) => {
+      expectFloat(name, inputs[0]!);
+      return inferSame(inputs);
+    },
+    kernel: { kind: 'named', name },
+    rows: alongLastRows,
+    overwrites: ['x'],
+    vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
+  });
+}
+
+const rowSum = (x: Tensor): Tensor => sum(x, -1, { keepDim: true });
+
+// dx = out · (dy − Σ dy·out)
+const softmaxOp = alongLast('softmax', {
+  dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
+  out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
+});
+// dx = dy − exp(out) · Σ dy
+const logSoftmaxOp = alongLast('logSoftmax', {
+  dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
+  out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
+});
+
+/** The kernels run along the last dimension: another one is brought there and back. */
+function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
+  const at = normalizeDim(dim, x.rank, op.name);
+  if (at >= x.rank - 1) return bind1(op, [x]);
+  return tidy(() => transpose(bind1(op, [transpose(x, at, -1)]), at, -1));
+}
+
+/** e^x over its sum along `dim`. */
+export const softmax = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('softmax', x);
+  return alongDim(softmaxOp, x, dim);
+};
+/** The logarithm of softmax along `dim`. */
+export const logSoftmax = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('logSoftmax', x);
+  return alongDim(logSoftmaxOp, x, dim);
+};
+
+/** softmax of −x: the smallest gets the largest share. */
+export const softmin = (x: Tensor, dim = -1): Tensor => {
+  expectTensors('softmin', x);
+  return tidy(() => softmax(neg(x), dim));
+};
+
+const nllLossGradOp = defineOp({
+  name: 'nllLossGrad',
+  operands: { dy: 'data', target: 'data', logProbs: 'shape' },
+  dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
+  infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
+  kernel: { kind: 'named', name: 'nllLossGrad' },
+  // Linear in dy, with the loss's own weights.
+  vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
+});
+
+const nllLossOp = defineOp({
+  name: 'nllLoss',
+  operands: { logProbs: 'data', target: 'data' },
+  dtypes: { logProbs: 'floating', target: 'int32' },
+  infer: ([logProbs, target]) => {
+    expectFloat('nllLoss', logProbs!);
+    if (target!.dtype !== 'int32') {
+      throw new DTypeError({
+        what: 'nllLoss: class labels must be integers',
+        given: formatSpec(target!),
+        expected: 'int32[n]',
+        remedy: "cast the labels: target.to('int32')",
+      });
+    }
+    const [n] = target!.shape;
+    if (logProbs!.shape.length !== 2 || target!.shape.length !== 1 || logProbs!.shape[0] !== n) {
+      throw new ShapeError({
+        what: "nllLoss: scores and labels don't fit",
+        given: `${formatSpec(logProbs!)} and ${formatSpec(target!)}`,
+        expected: '[n, classes] and int32 [n]',
+        remedy: 'flatten the leading dimensions of both',
+      });
+    }
+    return { dtype: logProbs!.dtype, shape: [] };
+  },
+  kernel: { kind: 'named', name: 'nllLoss' },
+  mayRefuse: true,
+  vjp: {
+    logProbs: saving({ target: 'value', logProbs: 'shape' }, ({ target, logProbs }, dy) =>
+      bind1(nllLossGradOp, [dy, target, logProbs as Tensor]),
+    ),
+  },
+});
+
+/** The gradient of one log-probability that counts: −dy over their number. Written by the compiler only. */
+defineOp({
+  name: 'nllLossShare',
+  operands: { dy: 'data', target: 'data' },
+  dtypes: { dy: 'floating', target: 'int32' },
+  infer: ([dy]) => ({ dtype: dy!.dtype, shape: [] }),
+  kernel: { kind: 'named', name: 'nllLossShare' },
+});
+
+/**
+ * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty tensor between them. Written by the
+ * compiler only.
+ */
+defineOp({
+  name: 'crossEntropyGrad',
+  operands: { share: 'data', target: 'data', out: 'data' },
+  dtypes: { share: 'floating', target: 'int32' },
+  infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
+  kernel: { kind: 'named', name: 'crossEntropyGrad' },
+  rows: perEntry(0),
+  overwrites: ['out'],
+});
+
+/** Mean of −logProbs[i, target[i]] over the labels that are not −100; [n, classes] and int32 [n]. */
+export function meanOfLabels(logProbs: Tensor, target: Tensor): Tensor {
+  return bind1(nllLossOp, [logProbs, target]);
+}

@@ -1,0 +1,59 @@
+/** Operands that come from plain JavaScript, where types are not checked. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+/** Throws ArgumentError for an operand of the op `name` that is not a tensor. */
+export function expectTensors(name: string, ...operands: readonly Tensor[]): void {
+  for (const operand of operands) if (!isTensor(operand)) throw noTensor(name, operand);
+}
+
+/** Throws ArgumentError for an operand that is neither a tensor nor left out. */
+export function expectOptional(name: string, operand: Tensor | null | undefined): void {
+  if (operand !== null && operand !== undefined && !isTensor(operand))
+    throw noTensor(name, operand);
+}
+
+/** Throws ArgumentError for an operand that is neither a tensor nor a number. */
+export function expectOperand(name: string, operand: Tensor | number): void {
+  if (!isNumber(operand) && !isTensor(operand)) throw noTensor(name, operand);
+}
+
+/** Throws ArgumentError if `operands` is not an array, or holds anything but tensors. */
+export function expectTensorList(name: string, operands: readonly Tensor[]): void {
+  if (Array.isArray(operands)) {
+    expectTensors(name, ...operands);
+    return;
+  }
+  throw new ArgumentError({
+    what: `${name}: not a list of tensors`,
+    given: described(operands),
+    expected: 'an array of tensors',
+    remedy: `pass them in one array: ${name}([a, b])`,
+  });
+}
+
+/** Any tensor, also one of a trace. */
+export const isTensor = (given: unknown): boolean =>
+  typeof given === 'object' && given !== null && 'holderFor' in given;
+
+/** The error for an operand that is something else. */
+export function noTensor(name: string, given: unknown): ArgumentError {
+  const isArray = Array.isArray(given);
+  return new ArgumentError({
+    what: `${name}: an operand is not a tensor`,
+    given: described(given),
+    expected: 'a tensor, or a number where the op takes one',
+    remedy: isArray
+      ? 'make a tensor of it: tensor([1, 2])'
+      : 'check where the value comes from: an entry that does not exist is undefined',
+  });
+}
+
+function described(given: unknown): string {
+  if (given === null) return 'null';
+  if (Array.isArray(given)) return 'an array';
+  if (typeof given === 'string') return `the text '${given}'`;
+  return typeof given;
+}

@@ -1,0 +1,71 @@
+/** The effect of a write in place on operands that share its target's memory. */
+
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { isSymbolic } from '../numbers/symbolic-number.ts';
+
+/**
+ * `apart`: memory of its own. `sameMemory`: of the target's memory, but no element is overwritten before it is read:
+ * the operand has the target's elements in their places, or none of them. `overlapping`: some may be.
+ */
+export type OperandSharing = 'apart' | 'sameMemory' | 'overlapping';
+
+export function sharingWith(target: Tensor, operand: Tensor): OperandSharing {
+  if (operand.holder !== target.holder || operand.holder === null) return 'apart';
+  return isOverwritten(target, operand) ? 'overlapping' : 'sameMemory';
+}
+
+/** Whether a write to `target` may change an element of `operand`, in the same memory, before it is read. */
+export function isOverwritten(target: TensorMeta, operand: TensorMeta): boolean {
+  return !isElementwise(target, operand) && meet(target, operand);
+}
+
+/** Each element of the target is computed from the operand's element of the same place. */
+function isElementwise(target: TensorMeta, operand: TensorMeta): boolean {
+  if (operand.offset !== target.offset || operand.shape.length > target.shape.length) return false;
+  const strides = broadcastStrides(operand.shape, operand.strides, target.shape);
+  return target.shape.every((size, d) => size <= 1 || strides[d] === target.strides[d]);
+}
+
+/** Steps of the search for a common element, after which there may be one. */
+const mostSteps = 1000;
+
+/** Whether two views of one memory have an element in common: exact, but where offsets are known in each run only. */
+function meet(a: TensorMeta, b: TensorMeta): boolean {
+  if (sizeOf(a.shape) === 0 || sizeOf(b.shape) === 0) return false;
+  if (isSymbolic(a.offset) || isSymbolic(b.offset)) return true;
+  // An element of `a` is one of `b` where Σ stride · index of both differ by the offsets: one sum over all strides.
+  const ranges = new Map<number, { least: number; most: number }>();
+  const add = ({ shape, strides }: TensorMeta, sign: 1 | -1): void => {
+    shape.forEach((size, d) => {
+      if (size === 1 || strides[d] === 0) return;
+      const stride = Math.abs(strides[d]!);
+      const range = ranges.get(stride) ?? { least: 0, most: 0 };
+      ranges.set(stride, range);
+      if (sign * strides[d]! > 0) range.most += size - 1;
+      else range.least -= size - 1;
+    });
+  };
+  add(a, 1);
+  add(b, -1);
+  const terms = [...ranges].sort(([x], [y]) => y - x);
+  // What the terms from each one on can add up to.
+  const reach = terms.map((_, i) => ({
+    least: terms.slice(i).reduce((sum, [stride, { least }]) => sum + stride * least, 0),
+    most: terms.slice(i).reduce((sum, [stride, { most }]) => sum + stride * most, 0),
+  }));
+  reach.push({ least: 0, most: 0 });
+  let steps = 0;
+  const isSum = (wanted: number, i: number): boolean => {
+    if (++steps > mostSteps) return true;
+    if (i === terms.length) return wanted === 0;
+    const [stride, { least, most }] = terms[i]!;
+    const rest = reach[i + 1]!;
+    const from = Math.max(least, Math.ceil((wanted - rest.most) / stride));
+    const to = Math.min(most, Math.floor((wanted - rest.least) / stride));
+    for (let k = from; k <= to; k++) if (isSum(wanted - k * stride, i + 1)) return true;
+    return false;
+  };
+  return isSum(b.offset - a.offset, 0);
+}

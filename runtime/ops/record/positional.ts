@@ -1,0 +1,80 @@
+/** Checks of arguments that are given by position: numbers, flags and sizes. */
+
+import { ArgumentError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
+import type { Shape } from '../../spec/shape.ts';
+import { isInteger } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+
+/** A value as errors show it: `{ eps }` for an object with this key. */
+function described(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? `{ ${Object.keys(value).join(', ')} }` : `a ${value.constructor.name}`;
+}
+
+function misplaced(op: string, name: string, value: unknown, expected: string): ArgumentError {
+  return new ArgumentError({
+    what: `${op}: ${name} is not ${expected}`,
+    given: described(value),
+    expected: `${expected} in the place of ${name}`,
+    remedy: `pass ${name} by its position: this argument is not part of an options object`,
+  });
+}
+
+/** Throws ArgumentError for anything but a number. */
+export function expectNumber(op: string, name: string, value: unknown): void {
+  if (!isNumber(value)) throw misplaced(op, name, value, 'a number');
+}
+
+/** Throws ArgumentError for anything but a whole number. */
+export function expectWhole(op: string, name: string, value: unknown): void {
+  expectNumber(op, name, value);
+  if (!isInteger(value as number)) throw misplaced(op, name, value, 'an integer');
+}
+
+/** Throws ArgumentError for anything but true or false. */
+export function expectFlag(op: string, name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw misplaced(op, name, value, 'true or false');
+}
+
+/** The list; throws ArgumentError for anything but an array of numbers. */
+export function numbersIn(op: string, name: string, value: unknown): readonly number[] {
+  if (Array.isArray(value) && value.every(isNumber)) return value;
+  throw misplaced(op, name, value, 'a number or an array of numbers');
+}
+
+/** A number that is given by position or, as PyTorch's keyword, in an object: `add(x, y, { alpha: 2 })`. */
+export type Keyword<Name extends string> = number | { readonly [N in Name]?: number | undefined };
+
+/** The number; throws ArgumentError for an object that has another name, or no number there. */
+export function numberFrom<Name extends string>(
+  op: string,
+  name: Name,
+  given: Keyword<Name>,
+  byDefault: number,
+): number {
+  if (isNumber(given)) return given;
+  expectNames(op, given, [name]);
+  const value = given[name] ?? byDefault;
+  expectNumber(op, name, value);
+  return value;
+}
+
+/** Sizes, or dimensions, in one array or one by one. */
+export type Sizes = (Shape | number)[];
+
+/** The sizes as one array; throws ArgumentError for anything but numbers. */
+export function sizesOf(op: string, given: readonly unknown[]): Shape {
+  const [first] = given;
+  const list: unknown = given.length === 1 && !isNumber(first) ? first : given;
+  if (Array.isArray(list) && list.every(isNumber)) return list as Shape;
+  throw new ArgumentError({
+    what: `${op}: not a list of numbers`,
+    given: given.map(described).join(', '),
+    expected: 'numbers, in an array or one by one',
+    remedy: `write x.${op}([2, 3]) or x.${op}(2, 3)`,
+  });
+}

@@ -1,0 +1,104 @@
+import type { Attrs } from '../../device/kernel-op.ts';
+import type { RowCut, RowSlice } from '../../device/staged-body.ts';
+import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
+
+/** The cuts that an op allows, those into most rows first; `outputs` of a write in place are its target. */
+export type RowRule = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => readonly RowCut[];
+
+/** The first `lead` dimensions as one; null where they don't lie in equal steps. */
+function rowSlice(
+  { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
+  lead: number,
+): RowSlice | null {
+  let step: number | null = null;
+  let span = 0;
+  for (let d = lead - 1; d >= 0; d--) {
+    if (shape[d] === 1) continue;
+    if (step !== null && strides[d] !== span) return null;
+    step ??= strides[d]!;
+    span = strides[d]! * shape[d]!;
+  }
+  return { step: step ?? 0, shape: shape.slice(lead), strides: strides.slice(lead) };
+}
+
+interface CutOptions {
+  /** Operands that every row reads as a whole. */
+  readonly whole?: (index: number) => boolean;
+  readonly attrs: (rows: number, lead: number) => Attrs;
+  readonly least?: number;
+}
+
+/** The cut behind the first `lead` dimensions, which all sliced operands and results have in common. */
+export function cutBehind(
+  lead: number,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  { whole = () => false, attrs, least = 1 }: CutOptions,
+): RowCut | null {
+  const count = sizeOf(outputs[0]!.shape.slice(0, lead));
+  const slices = inputs.map((meta, i) => (whole(i) ? null : rowSlice(meta, lead)));
+  const results = outputs.map((meta) => rowSlice(meta, lead));
+  if (count < 2 || !results.every(isSliced)) return null;
+  if (slices.some((slice, i) => slice === null && !whole(i))) return null;
+  return { count, inputs: slices, outputs: results, attrs: (rows) => attrs(rows, lead), least };
+}
+
+function isSliced(slice: RowSlice | null): slice is RowSlice {
+  return slice !== null;
+}
+
+/** Cuts behind each of the first `most` dimensions. */
+export function cutsUpTo(most: number, cut: (lead: number) => RowCut | null): RowCut[] {
+  const cuts: RowCut[] = [];
+  for (let lead = most; lead >= 1; lead--) {
+    const found = cut(lead);
+    if (found) cuts.push(found);
+  }
+  return cuts;
+}
+
+/** Ops of which each operand and result has one shape, and lies densely: rows are along the last dimension. */
+export const alongLastRows: RowRule = (inputs, outputs, attrs) => {
+  if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
+  const rank = outputs[0]!.shape.length;
+  return cutsUpTo(rank - 1, (lead) => cutBehind(lead, inputs, outputs, { attrs: () => attrs }));
+};
+
+/** One entry of the first dimension after the other, as of images; operands in `whole` are not images. */
+export function perEntry(...whole: readonly number[]): RowRule {
+  return (inputs, outputs, attrs) => {
+    if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
+    const isWhole = (index: number) => whole.includes(index);
+    const options = { whole: isWhole, attrs: () => attrs };
+    return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, options));
+  };
+}
+
+/** float32 random numbers, each of which takes one place of the stream, from attr `offset` on. */
+export const drawnRows: RowRule = (_inputs, outputs, attrs) => {
+  const { dtype, shape } = outputs[0]!;
+  if (dtype !== 'float32') return [];
+  return cutsUpTo(shape.length, (lead) => {
+    const row = shape.slice(lead);
+    const own = (rows: number): Attrs => ({ ...attrs, shape: [rows, ...row] });
+    const cut = cutBehind(lead, [], outputs, { attrs: own });
+    return cut && { ...cut, advances: { offset: sizeOf(row) } };
+  });
+};
+
+/** Ops that go over the elements of one shape, to which operands broadcast. */
+export const pointwiseRows: RowRule = (inputs, outputs, attrs) => {
+  const { shape } = outputs[0]!;
+  const spread = inputs.map((meta) => ({
+    ...meta,
+    shape,
+    strides: broadcastStrides(meta.shape, meta.strides, shape),
+  }));
+  return cutsUpTo(shape.length, (lead) => cutBehind(lead, spread, outputs, { attrs: () => attrs }));
+};

@@ -1,0 +1,74 @@
+import { DTypeError } from '../errors/errors.ts';
+import { isBelow, truncated } from '../ops/numbers/number-arithmetic.ts';
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
+import { decodeHalf, encodeHalf, isHalf } from './half.ts';
+
+/** The range of each integer dtype. */
+const bounds = { uint8: [0, 255], int32: [-(2 ** 31), 2 ** 31 - 1] } as const;
+
+/**
+ * Numbers as an array of the dtype: floating ones are rounded, fractions of integers dropped, truth
+ * values 0 or 1. Throws DTypeError for NaN and for what an integer dtype does not hold.
+ */
+export function storedNumbers<D extends DType>(
+  values: ArrayLike<number>,
+  dtype: D,
+  use: string,
+): TypedArrayOf<D>;
+export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: string): TypedArray {
+  if (isHalf(dtype)) return encodeHalf(values, dtype);
+  const result = newTypedArray(dtype, values.length);
+  if (dtype === 'uint8' || dtype === 'int32') {
+    for (let i = 0; i < values.length; i++) result[i] = expectInteger(values[i]!, dtype, use);
+  } else if (dtype === 'bool') {
+    for (let i = 0; i < values.length; i++) result[i] = values[i] === 0 ? 0 : 1;
+  } else {
+    result.set(values);
+  }
+  return result;
+}
+
+/** Returns the numbers for a trace, whose symbolic numbers stay: each run makes an array of the dtype from them. */
+export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
+  if (isHalf(dtype) || dtype === 'bool') return [...storedNumbers(values.map(Number), dtype, use)];
+  return values.map((value) => {
+    const number = isNumber(value) ? value : Number(value);
+    expectHeld(number, dtype, use);
+    return dtypes[dtype].floating ? number : truncated(number);
+  });
+}
+
+/** The number without its fraction, or DTypeError when the integer dtype does not hold it. */
+function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
+  const whole = Math.trunc(value);
+  const [low, high] = bounds[dtype];
+  if (whole >= low && whole <= high) return whole;
+  throw new DTypeError({
+    what: `${use}: a number that ${dtype} does not hold`,
+    given: String(value),
+    expected: `${low} to ${high}`,
+    remedy: "choose a floating-point dtype such as 'float32'",
+  });
+}
+
+/** DTypeError for a number that an integer dtype does not hold. */
+export function expectHeld(value: unknown, dtype: DType, use: string): void {
+  if (!isNumber(value) || (dtype !== 'uint8' && dtype !== 'int32')) return;
+  if (!isHeld(value, dtype)) expectInteger(+value, dtype, use);
+}
+
+/** Whether the integer dtype holds the number without its fraction. */
+export function isHeld(value: number, dtype: 'uint8' | 'int32'): boolean {
+  const [low, high] = bounds[dtype];
+  return isBelow(low - 1, value) && isBelow(value, high + 1);
+}
+
+/** The numbers that an array of the dtype represents: itself, but for the bits of halves. */
+export function numbersOf(values: TypedArray, dtype: DType): Exclude<TypedArray, Uint16Array> {
+  if (isHalf(dtype)) return decodeHalf(values, dtype);
+  return values as Exclude<TypedArray, Uint16Array>;
+}
+
+/** For the texts of errors: the dtypes that a user may name. */
+export const dtypeNames: string = Object.keys(dtypes).join(', ');

@@ -1,0 +1,298 @@
+/** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
+
+import { backward, backwardAsync } from '../backward/backward.ts';
+import { registerHook, retainGrad } from '../backward/hooks.ts';
+import { defineAbsent } from '../errors/absent-names.ts';
+import { cast } from '../ops/core/cast.ts';
+import { newTensor } from '../ops/core/create.ts';
+import * as inPlace from '../ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
+import * as movement from '../ops/movement/movement.ts';
+import * as ranges from '../ops/movement/ranges.ts';
+import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
+import * as pointwise from '../ops/pointwise/pointwise.ts';
+import * as matrix from '../ops/products/matmul.ts';
+import * as random from '../ops/random/random.ts';
+import * as extremes from '../ops/reduce/extremes.ts';
+import * as reduce from '../ops/reduce/reduce.ts';
+import * as scans from '../ops/reduce/scans.ts';
+import * as statistics from '../ops/reduce/statistics.ts';
+import type { DType } from '../spec/dtype.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { type AbsentMethods, absentMethods } from './absent-methods.ts';
+import { arrangementMethods, transposes } from './arrangement-methods.ts';
+import { formatTensor, formatTensorAsync } from './format.ts';
+import { functionMethods, overloadedFunctions } from './function-methods.ts';
+import type { TensorMethods } from './method-types.ts';
+import * as nested from './nested.ts';
+import { otherMethods, otherWrites } from './other-methods.ts';
+import * as read from './read.ts';
+import { moveTo, moveToAsync } from './transfer.ts';
+
+const unaryMethods = {
+  neg: pointwise.neg,
+  abs: pointwise.abs,
+  sign: pointwise.sign,
+  exp: pointwise.exp,
+  log: pointwise.log,
+  sqrt: pointwise.sqrt,
+  tanh: pointwise.tanh,
+  sigmoid: pointwise.sigmoid,
+  relu: pointwise.relu,
+  contiguous: movement.contiguous,
+} as const;
+
+const pointwiseMethods = {
+  minimum: pointwise.minimum,
+  clamp: pointwise.clamp,
+  clip: pointwise.clip,
+  clampMin: pointwise.clampMin,
+  clampMax: pointwise.clampMax,
+  lerp: pointwise.lerp,
+  xlogy: pointwise.xlogy,
+  addcmul: pointwise.addcmul,
+  addcdiv: pointwise.addcdiv,
+  nanToNum: pointwise.nanToNum,
+  logicalAnd: pointwise.logicalAnd,
+  logicalOr: pointwise.logicalOr,
+  logicalXor: pointwise.logicalXor,
+  logicalNot: pointwise.logicalNot,
+  isnan: pointwise.isnan,
+  isinf: pointwise.isinf,
+  isfinite: pointwise.isfinite,
+  maskedFill: pointwise.maskedFill,
+  floor: pointwise.floor,
+  ceil: pointwise.ceil,
+  trunc: pointwise.trunc,
+  round: pointwise.round,
+  frac: pointwise.frac,
+  floorDivide: pointwise.floorDivide,
+  remainder: pointwise.remainder,
+  fmod: pointwise.fmod,
+  square: pointwise.square,
+  rsqrt: pointwise.rsqrt,
+  reciprocal: pointwise.reciprocal,
+  exp2: pointwise.exp2,
+  expm1: pointwise.expm1,
+  log2: pointwise.log2,
+  log10: pointwise.log10,
+  log1p: pointwise.log1p,
+  sin: pointwise.sin,
+  cos: pointwise.cos,
+  tan: pointwise.tan,
+  asin: pointwise.asin,
+  acos: pointwise.acos,
+  atan: pointwise.atan,
+  atan2: pointwise.atan2,
+  sinh: pointwise.sinh,
+  cosh: pointwise.cosh,
+  asinh: pointwise.asinh,
+  acosh: pointwise.acosh,
+  atanh: pointwise.atanh,
+  erf: pointwise.erf,
+  erfc: pointwise.erfc,
+  elu: pointwise.elu,
+  selu: pointwise.selu,
+  leakyRelu: pointwise.leakyRelu,
+  hardtanh: pointwise.hardtanh,
+  relu6: pointwise.relu6,
+  hardsigmoid: pointwise.hardsigmoid,
+  hardswish: pointwise.hardswish,
+  silu: pointwise.silu,
+  softplus: pointwise.softplus,
+  logSigmoid: pointwise.logSigmoid,
+  softsign: pointwise.softsign,
+  mish: pointwise.mish,
+  gelu: pointwise.gelu,
+} as const;
+
+/** In another dtype, by its usual name. */
+const castMethods = {
+  bool: (x: Tensor): Tensor => cast(x, 'bool'),
+  int: (x: Tensor): Tensor => cast(x, 'int32'),
+  // There is no int64: PyTorch's long tensors are int32 here.
+  long: (x: Tensor): Tensor => cast(x, 'int32'),
+  float: (x: Tensor): Tensor => cast(x, 'float32'),
+  double: (x: Tensor): Tensor => cast(x, 'float64'),
+  byte: (x: Tensor): Tensor => cast(x, 'uint8'),
+  half: (x: Tensor): Tensor => cast(x, 'float16'),
+  bfloat16: (x: Tensor): Tensor => cast(x, 'bfloat16'),
+  typeAs: (x: Tensor, other: Tensor): Tensor => cast(x, other.dtype),
+} as const;
+
+/** Each returns what `method-types.ts` says of its name. */
+const methods = {
+  ...unaryMethods,
+  ...pointwiseMethods,
+  ...castMethods,
+  add: pointwise.add,
+  sub: pointwise.sub,
+  mul: pointwise.mul,
+  div: pointwise.div,
+  pow: (x: Tensor, exponent: pointwise.Operand): Tensor => pointwise.pow(x, exponent),
+  maximum: pointwise.maximum,
+  dim: (x: Tensor): number => x.rank,
+  cpu: (x: Tensor): Tensor => moveTo(x, 'cpu'),
+  newTensor,
+  newZeros: ranges.newZeros,
+  newOnes: ranges.newOnes,
+  newFull: ranges.newFull,
+  newEmpty: ranges.newEmpty,
+  eq: pointwise.eq,
+  ne: pointwise.ne,
+  lt: pointwise.lt,
+  le: pointwise.le,
+  gt: pointwise.gt,
+  ge: pointwise.ge,
+  sum: reduce.sum,
+  mean: reduce.mean,
+  amax: extremes.amax,
+  amin: extremes.amin,
+  argmax: extremes.argmax,
+  argmin: extremes.argmin,
+  prod: scans.prod,
+  cumsum: scans.cumsum,
+  cumprod: scans.cumprod,
+  var: statistics.variance,
+  std: statistics.std,
+  norm: statistics.norm,
+  logsumexp: statistics.logsumexp,
+  any: statistics.any,
+  all: statistics.all,
+  countNonzero: statistics.countNonzero,
+  softmax,
+  logSoftmax,
+  matmul: matrix.matmul,
+  ...arrangementMethods,
+  ...functionMethods,
+  ...otherMethods,
+  ...otherWrites,
+  add_: inPlace.add_,
+  mul_: inPlace.mul_,
+  fill_: inPlace.fill_,
+  copy_: inPlace.copy_,
+  addcmul_: inPlace.addcmul_,
+  addcdiv_: inPlace.addcdiv_,
+  ...pointwiseInPlace.unaryInPlace,
+  sub_: pointwiseInPlace.sub_,
+  div_: pointwiseInPlace.div_,
+  pow_: pointwiseInPlace.pow_,
+  clamp_: pointwiseInPlace.clamp_,
+  minimum_: pointwiseInPlace.minimum_,
+  maximum_: pointwiseInPlace.maximum_,
+  zero_: pointwiseInPlace.zero_,
+} as const;
+
+/** Typed in `TensorMethods`. */
+const drawingMethods = {
+  bernoulli: random.bernoulli,
+  multinomial: random.multinomial,
+  uniform_: random.uniform_,
+  normal_: random.normal_,
+  exponential_: random.exponential_,
+  logNormal_: random.logNormal_,
+  cauchy_: random.cauchy_,
+  bernoulli_: random.bernoulli_,
+  random_: random.random_,
+} as const;
+
+/** Typed in `TensorMethods`. */
+const overloaded = {
+  max: extremes.max,
+  min: extremes.min,
+  ...overloadedFunctions,
+} as const;
+
+export type Methods = typeof methods;
+
+const readers = {
+  data: read.data,
+  dataSync: read.dataSync,
+  item: read.item,
+  itemSync: read.itemSync,
+  toArray: nested.toArray,
+  toArraySync: nested.toArraySync,
+  tolist: nested.toArraySync,
+  equal: read.equal,
+  toJSON: nested.summary,
+  toStringAsync: formatTensorAsync,
+  toAsync: moveToAsync,
+} as const;
+
+declare module '../tensor/tensor.ts' {
+  interface Tensor<D extends DType = DType> extends TensorMethods<D>, AbsentMethods {}
+}
+
+type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
+
+/** Puts a function of a tensor on the prototype as a method. */
+function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
+  const call = fn as (first: Tensor, ...rest: unknown[]) => unknown;
+  // Without an array of arguments for most calls; a missing one is as good as undefined.
+  const method = function (this: Tensor, a?: unknown, b?: unknown) {
+    // biome-ignore lint/complexity/noArguments: a rest parameter would make an array in every call
+    switch (arguments.length) {
+      case 0:
+        return call(this);
+      case 1:
+        return call(this, a);
+      case 2:
+        return call(this, a, b);
+      default:
+        // biome-ignore lint/complexity/noArguments: as above
+        return call(this, ...arguments);
+    }
+  };
+  Object.defineProperty(method, 'name', { value: name });
+  Object.defineProperty(Tensor.prototype, name, {
+    value: method,
+    writable: true,
+    configurable: true,
+  });
+  return method;
+}
+
+function defineAll(functions: Readonly<Record<string, Parameters<typeof define>[1]>>): AnyMethod[] {
+  return Object.entries(functions).map(([name, fn]) => define(name, fn));
+}
+
+/** Puts a function of a tensor on the prototype as a property. */
+function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeof fn] {
+  const get = function (this: Tensor) {
+    return fn(this);
+  };
+  Object.defineProperty(Tensor.prototype, name, { get, configurable: true });
+  return [name, fn];
+}
+
+/** The methods by what a compiler may do with them. */
+export const tensorMethods: {
+  /** Depend on their arguments alone: calls can be appended to a program. */
+  readonly traced: readonly AnyMethod[];
+  /** The properties, by name. */
+  readonly properties: ReadonlyMap<string, (x: Tensor) => Tensor>;
+  /** Take random numbers. */
+  readonly draws: readonly AnyMethod[];
+  /** Read data. */
+  readonly reads: readonly AnyMethod[];
+} = {
+  traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
+  properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
+  draws: [...defineAll(drawingMethods)],
+  reads: [...defineAll({ ...readers, toString: formatTensor })],
+};
+// What iterates or prints is not a call of a method by name.
+for (const [key, fn] of [
+  [Symbol.iterator, nested.entries],
+  [Symbol.for('nodejs.util.inspect.custom'), formatTensor],
+] as const) {
+  const value = function (this: Tensor) {
+    return fn(this);
+  };
+  Object.defineProperty(Tensor.prototype, key, { value, writable: true, configurable: true });
+}
+defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
+define('backward', backward);
+define('backwardAsync', backwardAsync);
+define('registerHook', registerHook);
+define('retainGrad', retainGrad);

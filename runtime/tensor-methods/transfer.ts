@@ -1,0 +1,28 @@
+import { deviceNamed } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { cast } from '../ops/core/cast.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { moveToDevice, moveToDeviceAsync } from './move-to-device.ts';
+
+export type TransferTarget = DType | Device | (string & {});
+
+function isDType(target: TransferTarget): target is DType {
+  return typeof target === 'string' && target in dtypes;
+}
+
+/** Another dtype (recorded for backward) or another device (a new leaf). */
+export function moveTo(x: Tensor, target: TransferTarget): Tensor {
+  if (isDType(target)) return cast(x, target);
+  return moveToDevice(x, resolve(target));
+}
+
+/** Like `to`, from a device that can only be read asynchronously, such as a GPU. */
+export async function moveToAsync(x: Tensor, target: TransferTarget): Promise<Tensor> {
+  if (isDType(target)) return cast(x, target);
+  return moveToDeviceAsync(x, resolve(target));
+}
+
+function resolve(target: Device | string): Device {
+  return typeof target === 'string' ? deviceNamed(target) : target;
+}

@@ -1,0 +1,104 @@
+/** The engine's walk back over a traced graph, whose ops become part of the program. */
+
+import type { gradWith } from '../../../runtime/backward/grad.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { fillGradients } from '../../regions/fill-gradients.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
+import { asEagerly } from '../state/rejected-eagerly.ts';
+import type { Perform } from '../state/tape.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { TensorVariable } from '../variables/variable.ts';
+import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
+
+type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
+
+/** Nodes that have run are freed, unless the graph is retained. */
+export function watched<T>(
+  builder: ProgramBuilder,
+  { retainGraph, onFreed }: { retainGraph: boolean; onFreed: OnFreed },
+  run: (watch: Watch) => T,
+): T {
+  const nodes: GradNode[] = [];
+  const outside = builder.differentiates;
+  builder.differentiates = true;
+  let result: T;
+  try {
+    result = run({
+      isConsumed: (node) => builder.freedNodes.isFreed(node),
+      onNode: (node, gradients) => {
+        nodes.push(node);
+        fillGradients(builder, node, gradients);
+      },
+    });
+  } finally {
+    builder.differentiates = outside;
+  }
+  if (!retainGraph) {
+    builder.freedNodes.note(nodes);
+    onFreed(nodes);
+  }
+  return result;
+}
+
+type OnFreed = (nodes: readonly GradNode[]) => void;
+
+/** A graph that one path has freed cannot be differentiated where the path taken is unknown. */
+export function watchFreed(t: Tracer): OnFreed {
+  if (!t.isInRegion) return () => {};
+  const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
+  return (nodes) => {
+    for (const node of nodes) t.autograd.watched.set(node, site);
+  };
+}
+
+/** A backward can't be traced if it is data-dependent whether an earlier one has freed the graph. */
+function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
+  if (!roots.some((root) => mayBeFreedBelow(root, t.builder))) return;
+  throw new GraphBreak(
+    'branch-gradient',
+    'backward() of a graph that a branch or loop may have used up',
+  );
+}
+
+/** Runs the engine: again for other sizes, or once for all where it calls the user's hooks. */
+export function follow(
+  t: Tracer,
+  roots: readonly Tensor[],
+  operands: readonly unknown[],
+  run: Perform,
+): unknown {
+  expectNotFreed(t, roots);
+  const leaves = leavesBelow(t, roots);
+  const hooked = leaves.flatMap(({ variable, tensor }) => {
+    const hooks = outerHooks(t, variable);
+    return hooks.length > 0 ? [{ tensor, hooks }] : [];
+  });
+  if (hooked.length === 0 && !t.autograd.callsUser) {
+    return asEagerly(() => t.perform(operands, run));
+  }
+  for (const { tensor, hooks } of hooked) tensor.hooks = hooks;
+  try {
+    return asEagerly(() => t.attempt(() => t.runOnce(() => run(operands, t.builder))));
+  } finally {
+    for (const { tensor } of hooked) tensor.hooks = null;
+  }
+}
+
+/** The outer tensors that gradients come to: none of them may lead further. */
+function leavesBelow(
+  t: Tracer,
+  roots: readonly Tensor[],
+): { readonly variable: TensorVariable; readonly tensor: Tensor }[] {
+  const leaves = new Set<Tensor>();
+  for (const root of roots)
+    for (const place of placesBelow(root)) if (isLeaf(place)) leaves.add(place);
+  return [...leaves].flatMap((tensor) => {
+    const variable = t.result(tensor);
+    if (!variable.source) return [];
+    expectLeaf(t, variable);
+    return [{ variable, tensor }];
+  });
+}

@@ -1,0 +1,181 @@
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { skipNumbers } from '../../../runtime/random/seed.ts';
+import { isTracked, liveWith } from '../../../runtime/tensor/lifetime.ts';
+import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { hostType } from '../../guards/host-types.ts';
+import { compileReader } from '../../guards/source.ts';
+import { storedBy } from '../../traces/recipes.ts';
+import type { Effect, Recipe } from '../../traces/trace-result.ts';
+import type { OwnedTensors } from '../ownership/owned-tensors.ts';
+import {
+  type Change,
+  compileCollectionChange,
+  compileCollectionFill,
+} from './change-collection.ts';
+import { compileItems } from './make.ts';
+import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+
+/**
+ * Compiles the effects of an entry. Reading comes first, for all of them: `[a.x, b.x] = [b.x, a.x]` must
+ * not see its own first half. The returned function makes the changes.
+ */
+export function compileEffects(
+  effects: readonly Effect[],
+): (values: RunValues, owned: OwnedTensors) => Change {
+  const compiled = effects.map(compileEffect);
+  return (values, owned) => {
+    const changes = compiled.map((read) => read(values, owned));
+    return () => {
+      for (const change of changes) change();
+    };
+  };
+}
+
+function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors) => Change {
+  switch (effect.kind) {
+    case 'setProperty': {
+      const objectOf = compileReader(effect.object);
+      const read = compileRecipe(effect.value);
+      const { key } = effect;
+      return (values, owned) => {
+        const object = objectOf(values.frames) as object;
+        const value = read(values);
+        if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
+        owned.store(object, value);
+        // As in eager execution a gradient lives as long as its tensor.
+        if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
+          liveWith(object, value);
+        }
+        return () => {
+          (object as Record<string | symbol, unknown>)[key] = value;
+        };
+      };
+    }
+    case 'deleteProperty': {
+      const objectOf = compileReader(effect.object);
+      const { key } = effect;
+      return (values) => {
+        const object = objectOf(values.frames) as Record<string | symbol, unknown>;
+        return () => {
+          delete object[key];
+        };
+      };
+    }
+    case 'orderKeys': {
+      const objectOf = compileReader(effect.object);
+      const read = compileRecipe(effect.which);
+      return (values) => {
+        const object = objectOf(values.frames) as Record<string, unknown>;
+        const { last } = JSON.parse(read(values) as string) as { readonly last: readonly string[] };
+        return () => moveLast(object, last);
+      };
+    }
+    case 'fillArray': {
+      const arrayOf = compileReader(effect.array);
+      const append = compileItems(effect.items);
+      const { from } = effect;
+      const listOf = effect.list && compileRecipe(effect.list);
+      return (values, owned) => {
+        const array = arrayOf(values.frames) as unknown[];
+        const items = listOf ? [...(listOf(values) as unknown[])] : [];
+        append(items, values);
+        for (const item of items) owned.store(array, item);
+        return () => {
+          if (from === 0) array.length = 0;
+          const start = array.length;
+          array.length = start + items.length;
+          // Not every place: a missing element stays missing.
+          items.forEach((item, i) => {
+            array[start + i] = item;
+          });
+        };
+      };
+    }
+    case 'changeCollection':
+      return compileCollectionChange(effect);
+    case 'fillCollection':
+      return compileCollectionFill(effect);
+    case 'assignHost': {
+      const objectOf = compileReader(effect.object);
+      const { assign } = hostType(effect.type);
+      const { value } = effect;
+      return ({ frames }) => {
+        const object = objectOf(frames) as object;
+        return () => assign(object, value);
+      };
+    }
+    case 'requiresGrad':
+    case 'retainGrad': {
+      const read = compileRecipe(effect.tensor);
+      const change =
+        effect.kind === 'retainGrad'
+          ? (tensor: Tensor) => tensor.retainGrad()
+          : (tensor: Tensor) => requireGrad(tensor, effect.value);
+      return (values) => {
+        const tensor = read(values) as Tensor;
+        return () => {
+          change(tensor);
+        };
+      };
+    }
+    case 'setGrad': {
+      const [readTensor, readGrad] = [compileRecipe(effect.tensor), compileRecipe(effect.value)];
+      return (values, owned) => {
+        const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
+        owned.escape(grad);
+        if (isTracked(grad)) liveWith(tensor, grad);
+        return () => {
+          tensor.grad = grad;
+        };
+      };
+    }
+    case 'dispose': {
+      const tensorOf = compileReader(effect.tensor);
+      const isDue = compileCondition(effect.when);
+      return (values) => {
+        const tensor = tensorOf(values.frames) as Tensor;
+        return isDue(values) ? () => tensor.dispose() : nothing;
+      };
+    }
+    case 'disposeOutput': {
+      const read = compileRecipe(effect.output);
+      const isDue = compileCondition(effect.when);
+      return (values) => {
+        const tensor = read(values) as Tensor;
+        return isDue(values) ? () => tensor.dispose() : nothing;
+      };
+    }
+    case 'drawNumbers': {
+      const read = compileRecipe(effect.count);
+      return (values) => {
+        const count = read(values) as number;
+        return () => skipNumbers(count);
+      };
+    }
+    default:
+      return assertNever(effect, 'effect');
+  }
+}
+
+function moveLast(object: Record<string, unknown>, keys: readonly string[]): void {
+  for (const key of keys) {
+    if (!Object.hasOwn(object, key)) continue;
+    const value = object[key];
+    delete object[key];
+    object[key] = value;
+  }
+}
+
+const nothing: Change = () => {};
+
+function compileCondition(when: Recipe | null): RecipeReader {
+  return when ? compileRecipe(when) : () => true;
+}
+
+/** Numbers of the subgraph's outputs that an effect puts somewhere: not to be disposed of. */
+export function storedOutputs(effects: readonly Effect[]): ReadonlySet<number> {
+  return new Set(
+    effects.flatMap(storedBy).flatMap((recipe) => (recipe.kind === 'output' ? [recipe.index] : [])),
+  );
+}

@@ -1,0 +1,121 @@
+/** Arrays whose length only the program knew, out of the lists that it returns. */
+
+import { defineData } from '../../../runtime/entry/make.ts';
+import { assertNever, invariant } from '../../../runtime/errors/invariant.ts';
+import { takeItems, takeNumber } from '../../../runtime/run-program/list-items.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { ElementRecipe, Make } from '../../traces/trace-result.ts';
+import { append } from '../../vm/language/primordials.ts';
+import { knownTensor } from './known-tensors.ts';
+import { compileRecipe, type RunValues } from './materialize.ts';
+
+/** The tensors of the lists for one leaf, element by element. */
+type Columns = readonly (readonly Tensor[])[];
+
+/** Reads the element at a place; `from` is the first of the columns that are its own. */
+type ElementReader = (columns: Columns, from: number, place: number, values: RunValues) => unknown;
+
+interface CompiledElement {
+  /** How many columns there are of it. */
+  readonly count: number;
+  readonly read: ElementReader;
+}
+
+export function compileList({ outputs, element }: Make & { kind: 'list' }): {
+  readonly empty: () => unknown[];
+  readonly fill: (made: unknown, values: RunValues) => void;
+} {
+  const { read } = compileElement(element);
+  return {
+    empty: () => [],
+    fill: (made, values) => {
+      const columns = outputs.map((output) => takeItems(values.outputs[output]!));
+      fillArray(made as unknown[], columns, read, values);
+    },
+  };
+}
+
+function fillArray(
+  array: unknown[],
+  columns: Columns,
+  read: ElementReader,
+  values: RunValues,
+): unknown[] {
+  const [first] = columns;
+  invariant(first, 'an array of any length has a list');
+  for (const place of first.keys()) append(array, read(columns, 0, place, values));
+  return array;
+}
+
+function compileElement(element: ElementRecipe): CompiledElement {
+  switch (element.kind) {
+    case 'leaf': {
+      const { of } = element;
+      return {
+        count: 1,
+        read: (columns, from, place, values) => {
+          const item = columns[from]![place]!;
+          return of === 'tensor' ? knownTensor(item, values) : takeNumber(item, of);
+        },
+      };
+    }
+    case 'same': {
+      const value = compileRecipe(element.value);
+      return { count: 0, read: (_columns, _from, _place, values) => value(values) };
+    }
+    case 'array': {
+      const { count, read } = compileParts(element.parts);
+      return { count, read };
+    }
+    case 'object': {
+      const { count, read } = compileParts(element.entries.map(([, part]) => part));
+      const keys = element.entries.map(([key]) => key);
+      const { prototype } = element;
+      const above = prototype ? compileRecipe(prototype) : () => prototype;
+      return {
+        count,
+        read: (columns, from, place, values) => {
+          const parts = read(columns, from, place, values);
+          const under = above(values) as object | null | undefined;
+          const object: object = under === undefined ? {} : Object.create(under);
+          for (const [i, key] of keys.entries()) defineData(object, key, parts[i]);
+          return object;
+        },
+      };
+    }
+    case 'list': {
+      const { count, read } = compileElement(element.of);
+      return {
+        // The last one is the length, which the others have, too.
+        count: count + 1,
+        read: (columns, from, place, values) => {
+          const inner = columns
+            .slice(from, from + count)
+            .map((column) => takeItems(column[place]!));
+          columns[from + count]![place]!.dispose();
+          return fillArray([], inner, read, values);
+        },
+      };
+    }
+    default:
+      return assertNever(element, 'element');
+  }
+}
+
+function compileParts(parts: readonly ElementRecipe[]): {
+  readonly count: number;
+  readonly read: (...at: Parameters<ElementReader>) => unknown[];
+} {
+  const compiled = parts.map(compileElement);
+  let count = 0;
+  const readers = compiled.map(({ count: own, read }) => {
+    const offset = count;
+    count += own;
+    return { offset, read };
+  });
+  return {
+    count,
+    read: (columns, from, place, values) =>
+      readers.map(({ offset, read }) => read(columns, from + offset, place, values)),
+  };
+}

@@ -1,0 +1,392 @@
+/** Objects that each run makes again. */
+
+import { compileItems as compileItemsOf, defineData } from '../../../runtime/entry/make.ts';
+import { foldStack } from '../../../runtime/errors/folded-stack.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { hostType } from '../../guards/host-types.ts';
+import { contentsOf } from '../../traces/recipes.ts';
+import type { MadeAttributes, MadeTraits, Make, Recipe } from '../../traces/trace-result.ts';
+import type { Cell } from '../../vm/bytecode/frame.ts';
+import {
+  parameterCell,
+  sharedArguments,
+  unmappedArguments,
+} from '../../vm/language/arguments-object.ts';
+import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
+import { append } from '../../vm/language/primordials.ts';
+import { arrayIteratorAt, instantiate, resumedGenerator } from '../../vm/machine/run-frames.ts';
+import { compileEntries, inKeyOrder } from './key-order.ts';
+import { compileList } from './make-list.ts';
+import {
+  absentValue,
+  compileFrame,
+  compileRecipe,
+  type RecipeReader,
+  type RunValues,
+} from './materialize.ts';
+
+/**
+ * Makes the objects of one run: first empty containers, then what is made of others, then the
+ * containers' contents, so that cycles close; last, iterators step to where they stood.
+ */
+export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
+  const compiled = makes.map(compileMake);
+  const shells = compiled.flatMap((make, i) => ('empty' in make ? [{ i, make }] : []));
+  const built = inOrder(makes).flatMap((i) => {
+    const make = compiled[i]!;
+    return 'build' in make ? [{ i, make }] : [];
+  });
+  const settled = built.flatMap(({ i, make }) => (make.settle ? [{ i, settle: make.settle }] : []));
+  return (values) => {
+    for (const { i, make } of shells) values.made[i] = make.empty(values);
+    for (const { i, make } of built) values.made[i] = make.build(values);
+    for (const { i, make } of shells) make.fill(values.made[i], values);
+    for (const { i, settle } of settled) settle(values.made[i]);
+  };
+}
+
+/** Orders recipes of objects so that an object's contents come before it. */
+function inOrder(makes: readonly Make[]): number[] {
+  const order = new Set<number>();
+  const visited = new Set<number>();
+  const visit = (recipe: Recipe) => {
+    if (recipe.kind === 'made') add(recipe.index);
+  };
+  const add = (i: number) => {
+    if (visited.has(i)) return;
+    visited.add(i);
+    const make = makes[i]!;
+    for (const part of partsOf(make)) visit(part);
+    order.add(i);
+  };
+  for (const i of makes.keys()) add(i);
+  return [...order];
+}
+
+const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
+  'array',
+  'arguments',
+  'list',
+  'object',
+  'collection',
+  'weakCollection',
+  'cell',
+  'iteratorRecord',
+]);
+
+/** Returns the recipes that must be evaluated before the object is built; containers are filled later. */
+function partsOf(make: Make): readonly Recipe[] {
+  return filledLater.has(make.kind) ? [] : contentsOf(make);
+}
+
+type CompiledMake =
+  | {
+      readonly empty: (values: RunValues) => unknown;
+      readonly fill: (made: unknown, values: RunValues) => void;
+    }
+  | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
+
+function compileMake(make: Make): CompiledMake {
+  switch (make.kind) {
+    case 'array': {
+      const append = compileItems(make.elements);
+      const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+      return {
+        empty: () => [],
+        fill: (made, values) => {
+          append(made as unknown[], values);
+          for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
+          if (make.isFrozen) Object.freeze(made);
+        },
+      };
+    }
+    case 'arguments': {
+      const append = compileItems(make.elements);
+      const { elements, shared } = make;
+      const nothing = elements.map(() => undefined);
+      return {
+        empty: () =>
+          shared
+            ? sharedArguments(nothing, shared.count, shared.callee)
+            : unmappedArguments(nothing),
+        fill: (made, values) => {
+          const items: unknown[] = [];
+          append(items, values);
+          Object.assign(made as object, items);
+        },
+      };
+    }
+    case 'list':
+      return compileList(make);
+    case 'object':
+      return compileObject(make);
+    case 'collection':
+      return compileCollection(make);
+    case 'weakCollection':
+      return compileWeakCollection(make);
+    case 'symbol':
+      return { build: () => Symbol(make.description) };
+    case 'cell': {
+      const read = compileRecipe(make.content);
+      return {
+        empty: (): Cell => ({ value: undefined }),
+        fill: (made, values) => {
+          (made as Cell).value = read(values);
+        },
+      };
+    }
+    case 'parameterCell': {
+      const args = compileRecipe(make.arguments);
+      return { build: (values) => parameterCell(args(values), make.index) };
+    }
+    case 'arrayIterator': {
+      const array = compileRecipe(make.array);
+      const { next, done } = make;
+      return {
+        build: (values) => {
+          const iteration = arrayIteratorAt(array(values) as unknown[], next);
+          iteration.done = done;
+          return iteration;
+        },
+      };
+    }
+    case 'iterator': {
+      const over = compileRecipe(make.over);
+      const { what, next } = make;
+      return {
+        build: (values) => (over(values) as Map<unknown, unknown>)[what](),
+        settle: (made) => {
+          for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
+        },
+      };
+    }
+    case 'iteratorRecord': {
+      const iterator = compileRecipe(make.iterator);
+      const method = make.next && compileRecipe(make.next);
+      const { done } = make;
+      // The iterator may be an object that is filled later.
+      return {
+        empty: () => new ProtocolIterator(),
+        fill: (made, values) => {
+          const iteration = made as ProtocolIterator;
+          const over = iterator(values) as Iterator<unknown>;
+          iteration.begin(over, (method ? method(values) : over.next) as () => unknown);
+          iteration.done = done;
+        },
+      };
+    }
+    case 'regexp': {
+      const { pattern, flags, lastIndex } = make;
+      return { build: () => Object.assign(new RegExp(pattern, flags), { lastIndex }) };
+    }
+    case 'typedArray': {
+      const { data } = make;
+      return { build: () => data.slice() };
+    }
+    case 'view': {
+      const { type: View, byteOffset, length } = make;
+      const buffer = compileRecipe(make.buffer);
+      return { build: (values) => new View(buffer(values) as ArrayBuffer, byteOffset, length) };
+    }
+    case 'host': {
+      const { copy } = hostType(make.type);
+      const { value } = make;
+      return { build: () => copy(value) };
+    }
+    case 'fixedHost':
+      return { build: make.build };
+    case 'generator': {
+      const build = compileFrame(make.frame);
+      const { state } = make;
+      return {
+        build: (values) => {
+          const frame = build(values);
+          // JavaScript can't inspect a generator: its content is shown here.
+          values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
+          return resumedGenerator(frame, state);
+        },
+      };
+    }
+    case 'bound': {
+      const [target, receiver] = [compileRecipe(make.target), compileRecipe(make.receiver)];
+      const args = make.args.map(compileRecipe);
+      return {
+        build: (values) => {
+          const given = args.map((read) => read(values));
+          // JavaScript can't inspect a bound function: its content is shown here.
+          values.made.push([receiver(values), ...given]);
+          return (target(values) as () => unknown).bind(receiver(values), ...given);
+        },
+      };
+    }
+    case 'closure':
+      return compileClosure(make);
+    default:
+      return assertNever(make, 'make');
+  }
+}
+
+/** Appends the elements to an array; a missing one leaves a hole. */
+export function compileItems(
+  items: readonly (Recipe | null)[],
+): (array: unknown[], values: RunValues) => void {
+  return compileItemsOf(items, compileRecipe, (array, item) => {
+    if (item !== absentValue) append(array, item);
+  });
+}
+
+function compileObject(make: Make & { kind: 'object' }): CompiledMake {
+  // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
+  const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
+  const fill = (made: unknown, values: RunValues) => {
+    const ordered = entriesOf(values);
+    for (let i = 0; i < ordered.length; i++) {
+      const value = ordered[i]![1](values);
+      if (value !== absentValue) (made as Record<string, unknown>)[ordered[i]![0]] = value;
+    }
+  };
+  const { prototype, errorType } = make;
+  if (errorType) return compileError(errorType, entries, make);
+  if (make.traits) return compileTraited(make, make.traits);
+  if (prototype === undefined) return { empty: () => ({}), fill };
+  if (prototype === null) return { empty: () => Object.create(null) as object, fill };
+  const read = compileRecipe(prototype);
+  return {
+    // Prototypes are never made by the trace: they are there before all that is.
+    empty: (values) => Object.create(read(values) as object) as object,
+    fill: (made, values) => {
+      const ordered = entriesOf(values);
+      for (let i = 0; i < ordered.length; i++) {
+        const value = ordered[i]![1](values);
+        if (value !== absentValue) defineData(made as object, ordered[i]![0], value);
+      }
+    },
+  };
+}
+
+/** With symbols, accessors or attributes. */
+function compileTraited(make: Make & { kind: 'object' }, traits: MadeTraits): CompiledMake {
+  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
+  const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const keys = new Map(traits.madeSymbols.map(([key, recipe]) => [key, compileRecipe(recipe)]));
+  const describe = new Map(traits.attributes.map(([key, each]) => [key, compileAttributes(each)]));
+  const above = make.prototype && compileRecipe(make.prototype);
+  const isLiteral = make.prototype === undefined;
+  return {
+    empty: () => ({}),
+    fill: (made, values) => {
+      if (!isLiteral) Object.setPrototypeOf(made, above ? (above(values) as object) : null);
+      for (const [key, read] of [...entriesOf(values), ...symbols]) {
+        const value = read(values);
+        if (value === absentValue) continue;
+        const attributes = (describe.get(key) ?? describePlain)(value, values);
+        const ownKey = typeof key === 'symbol' ? (keys.get(key)?.(values) as symbol) : undefined;
+        Object.defineProperty(made, ownKey ?? key, attributes);
+      }
+      if (!traits.extensible) Object.preventExtensions(made);
+    },
+  };
+}
+
+type Describe = (value: unknown, values: RunValues) => PropertyDescriptor;
+
+const describePlain: Describe = (value) => {
+  return { value, writable: true, enumerable: true, configurable: true };
+};
+
+function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Describe {
+  if (!accessor) return (value) => ({ ...rest, writable, value });
+  const [get, set] = [accessor.get, accessor.set].map((half) => half && compileRecipe(half));
+  return (_value, values) => {
+    const halves = { get: get?.(values), set: set?.(values) };
+    return { ...rest, ...halves } as PropertyDescriptor;
+  };
+}
+
+function compileError(
+  type: ErrorConstructor,
+  entries: readonly (readonly [string, RecipeReader])[],
+  { entries: recipes, hasCause, prototype, thrownIn }: Make & { kind: 'object' },
+): CompiledMake {
+  const above = prototype && compileRecipe(prototype);
+  // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
+  const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
+  const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
+  return {
+    empty: (values) => {
+      const text = message?.(values);
+      const error = typeof text === 'string' ? new type(text) : new type();
+      foldStack(error, thrownIn);
+      const own = above?.(values) as object | undefined;
+      // Of a class of the user's.
+      return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
+    },
+    fill: (made, values) => {
+      for (const [key, read] of entries) {
+        const enumerable = key !== 'message' && !(key === 'cause' && hasCause);
+        const value = read(values);
+        Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
+      }
+    },
+  };
+}
+
+function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
+  const readEntries = compileEntries(make.entries, make.order);
+  if (make.type === 'Map') {
+    return {
+      empty: () => new Map(),
+      fill: (made, values) => {
+        for (const [key, value] of readEntries(values))
+          (made as Map<unknown, unknown>).set(key, value);
+      },
+    };
+  }
+  return {
+    empty: () => new Set(),
+    fill: (made, values) => {
+      for (const [key] of readEntries(values)) (made as Set<unknown>).add(key);
+    },
+  };
+}
+
+function compileWeakCollection({ type, entries }: Make & { kind: 'weakCollection' }): CompiledMake {
+  const readers = entries.map(
+    ([key, value]) => [compileRecipe(key), compileRecipe(value)] as const,
+  );
+  const add =
+    type === 'WeakMap'
+      ? (made: unknown, key: WeakKey, value: unknown) =>
+          (made as WeakMap<WeakKey, unknown>).set(key, value)
+      : (made: unknown, key: WeakKey) => (made as WeakSet<WeakKey>).add(key);
+  return {
+    empty: () => (type === 'WeakMap' ? new WeakMap() : new WeakSet()),
+    fill: (made, values) => {
+      for (const [key, value] of readers) {
+        const content = value(values);
+        if (content !== absentValue) add(made, key(values) as WeakKey, content);
+      }
+    },
+  };
+}
+
+function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
+  const cells = make.cells.map(compileRecipe);
+  const thisValue = compileRecipe(make.thisValue);
+  const { code, outer, name } = make;
+  return {
+    build: (values) => {
+      const made = instantiate(
+        code,
+        outer.scope,
+        cells.map((read) => read(values) as Cell),
+        thisValue(values),
+        code.kind === 'arrow' ? outer.homeObject : undefined,
+      );
+      if (name === undefined) return made;
+      return Object.defineProperty(made, 'name', { value: name, configurable: true });
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { compileNumberOf, type NumberReader } from '../../../runtime/entry/number-expr.ts';
+import {
+  compileRecipeOf,
+  type Read,
+  type RecipeCompiler,
+  type RunResults,
+} from '../../../runtime/entry/recipe.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { TracedNumber } from '../../guards/number-expr.ts';
+import { compileReader } from '../../guards/source.ts';
+import type { FrameRecipe, Recipe, RecipeLeaf } from '../../traces/trace-result.ts';
+import type { Cell, Frame } from '../../vm/bytecode/frame.ts';
+import type { KnownTensors } from './known-tensors.ts';
+
+/** The values that recipes read after a run of the graph. */
+export interface RunValues extends RunResults {
+  /** The frames that the entry was entered with. */
+  readonly frames: readonly Frame[];
+  /** Those that the subgraph was given. */
+  readonly inputs: readonly Tensor[];
+  readonly outputs: Tensor[];
+  /** Numbers of the outputs that are tensors of the user's afterwards, where lists may hold these, too. */
+  readonly lasting: readonly number[];
+  /** Made when a list is read. */
+  known?: KnownTensors;
+  /** Sizes of results that the user's code asked for. */
+  readonly sizes: readonly number[];
+}
+
+export type RecipeReader = Read<RunValues>;
+
+/** A recipe's result for an element, property or entry that isn't there. */
+export const absentValue = Symbol('absent');
+
+/** Compiles a recipe once; reading it costs a closure call. */
+export function compileRecipe(recipe: Recipe): RecipeReader {
+  return compileRecipeOf(recipe, compiler);
+}
+
+const compiler: RecipeCompiler<RecipeLeaf, RunValues> = {
+  leaf: compileLeaf,
+  output: (index) => (values) => values.outputs[index],
+};
+
+function compileLeaf(leaf: RecipeLeaf): RecipeReader {
+  switch (leaf.kind) {
+    case 'constant':
+    case 'held': {
+      const { value } = leaf;
+      return () => value;
+    }
+    case 'source': {
+      const read = compileReader(leaf.source);
+      return ({ frames }) => read(frames);
+    }
+    case 'number':
+      return compileNumberOf(leaf.expr, compileOperand);
+    case 'absent':
+      return () => absentValue;
+    default:
+      return assertNever(leaf, 'recipe');
+  }
+}
+
+function compileOperand(leaf: TracedNumber): NumberReader<RunValues> {
+  if (leaf.kind === 'size') return ({ sizes }) => sizes[leaf.index]!;
+  const read = compileReader(leaf.source);
+  return ({ frames }) => read(frames) as number;
+}
+
+/** Compiles a frame to continue with. */
+export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame {
+  const callOf = compileCall(recipe.call);
+  const registers = recipe.registers.map(([reg, value]) => [reg, compileRecipe(value)] as const);
+  const { pc, returnTo, gradMode, guard } = recipe;
+  return (values) => {
+    const call = callOf(values);
+    const { registerCount } = call.closure.code;
+    const frame: Frame = {
+      ...call,
+      pc,
+      registers: new Array<unknown>(registerCount).fill(undefined),
+      gradMode,
+      guard,
+      returnTo,
+    };
+    for (const [reg, read] of registers) frame.registers[reg] = read(values);
+    return frame;
+  };
+}
+
+type Call = Pick<Frame, 'closure' | 'thisValue' | 'args' | 'newTarget'>;
+
+function compileCall(recipe: FrameRecipe['call']): (values: RunValues) => Call {
+  if (recipe.kind === 'entry') {
+    return ({ frames }) => {
+      const { closure, thisValue, args, newTarget } = frames[recipe.frame]!;
+      return { closure, thisValue, args, newTarget };
+    };
+  }
+  const { closure } = recipe;
+  const cells = recipe.cells.map(compileRecipe);
+  const thisValue = compileRecipe(recipe.thisValue);
+  const args = recipe.args.map(compileRecipe);
+  const newTarget = recipe.newTarget && compileRecipe(recipe.newTarget);
+  return (values) => ({
+    closure: { ...closure, cells: cells.map((read) => read(values) as Cell) },
+    thisValue: thisValue(values),
+    args: args.map((read) => read(values)),
+    newTarget: newTarget?.(values),
+  });
+}

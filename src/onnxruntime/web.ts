@@ -1,0 +1,124 @@
+/** Programs run by onnxruntime-web: WebAssembly, or WebGPU as a second, tuned GPU, in pages. */
+
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { expectOptions } from '../../runtime/options/expect-options.ts';
+import { anObject } from '../../runtime/options/option-kinds.ts';
+import type { RunningSteps } from '../../runtime/program/backend.ts';
+import { roomFor } from './elements.ts';
+import { type Engine, GraphProgram, type OrtTensors } from './graph-program.ts';
+import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
+import type { SegmentGraph } from './segment-graph.ts';
+
+export type { OnnxruntimeBackend, OnnxruntimeReport } from './report.ts';
+
+/** The package as it is imported: `import * as ort from 'onnxruntime-web'` or `'onnxruntime-web/webgpu'`. */
+export interface OnnxruntimeWeb {
+  readonly InferenceSession: {
+    create(model: Uint8Array, options?: object): Promise<OrtWebSession>;
+  };
+  readonly Tensor: new (...args: never[]) => object;
+}
+
+/** A session of the package. */
+export interface OrtWebSession {
+  run(feeds: object, fetches?: object): Promise<object>;
+  release(): Promise<void>;
+}
+
+export interface OnnxruntimeWebOptions {
+  /** Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. */
+  readonly session?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A backend that runs programs of the CPU as graphs of onnxruntime-web, for async functions. What has no form in ONNX, or
+ * no kernel in onnxruntime, is done by the kernels of the device, and so is what runs synchronously: bodies of branches and
+ * loops, and backward that is called outside. Throws ArgumentError for anything but the package.
+ */
+export function onnxruntimeWebBackend(
+  ort: OnnxruntimeWeb,
+  options: OnnxruntimeWebOptions = {},
+): OnnxruntimeBackend {
+  expectOptions('onnxruntimeWebBackend', options, { session: anObject });
+  if (typeof ort?.InferenceSession?.create !== 'function' || typeof ort.Tensor !== 'function') {
+    throw new ArgumentError({
+      what: 'onnxruntimeWebBackend: not the package onnxruntime-web',
+      given: typeof ort,
+      expected: 'its module, with InferenceSession and Tensor',
+      remedy: "import * as ort from 'onnxruntime-web', and pass ort",
+    });
+  }
+  const counts = noCounts();
+  const engine: Engine<OrtWebSession> = {
+    tensor: ort.Tensor as unknown as Engine<OrtWebSession>['tensor'],
+    readsAtOnce: false,
+    dispose: (session) => void session.release(),
+  };
+  return {
+    name: 'onnxruntime-web',
+    isAsync: true,
+    compile(program, plan, device, isComputable) {
+      const graphs = new GraphProgram(program, plan, isComputable, engine);
+      const opened = async () => {
+        if (device.kind === 'cpu') await openSessions(graphs, engine, ort, options.session ?? {});
+        else graphs.leaveAll(`programs on ${device.name}`);
+        graphs.count(counts);
+        return graphs.runs();
+      };
+      let loaded: ReturnType<typeof opened> | undefined;
+      return {
+        async run(running) {
+          loaded ??= opened();
+          await runGraphs(await loaded, running);
+        },
+        dispose: () => graphs.dispose(),
+      };
+    },
+    report: () => reportOf(counts),
+  };
+}
+
+async function openSessions(
+  graphs: GraphProgram<OrtWebSession>,
+  engine: Engine<OrtWebSession>,
+  ort: OnnxruntimeWeb,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const wanted = graphs.load();
+  for (let next = wanted.next(); !next.done; ) {
+    const graph = next.value;
+    let session: OrtWebSession | undefined;
+    try {
+      session = await ort.InferenceSession.create(graph.model, { logSeverityLevel: 3, ...options });
+      // Its kernels of WebGPU refuse some nodes only when they run.
+      await session.run(zerosFor(graph, engine));
+      next = wanted.next(session);
+    } catch (error) {
+      await session?.release();
+      next = wanted.next(error as Error);
+    }
+  }
+}
+
+/** Operands of a graph, all zero. */
+function zerosFor({ inputs, numbers }: SegmentGraph, engine: Engine<OrtWebSession>): OrtTensors {
+  const { tensor: Tensor } = engine;
+  const zeros = inputs.map(
+    ({ name, layout }) => [name, new Tensor(layout.dtype, roomFor(layout), layout.shape)] as const,
+  );
+  const scalars = numbers.map(
+    ({ name }) => [name, new Tensor('float64', new Float64Array(1), [])] as const,
+  );
+  return Object.fromEntries([...zeros, ...scalars]);
+}
+
+async function runGraphs(
+  runOf: ReturnType<GraphProgram<OrtWebSession>['runs']>,
+  running: RunningSteps,
+): Promise<void> {
+  const runs = runOf(running);
+  for (let next = runs.next(); !next.done; ) {
+    const { session, feeds, fetches } = next.value;
+    next = runs.next((await session.run(feeds, fetches)) as OrtTensors);
+  }
+}

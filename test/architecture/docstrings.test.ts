@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+const sources = ['runtime', 'src'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name)),
+);
+
+/** The first words of every doc comment in a text. */
+function openings(text: string): string[] {
+  return [...text.matchAll(/\/\*\*[\s*]*([^\n]*)/g)].map(([, first]) => first!);
+}
+
+it('finds doc comments of one line and of several', () => {
+  expect(openings('/** One. */\n/**\n * Two\n * lines.\n */')).toEqual(['One. */', 'Two']);
+});
+
+// On hover a comment stands alone: "What a plan keeps" and "Of each result" have to be decoded backwards.
+it('doc comments open with a noun phrase or a verb', () => {
+  const riddle = /^(What|Whatever|Who|Whose|Which|Of|Per)\b/;
+  const found = sources.flatMap((file) =>
+    openings(readFileSync(join(root, file), 'utf8'))
+      .filter((first) => riddle.test(first))
+      .map((first) => `${file}: ${first}`),
+  );
+  expect(sources.length).toBeGreaterThan(100);
+  expect(found).toEqual([]);
+});
