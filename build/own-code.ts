@@ -12,11 +12,10 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
-const captured =
-  /^runtime\/(?:(?:nn|optim|control-flow|onnx|options)\/|ops\/convolution\/convolution-options\.)/;
+const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
 
 /** What every program contains, with or without the compiler. */
-const always = /^runtime\/(?:nn\/module|options)\//;
+const always = /^runtime\/nn\/module\//;
 
 /** Texts of instrumented modules by file, where these don't carry them. */
 export type OwnTexts = Map<string, ModuleText>;

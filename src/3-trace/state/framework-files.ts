@@ -6,10 +6,7 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = [
-  ...['nn', 'optim', 'control-flow', 'onnx', 'options'].flatMap(pathsOf),
-  ...prefixes.map((prefix) => `${prefix}runtime/ops/convolution/convolution-options.`),
-];
+const inlined = ['nn', 'optim', 'control-flow', 'onnx'].flatMap(pathsOf);
 const controlFlow = pathsOf('control-flow');
 
 /** How files of a folder of the runtime begin, as sources and as published. */
@@ -23,8 +20,8 @@ export function isControlFlowFile(file: string): boolean {
 }
 
 /**
- * Modules, optimizers, control flow, imported models and checks of options are ordinary code and are inlined; the rest of the
- * package is not looked into. The build instruments the same folders (`build/own-code.ts`).
+ * Modules, optimizers, control flow and imported models are ordinary code and are inlined; the rest of the package is not
+ * looked into. The build instruments the same folders (`build/own-code.ts`).
  */
 export function isInlinedFrameworkFile(file: string): boolean {
   return inlined.some((path) => file.startsWith(path));

@@ -9,6 +9,12 @@ import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/de
 import type { Device } from '../../../../runtime/device/device.ts';
 import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
+import {
+  convKinds,
+  convTransposeKinds,
+} from '../../../../runtime/ops/convolution/convolution-options.ts';
+import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
+import { expectOptions } from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
@@ -35,6 +41,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { kindTests, traceCheck, traceExpectOptions } from './option-checks.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -107,6 +114,14 @@ function traceSizeOf(t: Tracer, _receiver: Variable, [shape]: readonly Variable[
   return known(sizeOf(sizes as unknown as Shape));
 }
 
+/** Kinds of options by the number of dimensions. */
+function traceKinds(kindsOf: (dims: number) => object): Performed {
+  return (t, _receiver, [dims = undefinedVariable]) => {
+    const value = kindsOf(constantOf(t, dims) as number);
+    return t.read({ kind: 'held', value, name: 'kinds of options' }, value);
+  };
+}
+
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
@@ -127,6 +142,11 @@ const performed = new Map<unknown, Performed>([
   [saveForBackward, traceSaveForBackward],
   [sameShape, traceSameShape],
   [sizeOf, traceSizeOf],
+  [expectOptions, traceExpectOptions],
+  [convKinds, traceKinds(convKinds)],
+  [convTransposeKinds, traceKinds(convTransposeKinds)],
+  [expectSizes, traceCheck(expectSizes)],
+  ...kindTests,
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
 ]);
