@@ -1,17 +1,18 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
-import type { Place } from '../autograd/place.ts';
+import { type Place, placeOf } from '../autograd/place.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
-import { AutogradError } from '../errors/errors.ts';
+import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { add_ } from '../ops/in-place/in-place.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { flag } from '../options/option-kinds.ts';
+import { flag, that } from '../options/option-kinds.ts';
 import { liveWith } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward, runBackwardAsync } from './engine.ts';
+import { retainGrad } from './hooks.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
@@ -19,9 +20,21 @@ export interface BackwardOptions {
   readonly retainGraph?: boolean;
   /** Records the backward ops: the gradients can be differentiated themselves. False by default. */
   readonly createGraph?: boolean;
+  /**
+   * The only tensors whose `.grad` is added to, leaves or results; all leaves by default. What leads to none of them is
+   * not differentiated.
+   */
+  readonly inputs?: Tensor | readonly Tensor[];
 }
 
-const backwardKinds: OptionKinds<BackwardOptions> = { retainGraph: flag, createGraph: flag };
+const backwardKinds: OptionKinds<BackwardOptions> = {
+  retainGraph: flag,
+  createGraph: flag,
+  inputs: that(
+    'a tensor, or an array of them',
+    (value) => typeof value === 'object' && value !== null,
+  ),
+};
 
 /**
  * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of
@@ -34,8 +47,9 @@ export function backward(
   options: BackwardOptions = {},
 ): void {
   expectOptions('backward', options, backwardKinds);
+  const wanted = wantedBy('backward', options.inputs);
   const root = rootOf('backward', output, gradient);
-  runBackward([root], accumulating(options));
+  runBackward([root], accumulating(options, wanted));
 }
 
 /**
@@ -48,8 +62,9 @@ export async function backwardAsync(
   options: BackwardOptions = {},
 ): Promise<void> {
   expectOptions('backwardAsync', options, backwardKinds);
+  const wanted = wantedBy('backwardAsync', options.inputs);
   const root = rootOf('backwardAsync', output, gradient);
-  await runBackwardAsync([root], accumulating(options));
+  await runBackwardAsync([root], accumulating(options, wanted));
 }
 
 function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
@@ -57,12 +72,43 @@ function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
   return { tensor: output, gradient: seedGradient(use, output, gradient) };
 }
 
-function accumulating({ createGraph = false, retainGraph = createGraph }: BackwardOptions) {
+/** The places of `inputs`; of results the gradient is kept, as `retainGrad` does. Undefined: all leaves. */
+function wantedBy(use: string, inputs: BackwardOptions['inputs']): readonly Place[] | undefined {
+  if (inputs === undefined) return undefined;
+  const places = placesOf(use, inputs);
+  for (const input of listOf(inputs)) retainGrad(input);
+  return places;
+}
+
+const listOf = (inputs: Tensor | readonly Tensor[]): readonly Tensor[] =>
+  'holderFor' in inputs ? [inputs] : inputs;
+
+/** Throws ArgumentError for no inputs, and AutogradError for one that requires no gradient. */
+export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): readonly Place[] {
+  const list = listOf(inputs);
+  if (list.length === 0) {
+    throw new ArgumentError({
+      what: `${use}: no inputs`,
+      given: 'inputs: []',
+      expected: 'one tensor or more',
+      remedy: 'leave inputs out for the gradients of all leaves',
+    });
+  }
+  for (const input of list) expectHistory(use, input);
+  return list.map(placeOf);
+}
+
+function accumulating(
+  { createGraph = false, retainGraph = createGraph }: BackwardOptions,
+  wanted: readonly Place[] | undefined,
+) {
   return {
     retainGraph,
     createGraph,
+    ...(wanted && { wanted }),
     sink: (place: Place, arrived: Tensor) => {
       if ('leaf' in place) accumulate(place.leaf, arrived);
+      else arrived.dispose();
     },
   };
 }

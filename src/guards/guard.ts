@@ -13,7 +13,7 @@ import { mayGenerate } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck } from './check-guard.ts';
 import { generateChecks } from './generate-checks.ts';
 import type { TracedNumber } from './number-expr.ts';
-import type { Change } from './plain.ts';
+import type { Change, CollectionType } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
@@ -66,7 +66,7 @@ export type Guard =
   | {
       readonly kind: 'collection';
       readonly source: Source;
-      readonly type: 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
+      readonly type: CollectionType;
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }

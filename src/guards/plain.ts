@@ -28,15 +28,24 @@ export function listsPlainly(value: unknown): value is object {
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
-const collectionTypes = new Map<unknown, 'Map' | 'Set' | 'WeakMap' | 'WeakSet'>([
-  [Map.prototype, 'Map'],
-  [Set.prototype, 'Set'],
-  [WeakMap.prototype, 'WeakMap'],
-  [WeakSet.prototype, 'WeakSet'],
-]);
+export type CollectionType = 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
+
+export const collectionPrototypes: Readonly<Record<CollectionType, object>> = {
+  Map: Map.prototype,
+  Set: Set.prototype,
+  WeakMap: WeakMap.prototype,
+  WeakSet: WeakSet.prototype,
+};
+
+const collectionTypes = new Map<unknown, CollectionType>(
+  Object.entries(collectionPrototypes).map(([type, prototype]) => [
+    prototype,
+    type as CollectionType,
+  ]),
+);
 
 /** Returns the type of a built-in collection; undefined for subclasses and others. */
-export function collectionType(value: object): 'Map' | 'Set' | 'WeakMap' | 'WeakSet' | undefined {
+export function collectionType(value: object): CollectionType | undefined {
   const type = collectionTypes.get(Object.getPrototypeOf(value));
   return type && Object.getOwnPropertyNames(value).length === 0 ? type : undefined;
 }

@@ -36,10 +36,13 @@ export function partsOf(make: Make): readonly Recipe[] {
       ];
     case 'collection':
       return [...make.entries.flat(), ...present([make.order?.which])];
+    case 'weakCollection':
+      return make.entries.flat();
     case 'cell':
       return [make.content];
     case 'parameterCell':
       return [make.arguments];
+    case 'symbol':
     case 'typedArray':
     case 'host':
     case 'fixedHost':
@@ -66,9 +69,9 @@ export function partsOf(make: Make): readonly Recipe[] {
   }
 }
 
-function inTraits({ attributes, symbols }: MadeTraits): readonly Recipe[] {
+function inTraits({ attributes, symbols, madeSymbols }: MadeTraits): readonly Recipe[] {
   const accessors = attributes.flatMap(([, { accessor }]) => [accessor?.get, accessor?.set]);
-  return [...symbols.map(([, recipe]) => recipe), ...present(accessors)];
+  return [...[...symbols, ...madeSymbols].map(([, recipe]) => recipe), ...present(accessors)];
 }
 
 function inElement(element: ElementRecipe): readonly Recipe[] {

@@ -51,6 +51,8 @@ export interface KeyOrder {
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
+  /** Those of the symbols that each run makes anew. */
+  readonly madeSymbols: readonly (readonly [symbol, Recipe])[];
   readonly extensible: boolean;
 }
 
@@ -89,6 +91,13 @@ export type Make =
       readonly traits: MadeTraits | null;
     })
   | (MadeCollection<Recipe> & { readonly order: KeyOrder | null })
+  | {
+      readonly kind: 'weakCollection';
+      readonly type: 'WeakMap' | 'WeakSet';
+      readonly entries: readonly EntryRecipe[];
+    }
+  /** Another symbol in each run. */
+  | { readonly kind: 'symbol'; readonly description: string | undefined }
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** The variable that is an element of such an object. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }

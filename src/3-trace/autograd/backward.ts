@@ -1,20 +1,25 @@
 /** `backward()` inside a trace: the engine runs over the traced graph. */
 
-import { expectHistory } from '../../../runtime/backward/backward.ts';
+import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
 import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
+import { isUndefined } from '../state/facts.ts';
 import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { readProperty } from '../values/properties.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
+import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { follow, watched, watchFreed } from './follow-backward.ts';
+import { traceRetainGrad } from './hooks.ts';
 import { gradientVariable } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
 
@@ -37,7 +42,7 @@ function backwardInTrace(
   [gradient, options]: readonly Variable[],
 ): Variable {
   const root = expectTensor(receiver, 'backward');
-  const flags = flagsOf(t, 'backward', options, ['createGraph', 'retainGraph']);
+  const flags = flagsOf(t, 'backward', options, ['createGraph', 'retainGraph'], ['inputs']);
   const { createGraph = false, retainGraph = createGraph } = flags;
   const loss = t.use(root);
   if (requiresGradAlways(t, loss) === null) {
@@ -45,6 +50,7 @@ function backwardInTrace(
     check(t, requiresGradFlag(t, loss).tensor, true);
   }
   const seed = gradient ? seedOf(t, gradient) : null;
+  const inputs = options ? inputsOf(t, options) : null;
   settleGradients(t, loss);
   const retained = t.autograd.retained.map((each) => t.use(each));
   const earlier = t.autograd.retained.map(({ grad }) => {
@@ -53,8 +59,9 @@ function backwardInTrace(
   });
   const first = t.builder.nextValue;
   const onFreed = watchFreed(t);
-  const run: Perform = ([root, start, handles, grads], builder) => {
+  const run: Perform = ([root, start, handles, grads, only], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
+    const wanted = only ? placesOf('backward', only as Tensor[]) : undefined;
     expectHistory('backward', tensor);
     const leaves: [Tensor, Tensor][] = [];
     const filled = withGradients(handles as Tensor[], grads as (Tensor | null)[], () => {
@@ -64,21 +71,39 @@ function backwardInTrace(
           ...watch,
           retainGraph: true,
           createGraph,
+          ...(wanted && { wanted }),
           sink: (place, sum) => {
             if ('leaf' in place) leaves.push([place.leaf, sum]);
+            else sum.dispose();
           },
         }),
       );
     });
     return [leaves, filled];
   };
-  const found = follow(t, [loss], [loss, seed, retained, earlier], run);
+  const found = follow(t, [loss], [loss, seed, retained, earlier, inputs], run);
   const [leaves, filled] = found as [[Tensor, Tensor][], (Tensor | null)[]];
   for (const [i, variable] of [...t.autograd.retained].entries()) {
     if (filled[i] !== earlier[i]) writeTensorGrad(t, variable, gradientVariable(t, filled[i]!));
   }
   for (const [leaf, sum] of leaves) accumulate(t, t.result(leaf), sum, { first, createGraph });
   return undefinedVariable;
+}
+
+/** The tensors of `{ inputs }`; results among them keep their gradient. Null: all leaves. */
+function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
+  const given = specialized(options);
+  if (given.kind === 'constant') return null;
+  const inputs = specialized(readProperty(t, given, 'inputs'));
+  if (isPrimitiveVariable(inputs) && isUndefined(t, inputs)) return null;
+  const array = asArray(t, inputs);
+  return (array ? arrayElements(t, array) : [inputs]).map((element) => {
+    const input = expectTensor(element, 'backward');
+    const tensor = t.use(input);
+    // An outer result has its graph from before: the walk back refuses it. Others are told by their record.
+    if (!input.source && tensor.requiresGrad) traceRetainGrad(t, input);
+    return tensor;
+  });
 }
 
 /** Settles which optional gradients are there, before anything is added to them. */

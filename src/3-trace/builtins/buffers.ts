@@ -1,12 +1,12 @@
 /** `ArrayBuffer` and `DataView` created in the trace, and typed arrays over such memory. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
+import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { bufferVariable, keepBytes, madeBufferIn } from '../heap/buffers.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { typedArrayTypes } from '../values/typed-arrays.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -5,19 +5,16 @@ import {
   type CollectionVariable,
   clearEntries,
   deleteEntry,
+  expectHeldWeakly,
   getEntry,
   hasEntry,
   setEntry,
 } from '../heap/collections.ts';
-import { orRaise } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
 import { isResultRead } from '../state/result-read.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { nextOf, returnOf, throwInto } from '../values/generators.ts';
 import { advanceIterator, iteratorOver } from '../values/iterators.ts';
-import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
-import { specialized } from '../variables/unions.ts';
 import {
   known,
   type NewObjectVariable,
@@ -52,13 +49,9 @@ const set: Body = (t, map, [key = undefinedVariable, value = undefinedVariable],
 };
 /** A primitive as key is rejected before anything is written. */
 const heldWeakly =
-  (body: Body, take: (key: WeakKey) => unknown): Body =>
+  (type: 'WeakMap' | 'WeakSet', body: Body): Body =>
   (t, collection, args, receiver) => {
-    const key = specialized(first(args));
-    if (isPrimitiveVariable(key)) {
-      const value = constantOf(t, key) as unknown as WeakKey;
-      orRaise(t, () => take(value));
-    }
+    expectHeldWeakly(t, type, first(args));
     return body(t, collection, args, receiver);
   };
 
@@ -130,22 +123,10 @@ export const collectionBuiltins: BuiltinTable = [
   [Set.prototype.entries, on('Set', iterated('entries'))],
   [WeakMap.prototype.get, on('WeakMap', get)],
   [WeakMap.prototype.has, on('WeakMap', has)],
-  [
-    WeakMap.prototype.set,
-    on(
-      'WeakMap',
-      heldWeakly(set, (key) => new WeakMap().set(key, 0)),
-    ),
-  ],
+  [WeakMap.prototype.set, on('WeakMap', heldWeakly('WeakMap', set))],
   [WeakMap.prototype.delete, on('WeakMap', remove)],
   [WeakSet.prototype.has, on('WeakSet', has)],
-  [
-    WeakSet.prototype.add,
-    on(
-      'WeakSet',
-      heldWeakly(add, (key) => new WeakSet().add(key)),
-    ),
-  ],
+  [WeakSet.prototype.add, on('WeakSet', heldWeakly('WeakSet', add))],
   [WeakSet.prototype.delete, on('WeakSet', remove)],
   [hostNext([][Symbol.iterator]()), next],
   [hostNext(new Map().keys()), next],

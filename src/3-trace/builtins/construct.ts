@@ -1,15 +1,16 @@
 /** `new`: the built-in containers and instances of the user's classes are created in the trace. */
 
 import { TostaticError } from '../../../runtime/errors/errors.ts';
-import { isProxy } from '../../guards/plain.ts';
+import { type CollectionType, isProxy } from '../../guards/plain.ts';
+import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
 import type { Reg } from '../../vm/bytecode/instructions.ts';
-import { setEntry } from '../heap/collections.ts';
+import { expectHeldWeakly, setEntry } from '../heap/collections.ts';
 import { nameAt } from '../state/callee-name.ts';
 import { errorTypes, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
-import { isFrameworkFile } from '../state/framework-files.ts';
+import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
@@ -17,7 +18,7 @@ import { readProperty } from '../values/properties.ts';
 import { hasProperty } from '../values/property-keys.ts';
 import { isPristine } from '../values/protocols.ts';
 import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
-import { newTypedArray, typedArrayTypes } from '../values/typed-arrays.ts';
+import { newTypedArray } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';
 import {
@@ -62,9 +63,10 @@ function constructKnown(
 ): Variable | undefined {
   const made: unknown = callee.kind === 'function' ? callee.value : undefined;
   if (callee.kind === 'function') {
-    if (made === Map || made === Set) {
+    const collection = collectionOf.get(made);
+    if (collection) {
       guardIdentity(t, callee);
-      return newCollection(t, made === Map ? 'Map' : 'Set', args[0]);
+      return newCollection(t, collection, args[0]);
     }
     if (made === Object) {
       guardIdentity(t, callee);
@@ -133,7 +135,7 @@ export function enterConstructor(
       type.value.prototype instanceof TostaticError &&
       isFrameworkFile(t.top.closure.code.source.file);
     if (isThrown) throw new GraphBreak('throw', 'a module rejects its input');
-    throw refused('it is part of tostatic');
+    if (!isInlinedFrameworkFile(file)) throw refused('it is part of tostatic');
   }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
   const isBase = closure.code.kind === 'constructor';
@@ -188,9 +190,20 @@ function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]):
   return error;
 }
 
+const collectionOf = new Map<unknown, CollectionType>(
+  [Map, Set, WeakMap, WeakSet].map((type) => [type, type.name as CollectionType]),
+);
+
+const filled = {
+  Map: 'filledMap',
+  Set: 'filledSet',
+  WeakMap: 'filledWeakMap',
+  WeakSet: 'filledWeakSet',
+} as const;
+
 function newCollection(
   t: Tracer,
-  type: 'Map' | 'Set',
+  type: CollectionType,
   content: Variable | undefined,
 ): NewCollectionVariable {
   const made: NewCollectionVariable = {
@@ -200,13 +213,16 @@ function newCollection(
     putIn: [],
   };
   if (content === undefined || isNullish(t, content)) return made;
-  if (!isPristine(t, type === 'Map' ? 'filledMap' : 'filledSet')) {
+  if (!isPristine(t, filled[type])) {
     throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
   }
   for (const item of expand(t, content)) {
-    if (type === 'Set') setEntry(t, made, 'add', { key: item, value: item });
-    else {
+    if (type === 'Set' || type === 'WeakSet') {
+      if (type === 'WeakSet') expectHeldWeakly(t, 'WeakSet', item);
+      setEntry(t, made, 'add', { key: item, value: item });
+    } else {
       const [key, value] = entryOf(t, item);
+      if (type === 'WeakMap') expectHeldWeakly(t, 'WeakMap', key);
       setEntry(t, made, 'set', { key, value });
     }
   }

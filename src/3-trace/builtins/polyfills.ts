@@ -3,6 +3,7 @@
  * break in a callback stops in the middle of it like anywhere else.
  */
 
+import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
@@ -14,8 +15,9 @@ import { makesArrays } from '../values/makes-arrays.ts';
 import { isCloneable } from '../values/objects/is-cloneable.ts';
 import { isTree } from '../values/objects/is-tree.ts';
 import { isObjectVariable } from '../values/objects/prototype-variable.ts';
+import { isOuterTypedArray } from '../values/outer-typed-arrays.ts';
 import { isPristine, type Protocol } from '../values/protocols.ts';
-import { typedArrayTypes } from '../values/typed-arrays.ts';
+import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars, isSmallArray } from './arrays.ts';
@@ -174,6 +176,21 @@ const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
       ArrayBuffer.isView(receiver.value) &&
       isSmallArray(receiver.value)));
 
+/** Writes to a pre-existing array, each of which is done after the run. */
+const onOuterTypedArray: Equivalent['fits'] = (_t, receiver, args) =>
+  receiver.kind === 'object' &&
+  isOuterTypedArray(receiver) &&
+  isSmallArray(receiver.value) &&
+  args.every(isPrimitiveVariable);
+
+/** Items of a list, or of another typed array. */
+const ofItems: Equivalent['fits'] = (t, receiver, [items, ...rest]) =>
+  items !== undefined &&
+  onOuterTypedArray(t, receiver, rest) &&
+  (asArray(t, items) !== undefined ||
+    items.kind === 'newTypedArray' ||
+    (items.kind === 'object' && isOuterTypedArray(items) && isSmallArray(items.value)));
+
 const { forEach, some, every, find, findIndex, findLast, findLastIndex } = arrays;
 const { reduce, reduceRight } = arrays;
 const { indexOf, lastIndexOf, includes, at, join } = arrayLikes;
@@ -188,6 +205,11 @@ const typedRows: readonly Row[] = [
     ([name, body]): Row => [typedPrototype[name]!, body, onArrayLike],
   ),
   [typedPrototype.toLocaleString!, arrayLikes.localeText, onArrayLike],
+  [typedPrototype.fill!, typedArrays.fill, onOuterTypedArray],
+  [typedPrototype.copyWithin!, typedArrays.copyWithin, onOuterTypedArray],
+  [typedPrototype.reverse!, typedArrays.reverse, onOuterTypedArray],
+  [typedPrototype.sort!, typedArrays.sort, onOuterTypedArray],
+  [typedPrototype.set!, typedArrays.set, ofItems],
   [typedPrototype.map!, typedArrays.map, onTypedArray],
   [typedPrototype.filter!, typedArrays.filter, onTypedArray],
   [

@@ -1,7 +1,8 @@
 /** Functions that the language looks up by its symbols, called by the user. */
 
-import { constantOf } from '../state/facts.ts';
+import { constantOf, isUndefined } from '../state/facts.ts';
 import { isInstance } from '../values/objects/instances.ts';
+import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { known, undefinedVariable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
@@ -24,7 +25,18 @@ const symbolItself: Builtin = (t, receiver) => {
   return typeof value === 'symbol' ? known(value) : undefined;
 };
 
+/** `Symbol(description)`: equal to no other one, and another one in each run. */
+const newSymbol: Builtin = (t, _receiver, [given = undefinedVariable]) => {
+  if (t.isInRegion || !isPrimitiveVariable(given)) return undefined;
+  const text = isUndefined(t, given) ? undefined : constantOf(t, joinedText(t, [given]));
+  const made = Symbol(text as string | undefined);
+  const variable = known(made);
+  t.symbols.set(made, variable);
+  return variable;
+};
+
 export const symbolBuiltins: BuiltinTable = [
+  [Symbol as unknown as HostFunction, newSymbol],
   ...species,
   [Function.prototype[Symbol.hasInstance] as unknown as HostFunction, hasInstance],
   [Symbol.prototype[Symbol.toPrimitive] as unknown as HostFunction, symbolItself],

@@ -3,6 +3,7 @@
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { keepBytes } from '../heap/buffers.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
@@ -10,12 +11,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import {
-  filled,
-  type TypedArrayConstructor,
-  typedArrayTypes,
-  typedArrayVariable,
-} from '../values/typed-arrays.ts';
+import { filled, typedArrayVariable } from '../values/typed-arrays.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   known,

@@ -27,6 +27,11 @@ export class ObjectsMet {
     this.#add(content, object, source);
   }
 
+  /** The paths to an object whose content was read or changed. */
+  pathsToContent(object: object): readonly Source[] {
+    return [...(this.#touched.get(content)?.get(object) ?? [])];
+  }
+
   write(object: object, key: string | symbol): void {
     this.#change(key, object);
   }

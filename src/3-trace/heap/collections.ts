@@ -8,6 +8,7 @@ import { append, apply, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
+import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -44,6 +45,17 @@ export function asCollection(
   if (!type || !types.includes(type)) return undefined;
   t.guard(`collection ${sourceKey(source)}`, { kind: 'collection', source, type });
   return variable;
+}
+
+/** A `WeakMap` or `WeakSet`, which can't be iterated. */
+export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
+
+/** Raises what a weak collection throws for a key that is a primitive. */
+export function expectHeldWeakly(t: Tracer, type: 'WeakMap' | 'WeakSet', given: Variable): void {
+  const key = specialized(given);
+  if (key.kind !== 'constant' && key.kind !== 'symbolic') return;
+  const value = constantOf(t, key) as unknown as WeakKey;
+  orRaise(t, () => (type === 'WeakMap' ? new WeakMap().set(value, 0) : new WeakSet().add(value)));
 }
 
 /** Returns the variable for a pre-existing Map or Set after the trace has taken it over. */

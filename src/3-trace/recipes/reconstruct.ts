@@ -70,9 +70,8 @@ export class Reconstruction {
     if (variable === absent) return { kind: 'absent' };
     switch (variable.kind) {
       case 'constant':
-        return variable.source
-          ? { kind: 'source', source: variable.source }
-          : { kind: 'constant', value: variable.value };
+        if (variable.source) return { kind: 'source', source: variable.source };
+        return this.#madeSymbol(variable.value) ?? { kind: 'constant', value: variable.value };
       case 'symbolic':
         return variable.source
           ? { kind: 'source', source: variable.source }
@@ -139,6 +138,12 @@ export class Reconstruction {
       default:
         return assertNever(variable, 'variable');
     }
+  }
+
+  /** The symbol that a run makes in the place of one that the trace has made. */
+  #madeSymbol(value: unknown): Recipe | undefined {
+    const variable = typeof value === 'symbol' ? this.#tracer.symbols.get(value) : undefined;
+    return variable && { kind: 'made', index: this.make(variable) };
   }
 
   entries({ entries }: NewCollectionVariable): EntryRecipe[] {
@@ -245,6 +250,10 @@ export class Reconstruction {
         return [key, { ...rest, accessor: made }] as const;
       }),
       symbols: [...symbols].map(([key, value]) => [key, this.recipe(value)] as const),
+      madeSymbols: [...symbols.keys()].flatMap((key) => {
+        const recipe = this.#madeSymbol(key);
+        return recipe ? [[key, recipe] as const] : [];
+      }),
       extensible,
     };
   }
@@ -348,12 +357,18 @@ export class Reconstruction {
           traits: variable.traits ? this.#traits(variable.traits) : null,
         };
       case 'newCollection':
+        if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
+          return { kind: 'weakCollection', type: variable.type, entries: this.entries(variable) };
+        }
         return {
           kind: 'collection',
           type: variable.type,
           entries: this.entries(variable),
           order: this.order(variable),
         };
+      case 'constant':
+        invariant(typeof variable.value === 'symbol', 'a primitive is not made');
+        return { kind: 'symbol', description: variable.value.description };
       case 'cell':
         if (variable.element) {
           const { of, index } = variable.element;

@@ -21,7 +21,7 @@ export function isControlFlowFile(file: string): boolean {
 
 /**
  * Modules, optimizers, control flow and imported models are ordinary code and are inlined; the rest of the package is not
- * looked into. The build instruments the same folders (`build/own-probes.ts`).
+ * looked into. The build instruments the same folders (`build/own-code.ts`).
  */
 export function isInlinedFrameworkFile(file: string): boolean {
   return inlined.some((path) => file.startsWith(path));

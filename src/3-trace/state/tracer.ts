@@ -37,7 +37,7 @@ import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import type { CodeOf } from '../variables/code-of.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
-import type { TensorVariable, Variable } from '../variables/variable.ts';
+import type { ConstantVariable, TensorVariable, Variable } from '../variables/variable.ts';
 import { AutogradState } from './autograd-state.ts';
 import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
@@ -74,6 +74,8 @@ export class Tracer {
   /** The changes after the run. */
   readonly effects: EffectLog;
   readonly collections = new OwnMap<object, WrittenEntries>();
+  /** Symbols that the trace has made: each run makes others. */
+  readonly symbols = new OwnMap<symbol, ConstantVariable>();
   /** Private fields that were written, by their object. */
   readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */

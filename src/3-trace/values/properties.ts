@@ -1,13 +1,19 @@
 /** Reading properties of what the tracer knows. Getters with source are called. */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
-import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
+import {
+  accessorOf,
+  collectionPrototypes,
+  isModuleNamespace,
+  isProxy,
+  readsPlainly,
+} from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
-import { asCollection, sizeOf } from '../heap/collections.ts';
+import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
 import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
@@ -27,6 +33,7 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
+import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';
@@ -65,7 +72,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
       return inheritedByBuiltin(t, base, key);
     case 'newCollection':
-      if (key === 'size') return sizeOf(t, base);
+      if (key === 'size' && !isWeak(base)) return sizeOf(t, base);
       return inheritedByBuiltin(t, base, key);
     case 'regexp':
       if (key === 'lastIndex') return known(base.lastIndex);
@@ -157,7 +164,7 @@ function builtinPrototype(base: BuiltinVariable): object {
     case 'text':
       return String.prototype;
     case 'newCollection':
-      return base.type === 'Map' ? Map.prototype : Set.prototype;
+      return collectionPrototypes[base.type];
     case 'iterator':
       return iteratorPrototypes[iteratedBy(base)];
     case 'generator':
@@ -309,6 +316,10 @@ function readContainerProperty(
   key: string,
 ): Variable | undefined {
   if (base.kind !== 'object') return undefined;
+  if (ArrayBuffer.isView(base.value) && isIndex(key)) {
+    touchMemory(t, base);
+    return writtenElement(t, base, key);
+  }
   if (key === 'length' || isIndex(key)) {
     const array = asArray(t, base, key === 'length' ? 'end' : 'all');
     if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));

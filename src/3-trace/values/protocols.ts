@@ -47,6 +47,8 @@ const places = {
   list: [[Array.prototype, 'push']],
   filledMap: [[Map.prototype, 'set']],
   filledSet: [[Set.prototype, 'add']],
+  filledWeakMap: [[WeakMap.prototype, 'set']],
+  filledWeakSet: [[WeakSet.prototype, 'add']],
   cloned: [
     [Map.prototype, 'get'],
     [Set.prototype, 'values'],

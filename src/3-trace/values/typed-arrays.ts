@@ -1,29 +1,12 @@
 /** Typed arrays made inside of numbers that the trace knows; pre-existing ones are opaque. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
+import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { NewTypedArrayVariable, Variable } from '../variables/variable.ts';
 import { expand } from './iterators.ts';
-
-export interface TypedArrayConstructor {
-  new (length: number): TypedArray;
-  from(items: Iterable<number>): TypedArray;
-  of(...items: number[]): TypedArray;
-}
-
-export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
-  Float32Array,
-  Float64Array,
-  Int8Array,
-  Int16Array,
-  Int32Array,
-  Uint8Array,
-  Uint8ClampedArray,
-  Uint16Array,
-  Uint32Array,
-]);
 
 export function typedArrayVariable(t: Tracer, data: unknown): NewTypedArrayVariable {
   return { kind: 'newTypedArray', data: data as TypedArray, madeIn: t.builder };

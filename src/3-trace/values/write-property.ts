@@ -27,6 +27,7 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
+import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
@@ -134,6 +135,15 @@ function writeOuterProperty(
   value: Variable,
 ): void {
   expectNoParameters(object.value, key);
+  if (
+    object.kind === 'object' &&
+    typeof key === 'string' &&
+    isIndex(key) &&
+    isOuterTypedArray(object)
+  ) {
+    writeOuterElement(t, object, key, value);
+    return;
+  }
   if (isIndex(key) || key === 'length') {
     const array = asArray(t, object);
     if (array) {
@@ -143,7 +153,7 @@ function writeOuterProperty(
     }
   }
   if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
-  if (!allows(object.value, 'write', key)) {
+  if (!allows(object.value, 'write', key) || isMadeSymbol(t, key)) {
     throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
   }
   const source = object.source ?? heldFunction(object);
@@ -155,6 +165,10 @@ function writeOuterProperty(
   }
   t.effects.write(object.value, source, key, value);
 }
+
+/** Effects are known by their keys, and each run makes another symbol. */
+const isMadeSymbol = (t: Tracer, key: Key): boolean =>
+  typeof key === 'symbol' && t.symbols.has(key);
 
 function callsSetter(
   t: Tracer,

@@ -6,6 +6,7 @@ import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
+import type { CollectionType } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
@@ -260,10 +261,10 @@ export interface NewHostVariable {
   readonly outer?: ObjectVariable;
 }
 
-/** A Map or Set created in the trace; of a Set, key and value are the same. */
+/** A Map or Set created in the trace, or a weak one; of a Set, key and value are the same. */
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
-  readonly type: 'Map' | 'Set';
+  readonly type: CollectionType;
   /** Entries by the identity of their keys. */
   readonly entries: Map<unknown, CollectionEntry>;
   /** Keys put in, in their order: iterations in progress come to them, whether or not they were there before. */

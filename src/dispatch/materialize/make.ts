@@ -69,6 +69,7 @@ const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
   'list',
   'object',
   'collection',
+  'weakCollection',
   'cell',
   'iteratorRecord',
 ]);
@@ -121,6 +122,10 @@ function compileMake(make: Make): CompiledMake {
       return compileObject(make);
     case 'collection':
       return compileCollection(make);
+    case 'weakCollection':
+      return compileWeakCollection(make);
+    case 'symbol':
+      return { build: () => Symbol(make.description) };
     case 'cell': {
       const read = compileRecipe(make.content);
       return {
@@ -265,6 +270,7 @@ function compileTraited(make: Make & { kind: 'object' }, traits: MadeTraits): Co
   const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
   const entriesOf = inKeyOrder(entries, make.order);
   const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const keys = new Map(traits.madeSymbols.map(([key, recipe]) => [key, compileRecipe(recipe)]));
   const describe = new Map(traits.attributes.map(([key, each]) => [key, compileAttributes(each)]));
   const above = make.prototype && compileRecipe(make.prototype);
   const isLiteral = make.prototype === undefined;
@@ -276,7 +282,8 @@ function compileTraited(make: Make & { kind: 'object' }, traits: MadeTraits): Co
         const value = read(values);
         if (value === absentValue) continue;
         const attributes = (describe.get(key) ?? describePlain)(value, values);
-        Object.defineProperty(made, key, attributes);
+        const ownKey = typeof key === 'symbol' ? (keys.get(key)?.(values) as symbol) : undefined;
+        Object.defineProperty(made, ownKey ?? key, attributes);
       }
       if (!traits.extensible) Object.preventExtensions(made);
     },
@@ -341,6 +348,26 @@ function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
     empty: () => new Set(),
     fill: (made, values) => {
       for (const [key] of readEntries(values)) (made as Set<unknown>).add(key);
+    },
+  };
+}
+
+function compileWeakCollection({ type, entries }: Make & { kind: 'weakCollection' }): CompiledMake {
+  const readers = entries.map(
+    ([key, value]) => [compileRecipe(key), compileRecipe(value)] as const,
+  );
+  const add =
+    type === 'WeakMap'
+      ? (made: unknown, key: WeakKey, value: unknown) =>
+          (made as WeakMap<WeakKey, unknown>).set(key, value)
+      : (made: unknown, key: WeakKey) => (made as WeakSet<WeakKey>).add(key);
+  return {
+    empty: () => (type === 'WeakMap' ? new WeakMap() : new WeakSet()),
+    fill: (made, values) => {
+      for (const [key, value] of readers) {
+        const content = value(values);
+        if (content !== absentValue) add(made, key(values) as WeakKey, content);
+      }
     },
   };
 }

@@ -37,7 +37,6 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'collections/weak': ['constructor'],
   'collections/weakRef': ['constructor', 'native-call'],
   'collections/subclass': ['constructor', 'getter', 'native-call'],
-  'typed/write': ['object-write'],
   'typed/text': ['constructor', 'native-call'],
   'functions/bind': ['unsupported-value'],
   'functions/functionText': ['native-call'],

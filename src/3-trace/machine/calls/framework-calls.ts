@@ -9,7 +9,14 @@ import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/de
 import type { Device } from '../../../../runtime/device/device.ts';
 import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
+import {
+  convKinds,
+  convTransposeKinds,
+} from '../../../../runtime/ops/convolution/convolution-options.ts';
+import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
+import { expectOptions } from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
+import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
@@ -31,7 +38,10 @@ import {
 import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { strictlyEqual } from '../../values/equality.ts';
+import { expand } from '../../values/iterators.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { kindTests, traceCheck, traceExpectOptions } from './option-checks.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -92,6 +102,26 @@ function traceThrow(): never {
   throw new GraphBreak('throw', 'a module rejects its input');
 }
 
+/** Whether two shapes are equal, dimension by dimension: sizes that may differ from run to run stay open where they are one. */
+function traceSameShape(t: Tracer, _receiver: Variable, shapes: readonly Variable[]): Variable {
+  const [a, b] = shapes.map((shape) => expand(t, shape));
+  return known(a!.length === b!.length && a!.every((size, i) => strictlyEqual(t, size, b![i]!)));
+}
+
+/** The number of elements of a shape, as a number that is known. */
+function traceSizeOf(t: Tracer, _receiver: Variable, [shape]: readonly Variable[]): Variable {
+  const sizes = shape ? expand(t, shape).map((size) => constantOf(t, size)) : [];
+  return known(sizeOf(sizes as unknown as Shape));
+}
+
+/** Kinds of options by the number of dimensions. */
+function traceKinds(kindsOf: (dims: number) => object): Performed {
+  return (t, _receiver, [dims = undefinedVariable]) => {
+    const value = kindsOf(constantOf(t, dims) as number);
+    return t.read({ kind: 'held', value, name: 'kinds of options' }, value);
+  };
+}
+
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
@@ -110,6 +140,13 @@ const performed = new Map<unknown, Performed>([
   [Tensor.prototype.registerHook, traceRegisterHook],
   [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
   [saveForBackward, traceSaveForBackward],
+  [sameShape, traceSameShape],
+  [sizeOf, traceSizeOf],
+  [expectOptions, traceExpectOptions],
+  [convKinds, traceKinds(convKinds)],
+  [convTransposeKinds, traceKinds(convTransposeKinds)],
+  [expectSizes, traceCheck(expectSizes)],
+  ...kindTests,
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
 ]);

@@ -214,12 +214,23 @@ function compareUnion(
 }
 
 function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
+  if (isSymbol(a) && b.kind === 'constant') return isEqualSymbol(t, operator, a, b);
+  if (isSymbol(b) && a.kind === 'constant') return isEqualSymbol(t, operator, b, a);
   if (a.kind === 'constant' && b.kind === 'constant') {
     return arithmetic(t, operator, a, b) as boolean;
   }
   const strict = operator === '===' || operator === '!==';
   const equal = strict ? strictlyEqual(t, a, b) : looselyEqual(t, a, b);
   return equal !== (operator === '!=' || operator === '!==');
+}
+
+const isSymbol = (variable: Variable): boolean =>
+  variable.kind === 'constant' && typeof variable.value === 'symbol';
+
+/** No symbol is converted when it is compared with another primitive. */
+function isEqualSymbol(t: Tracer, operator: Equality, symbol: Variable, other: Variable): boolean {
+  const isEqual = constantOf(t, symbol) === constantOf(t, other);
+  return isEqual === (operator === '==' || operator === '===');
 }
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {

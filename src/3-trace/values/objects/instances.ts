@@ -1,4 +1,4 @@
-import { isProxy } from '../../../guards/plain.ts';
+import { collectionPrototypes, isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -52,7 +52,7 @@ function chainOf(value: Variable): object | null {
     case 'newObject':
       return prototypeBehind(value);
     case 'newCollection':
-      return value.type === 'Map' ? Map.prototype : Set.prototype;
+      return collectionPrototypes[value.type];
     case 'regexp':
       return RegExp.prototype;
     case 'newTypedArray':

@@ -1,5 +1,6 @@
 import { hostTypeOf } from '../../../guards/host-types.ts';
 import { isProxy } from '../../../guards/plain.ts';
+import { isWeak } from '../../heap/collections.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, prototypeOf, type Variable } from '../../variables/variable.ts';
@@ -27,6 +28,7 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
       if (variable.errorType || variable.traits || prototypeOf(variable)) return false;
       return [...variable.entries.values()].every((part) => isPlain(t, part, seen));
     case 'newCollection':
+      if (isWeak(variable)) return false;
       return [...variable.entries.values()].every(
         ({ key, value }) => isPlain(t, key, seen) && isPlain(t, value, seen),
       );

@@ -1,4 +1,4 @@
-import { isProxy } from '../../../guards/plain.ts';
+import { collectionPrototypes, isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -26,7 +26,7 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
     case 'newArray':
       return held(t, value.isArguments ? Object.prototype : Array.prototype);
     case 'newCollection':
-      return held(t, value.type === 'Map' ? Map.prototype : Set.prototype);
+      return held(t, collectionPrototypes[value.type]);
     case 'newTypedArray':
       return held(t, Object.getPrototypeOf(value.data) as object);
     case 'newHost':

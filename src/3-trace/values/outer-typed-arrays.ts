@@ -1,0 +1,141 @@
+/** Elements of pre-existing typed arrays: read behind guards, and written after the run. */
+
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
+import { isProxy } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
+import { binary } from '../../vm/bytecode/operators.ts';
+import { scalarBinary, scalarCall } from '../control-flow/numbers/scalars.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { specialized } from '../variables/unions.ts';
+import {
+  type FunctionVariable,
+  known,
+  type ObjectVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { putOffCall, putOffOperator } from './numbers.ts';
+
+/** A typed array of the built-in kind, not of BigInts, over memory of its own realm's `ArrayBuffer`. */
+export function isOuterTypedArray(variable: ObjectVariable | FunctionVariable): boolean {
+  const { value } = variable;
+  if (!ArrayBuffer.isView(value) || isProxy(value)) return false;
+  const type = (Object.getPrototypeOf(value) as object).constructor;
+  const { buffer } = value as ArrayBufferView;
+  return typedArrayTypes.has(type) && Object.getPrototypeOf(buffer) === ArrayBuffer.prototype;
+}
+
+/** Called for every read of an element: memory that another array shares may have been written. */
+export function touchMemory(t: Tracer, array: ObjectVariable | FunctionVariable): void {
+  const { source } = array;
+  if (!source || !isOuterTypedArray(array)) return;
+  const view = array.value as unknown as TypedArray;
+  t.effects.met.touchContent(view.buffer, bufferOf(source));
+  expectUnshared(t, view);
+}
+
+/** Returns the number that the trace has written to an element, as the array stores it; undefined where it has written none. */
+export function writtenElement(
+  t: Tracer,
+  { value, source }: ObjectVariable,
+  key: string,
+): Variable | undefined {
+  const written = t.effects.written(value, source, key);
+  return written && stored(t, value as TypedArray, specialized(written));
+}
+
+/** `array[index] = value`: an index beyond the end is ignored. */
+export function writeOuterElement(
+  t: Tracer,
+  array: ObjectVariable,
+  key: string,
+  given: Variable,
+): void {
+  const view = array.value as TypedArray;
+  const { source } = array;
+  const value = numberIn(t, specialized(given));
+  guardType(t, array);
+  const length = constantOf(
+    t,
+    t.read({ kind: 'property', base: source, key: 'length' }, view.length),
+  );
+  if (Number(key) >= Number(length)) return;
+  const paths = t.effects.met.pathsToContent(view.buffer);
+  const own = bufferOf(source);
+  if (t.isInRegion && paths.some((path) => sourceKey(path) !== sourceKey(own))) {
+    throw new GraphBreak('branch-effect', 'a branch or loop changes memory of two typed arrays');
+  }
+  expectUnshared(t, view);
+  t.effects.met.change(view.buffer, own);
+  t.effects.write(view, source, key, value);
+}
+
+const bufferOf = (source: Source): Source => ({ kind: 'property', base: source, key: 'buffer' });
+
+/** Effects are known by their array: a write through another one to the same memory would not show. */
+function expectUnshared(t: Tracer, view: TypedArray): void {
+  for (const [object] of t.effects.entries()) {
+    if (object === view || !ArrayBuffer.isView(object) || object.buffer !== view.buffer) continue;
+    throw new GraphBreak('object-write', 'two typed arrays share memory that is written');
+  }
+}
+
+function guardType(t: Tracer, { value, source }: ObjectVariable): void {
+  const type = { kind: 'prototypeOf', base: source } as const;
+  const memory = { kind: 'prototypeOf', base: bufferOf(source) } as const;
+  const guardOn = (base: Source, prototype: object) =>
+    t.guard(`identity ${sourceKey(base)}`, { kind: 'identity', source: base, value: prototype });
+  guardOn(type, Object.getPrototypeOf(value) as object);
+  guardOn(memory, ArrayBuffer.prototype);
+}
+
+/** As the engine converts it when it is assigned. */
+function numberIn(t: Tracer, value: Variable): Variable {
+  if (value.kind === 'scalar' || value.kind === 'symbolic') return value;
+  const constant = value.kind === 'constant' ? constantOf(t, value) : undefined;
+  const converts = value.kind === 'constant' && !['symbol', 'bigint'].includes(typeof constant);
+  if (!converts) throw new GraphBreak('object-write', `a ${value.kind} in a typed array`);
+  return known(Number(constant));
+}
+
+/** Converts a number as an integer array does: to its low bits, with their sign. */
+const integers = new Map<unknown, (t: Tracer, value: Variable) => Variable>([
+  [Int8Array, (t, value) => signed(t, value, 24)],
+  [Int16Array, (t, value) => signed(t, value, 16)],
+  [Int32Array, (t, value) => combine(t, '|', value, 0)],
+  [Uint8Array, (t, value) => combine(t, '&', value, 0xff)],
+  [Uint16Array, (t, value) => combine(t, '&', value, 0xffff)],
+  [Uint32Array, (t, value) => combine(t, '>>>', value, 0)],
+]);
+
+function signed(t: Tracer, value: Variable, bits: number): Variable {
+  return combine(t, '>>', combine(t, '<<', value, bits), bits);
+}
+
+function combine(t: Tracer, operator: BinaryOperator, value: Variable, by: number): Variable {
+  const other = known(by);
+  return (
+    scalarBinary(t, operator, value, other) ??
+    putOffOperator(t, operator, [value, other]) ??
+    known(binary(operator, constantOf(t, value) as number, by) as number)
+  );
+}
+
+/** The number that the array stores for one that was assigned. */
+function stored(t: Tracer, array: TypedArray, value: Variable): Variable {
+  const type = (Object.getPrototypeOf(array) as { readonly constructor: TypedArrayConstructor })
+    .constructor;
+  if (value.kind === 'constant') return known(type.of(constantOf(t, value) as number)[0]!);
+  if (array instanceof Float64Array) return combine(t, '*', value, 1);
+  if (array instanceof Float32Array) {
+    const rounded = scalarCall(t, Math.fround, [value]) ?? putOffCall(t, Math.fround, [value]);
+    if (rounded) return rounded;
+  }
+  const convert = integers.get(type);
+  if (convert) return convert(t, value);
+  return known(type.of(constantOf(t, value) as number)[0]!);
+}
