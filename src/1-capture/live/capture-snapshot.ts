@@ -19,6 +19,8 @@ export function captureSnapshot(
   if (needsPlace || facts.written.size > 0) return undefined;
   if (![...facts.free.values()].every(isCopied)) return undefined;
   const scopes = facts.free.size > 0 ? listScopes(session, internal) : [];
+  // Any name may be a property of such an object.
+  if (scopes.some(isWith)) return undefined;
   const values: Record<string, unknown> = {};
   for (const [name, binding] of facts.free) {
     const found = findIn(scopes, name);
@@ -135,13 +137,16 @@ function findIn(
   scopes: readonly ListedScope[],
   name: string,
 ): { readonly value: unknown } | undefined {
-  for (const { description, object } of scopes) {
-    if (description === 'Global' || description.startsWith('With')) return undefined;
+  for (const scope of scopes) {
+    const { description, object } = scope;
+    if (description === 'Global' || isWith(scope)) return undefined;
     if (!Object.hasOwn(object, name)) continue;
     return { value: initialized(object as Record<string, unknown>, name) };
   }
   return undefined;
 }
+
+const isWith = ({ description }: ListedScope): boolean => description.startsWith('With');
 
 /** Before its initialisation a variable is undefined here; newer engines throw. */
 function initialized(scope: Readonly<Record<string, unknown>>, name: string): unknown {
