@@ -44,6 +44,16 @@ const unused: Plugin = {
   load: (id) => (notInPages.has(id.slice(1)) ? 'throw new Error("left out");' : null),
 };
 
+/** Leaves out the comments that name the modules of a chunk: every start would read them. */
+const withoutModuleNames: Plugin = {
+  name: 'without-module-names',
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type === 'chunk') file.code = file.code.replace(/^\/\/ \S+\.js\n/gm, '');
+    }
+  },
+};
+
 /** Refers to the namespaces by their published files, from any folder beside `runtime`. */
 const separateNamespaces = (compiled: string): Plugin => ({
   name: 'separate-namespaces',
@@ -86,6 +96,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownTexts(compiled, texts),
       ownUrls(compiled),
       ownEdges(compiled),
+      withoutModuleNames,
     ],
   });
   const { output } = await bundled.write({

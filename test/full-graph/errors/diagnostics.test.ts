@@ -67,8 +67,8 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     says: /checkpoint\(\) of more than tensors/,
   },
   constructor: {
-    run: (x) => x.mul(new WeakSet().has(x) ? 1 : 2),
-    says: /new WeakSet\(\): native code/,
+    run: (x) => x.mul(new WeakRef(x).deref() ? 1 : 2),
+    says: /new WeakRef\(\): native code/,
   },
   'in-place': {
     run: (x) => {
@@ -80,12 +80,15 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     says: /a write to a tensor of which rows were taken at a data-dependent index/,
   },
   'object-write': {
-    run: (x, bytes: Uint8Array) => {
+    run: (x, [bytes, same]: readonly [Uint8Array, Uint8Array]) => {
       bytes[0] = 3;
-      return x.mul(2);
+      return x.mul(same[0]!);
     },
-    given: () => new Uint8Array(2),
-    says: /the property 0 is assigned/,
+    given: () => {
+      const bytes = new Uint8Array(2);
+      return [bytes, new Uint8Array(bytes.buffer)];
+    },
+    says: /two typed arrays share memory that is written/,
   },
   'variable-write': {
     run: (x) => {
