@@ -39,6 +39,7 @@ export default defineConfig({
     projects: projectsOf({
       apart: ['test/capture/**/*.test.ts', 'test/ops/gradients.test.ts'],
       shared,
+      inOneGeneration: true,
     }),
   },
 });

@@ -33,6 +33,18 @@ export const apart = [
 ];
 
 /**
+ * Folders whose files share processes, one list after the other; the files of all other folders come last. What an
+ * engine keeps of many files (scripts, code, a larger heap) makes each later one slower: up to three times after some
+ * hundred files. So processes don't live that long.
+ */
+export const generations: readonly (readonly string[])[] = [
+  ['control-flow', 'conformance', 'corpus', 'full-graph'],
+  ['dispatch', 'explain', 'lower', 'regions', 'stages', 'trace', 'vm'],
+  ['lab', 'memory', 'run-program', 'training-steps'],
+  ['check', 'generated', 'optimize', 'plan'],
+];
+
+/**
  * The files of the two patterns as projects. Those of `shared` that aren't named in `apart` share processes, each of
  * which runs one file after another: sources are loaded, and compiled by the engine, once per process instead of once
  * per file. Capturing uses V8's debugger, which is per thread: all workers are processes.
@@ -40,6 +52,8 @@ export const apart = [
 export function projectsOf(files: {
   readonly apart: readonly string[];
   readonly shared: readonly string[];
+  /** One process lives for all of them: they are few. */
+  readonly inOneGeneration?: boolean;
 }): TestProjectInlineConfiguration[] {
   const test = {
     testTimeout: 60_000,
@@ -63,15 +77,21 @@ export function projectsOf(files: {
         sequence: { groupOrder: 0 },
       },
     },
-    {
+    ...(files.inOneGeneration ? [files.shared] : sharedBy(files.shared)).map((include, i, all) => ({
       test: {
         ...test,
-        name: 'shared',
-        include: [...files.shared],
-        exclude: apart,
+        name: i === 0 ? 'shared' : `shared ${i + 1}`,
+        include: [...include],
+        exclude: [...apart, ...(i === all.length - 1 ? all.slice(0, i).flat() : [])],
         isolate: false,
-        sequence: { groupOrder: 1 },
+        sequence: { groupOrder: i + 1 },
       },
-    },
+    })),
   ];
 }
+
+/** The patterns of each generation; the last one, which matches all files, is without those of the others. */
+const sharedBy = (rest: readonly string[]): (readonly string[])[] => [
+  ...generations.map((folders) => folders.map((folder) => `test/${folder}/**/*.test.ts`)),
+  rest,
+];

@@ -110,12 +110,15 @@ export class Executable {
 
   /** Runs a plan with an asynchronous backend. Runs follow one another. */
   async runAsync(scope: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    const { op, at } = events;
     const memory = this.#memory;
     try {
       memory.open();
       await this.#backend!.runAsync(scope);
     } finally {
       memory.close();
+      events.op = op;
+      events.at = at;
     }
   }
 

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { apart } from '../projects.ts';
+import { apart, generations } from '../projects.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -28,4 +28,11 @@ it('files that mock modules or globals, or add ops, run apart', () => {
 
 it('every pattern of the files that run apart matches a file', () => {
   expect(apart.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
+});
+
+it('every folder of a generation has files, and is in one alone', () => {
+  const folders = new Set(files.map((file) => file.split('/')[1]!));
+  const listed = generations.flat();
+  expect(listed.filter((folder) => !folders.has(folder))).toEqual([]);
+  expect(listed.length).toBe(new Set(listed).size);
 });
