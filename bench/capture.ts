@@ -129,7 +129,7 @@ try {
     );
   }
 
-  // Inside a function there is no way to the variables but a call of it under the debugger.
+  // To a variable that changes, inside of a function, there is no way but a call under the debugger.
   const file = join(folder, 'inner.mjs');
   const maker = 'export const make = (from) => { from++; return (x) => x + from + limit }';
   writeFileSync(file, `${moduleText(10, 'mjs')}\n${maker}`);
