@@ -162,6 +162,16 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'check the function without savedDtype',
     });
   }
+  const compile = compileOptions(options, memory, strict || check > 0);
+  const isAwaited = compile.backend?.isAsync === true;
+  if ((options.check ?? 0) > 0 && isAwaited) {
+    throw new ArgumentError({
+      what: `toStatic: check mode does not await the backend '${compile.backend!.name}'`,
+      given: `check: ${options.check} and an asynchronous backend`,
+      expected: 'one of the two',
+      remedy: 'check the function without the backend',
+    });
+  }
   return {
     // One program or an error: nothing else is asked for.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
@@ -175,8 +185,8 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     strict,
     memory,
     // What the environment asks for is checked where it can be.
-    check: isRounded ? 0 : check,
-    compile: compileOptions(options, memory, strict || check > 0),
+    check: isRounded || isAwaited ? 0 : check,
+    compile,
   };
 }
 

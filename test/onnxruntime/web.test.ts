@@ -225,6 +225,12 @@ describe('what goes wrong', () => {
     expect(() => numbers(tensor([1]))).toThrow('an async function');
   });
 
+  it('check mode beside it is refused', () => {
+    expect(() => toStatic(async (x: Tensor) => x.mul(2), { backend, check: 1 })).toThrow(
+      "check mode does not await the backend 'onnxruntime-web'",
+    );
+  });
+
   it('something else than the package is refused', () => {
     expect(() => onnxruntimeWebBackend({} as OnnxruntimeWeb)).toThrow('not the package');
   });
