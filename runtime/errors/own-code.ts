@@ -97,11 +97,16 @@ function functionAndStatement({ stack }: Error): readonly CodePlace[] {
 /** The part of the package that the code at a place of the running text belongs to. */
 export function ownPartAt(place: CodePlace): OwnPart | null {
   for (const { part, from, to } of publishedStretches()) {
-    if (from.file !== place.file || isBefore(place, from)) continue;
+    if (from.file !== place.file && !isSameFile(from.file, place.file)) continue;
+    if (isBefore(place, from)) continue;
     if (!to || isBefore(place, to)) return part;
   }
   return ownPartOfFile(place.file);
 }
+
+/** Source maps name files by paths, stacks by URLs. */
+const isSameFile = (a: string, b: string): boolean =>
+  a.endsWith(b.slice(-8)) && withoutProtocol(a) === withoutProtocol(b);
 
 const isBefore = (a: CodePlace, b: CodePlace): boolean =>
   a.line < b.line || (a.line === b.line && a.column < b.column);

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reduce } from '../../src/cli/check/reduce.ts';
+import { asShipped } from '../package/as-shipped.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-function check(file: string, ...options: string[]): Promise<{ code: number; out: string }> {
-  const args = ['--import', 'tsx', join(root, 'src/cli/main.ts'), 'check', file, ...options];
+async function check(file: string, ...options: string[]): Promise<{ code: number; out: string }> {
+  const args = [...(await asShipped()), join(root, 'src/cli/main.ts'), 'check', file, ...options];
   return new Promise((done) => {
     execFile(process.execPath, args, { cwd: root, encoding: 'utf8' }, (error, out, errors) => {
       done({ code: error ? Number(error.code) : 0, out: out + errors });

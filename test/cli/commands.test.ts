@@ -11,11 +11,14 @@ import { loadFunction } from '../../src/cli/files/load-function.ts';
 import { writeOutput } from '../../src/cli/files/write-output.ts';
 import { errorText } from '../../src/cli/report-error.ts';
 import { packageVersion } from '../../src/options/package-version.ts';
+import { asShipped } from '../package/as-shipped.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
+let node: readonly string[];
 
-beforeAll(() => {
+beforeAll(async () => {
+  node = await asShipped();
   folder = mkdtempSync(join(tmpdir(), 'tostatic-cli-'));
   const files: Readonly<Record<string, string>> = {
     'no-inputs.mjs': '// a comment\nexport function forward(x) {\n  return x.mul(2);\n}\n',
@@ -33,7 +36,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function tostatic(...args: readonly string[]) {
-  const command = ['--import', 'tsx', join(root, 'src/cli/main.ts'), ...args];
+  const command = [...node, join(root, 'src/cli/main.ts'), ...args];
   return spawnSync(process.execPath, command, { cwd: root, encoding: 'utf8' });
 }
 

@@ -5,9 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { asShipped } from '../package/as-shipped.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-completion-'));
+const node = await asShipped();
 writeFileSync(join(folder, 'model.ts'), '');
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -37,7 +39,7 @@ it('is tried in bash at least', () => {
 
 describe.each(installed)('completion in %s', (shell) => {
   const script = join(folder, `completion.${shell}`);
-  const args = ['--import', 'tsx', 'src/cli/main.ts', 'completion', shell];
+  const args = [...node, 'src/cli/main.ts', 'completion', shell];
   writeFileSync(script, execFileSync(process.execPath, args, { cwd: root }));
   const flags = shell === 'zsh' ? ['-fc'] : shell === 'fish' ? ['--no-config', '-c'] : ['-c'];
   const completed = (...words: readonly string[]): string[] => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { asShipped } from '../package/as-shipped.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = join(root, 'README.md');
@@ -10,10 +11,11 @@ const dump = 'source,bytecode,guards,joint,plan';
 const [begin, end] = ['<!-- stages:begin -->', '<!-- stages:end -->'];
 
 describe('how-it-works', () => {
-  it('shows the stages as the tool prints them (UPDATE_FIXTURES=1 rewrites them)', () => {
+  it('shows the stages as the tool prints them (UPDATE_FIXTURES=1 rewrites them)', async () => {
+    const node = await asShipped('and TypeScript');
     const printed = execFileSync(
       process.execPath,
-      ['--import', 'tsx', 'src/cli/main.ts', 'trace', 'examples/stages.ts', '--dump', dump],
+      [...node, 'src/cli/main.ts', 'trace', 'examples/stages.ts', '--dump', dump],
       { cwd: root, encoding: 'utf8' },
     );
     const block = `${begin}\n\n\`\`\`text\n${printed.trim()}\n\`\`\`\n\n${end}`;
@@ -35,14 +37,15 @@ describe('how-it-works', () => {
 });
 
 describe('README', () => {
-  it('its first example runs as it stands', () => {
+  it('its first example runs as it stands', async () => {
+    const node = await asShipped('and TypeScript');
     const text = readFileSync(readme, 'utf8');
     const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
     const folder = join(root, 'node_modules/.tostatic-readme-test');
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'example.mts');
     writeFileSync(file, example.replace("'tostatic'", "'../../src/index.ts'"));
-    const printed = execFileSync(process.execPath, ['--import', 'tsx', file], {
+    const printed = execFileSync(process.execPath, [...node, file], {
       cwd: root,
       encoding: 'utf8',
     });

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { asShipped } from '../package/as-shipped.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-it('the quickstart trains with one planned subgraph and tells about its memory', () => {
+it('the quickstart trains with one planned subgraph and tells about its memory', async () => {
+  const node = await asShipped('and TypeScript');
   const example = join(root, 'examples/quickstart.ts');
-  const printed = execFileSync(process.execPath, ['--import', 'tsx', example], {
+  const printed = execFileSync(process.execPath, [...node, example], {
     cwd: root,
     encoding: 'utf8',
   });

@@ -13,11 +13,20 @@ function printedBy(
   environment: Readonly<Record<string, string>>,
 ): string {
   const { VK_ICD_FILENAMES: _own, ...outer } = process.env;
-  return execFileSync(process.execPath, ['--import', 'tsx', ...example], {
-    cwd: root,
-    encoding: 'utf8',
-    env: { ...outer, ...environment },
-  });
+  const run = () =>
+    execFileSync(process.execPath, ['--import', 'tsx', ...example], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...outer, ...environment },
+    });
+  try {
+    return run();
+  } catch (error) {
+    // The C library ends the process of a software adapter now and then, on kernels that know fewer futex errors.
+    if (!String((error as { stderr?: string }).stderr).includes('futex facility')) throw error;
+    console.warn(`once more, since: ${(error as { stderr: string }).stderr}`);
+    return run();
+  }
 }
 
 const places = [

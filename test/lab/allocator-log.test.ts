@@ -16,6 +16,7 @@ import {
 } from '../../src/index.ts';
 import { analyzeLog, analyzeLogText } from '../../src/lab/allocator-log.ts';
 import { maxLineLength } from '../../src/lab/line-splitter.ts';
+import { asShipped } from '../package/as-shipped.ts';
 
 const megabytes = 3.375 * 2 ** 20;
 
@@ -174,12 +175,13 @@ describe('lab/allocator-log', () => {
     loss.dispose();
   });
 
-  it('the command prints the figures of a file, and what is wrong with a missing one', () => {
+  it('the command prints the figures of a file, and what is wrong with a missing one', async () => {
+    const node = await asShipped();
     const folder = mkdtempSync(join(tmpdir(), 'tostatic-log-'));
     const file = join(folder, 'allocator.log');
     writeFileSync(file, original.join('\n'));
     const run = (...args: string[]) =>
-      execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'memory', ...args], {
+      execFileSync(process.execPath, [...node, 'src/cli/main.ts', 'memory', ...args], {
         cwd: join(import.meta.dirname, '../..'),
         encoding: 'utf8',
         stdio: 'pipe',

@@ -14,6 +14,7 @@ import { renderComparison } from '../../src/lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
 import { ablations, settingVariant, variants } from '../../src/lab/compare/variants.ts';
 import type { Workload } from '../../src/lab/compare/workload.ts';
+import { asShipped } from '../package/as-shipped.ts';
 import { workload as deep } from './deep-workload.ts';
 import { workload } from './small-workload.ts';
 
@@ -226,11 +227,12 @@ describe('lab/compare', () => {
     expect(charts[0]!.stops).toEqual(curve.map(captionOf));
   });
 
-  it('the command measures in its own process and writes JSON and a page', () => {
+  it('the command measures in its own process and writes JSON and a page', async () => {
+    const node = await asShipped('and TypeScript');
     const folder = mkdtempSync(join(tmpdir(), 'tostatic-compare-'));
     try {
       const [json, html] = [join(folder, 'out.json'), join(folder, 'out.html')];
-      const args = ['--import', 'tsx', 'src/cli/main.ts', 'compare', 'test/lab/small-workload.ts'];
+      const args = [...node, 'src/cli/main.ts', 'compare', 'test/lab/small-workload.ts'];
       const printed = execFileSync(
         process.execPath,
         [...args, '--device', 'meta', '--modes', 'full', '--json', json, '--html', html],

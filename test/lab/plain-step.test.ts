@@ -6,6 +6,7 @@ import { init } from '../../src/index.ts';
 import { measureVariant, type VariantResult } from '../../src/lab/compare/measure.ts';
 import { stepVariants } from '../../src/lab/compare/variants.ts';
 import { stepAlone } from '../../src/lab/compare/workload.ts';
+import { asShipped } from '../package/as-shipped.ts';
 
 type AnyStep = (...inputs: unknown[]) => unknown;
 
@@ -28,9 +29,10 @@ it('a plain step is measured with what it returns, and leaves what it found', as
   expect(refcounted.peakAllocated).toBeLessThanOrEqual(tidied.peakAllocated);
 });
 
-it('a module that exports a plain step needs no workload', { timeout: 120_000 }, () => {
+it('a module that exports a plain step needs no workload', { timeout: 120_000 }, async () => {
+  const node = await asShipped('and TypeScript');
   const run = (...args: string[]) =>
-    execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    execFileSync(process.execPath, [...node, 'src/cli/main.ts', ...args], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });

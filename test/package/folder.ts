@@ -12,6 +12,7 @@ declare module 'vitest' {
 
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'tostatic-package-'));
-  project.provide('packageFolder', folder);
+  // For the files of all projects.
+  project.vitest.provide('packageFolder', folder);
   return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -6,15 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { profileFile } from '../../src/cli/profile-file.ts';
+import { asShipped } from '../package/as-shipped.ts';
 
 const defaults = { calls: '10', warmup: '2', sort: 'total', limit: '30' };
 
 describe('profiler/command', () => {
-  it('prints a table and writes a timeline', { timeout: 60_000 }, () => {
+  it('prints a table and writes a timeline', { timeout: 60_000 }, async () => {
+    const node = await asShipped('and TypeScript');
     const folder = mkdtempSync(join(tmpdir(), 'tostatic-profile-'));
     try {
       const file = join(folder, 'trace.json');
-      const command = ['--import', 'tsx', 'src/cli/main.ts', 'profile', 'examples/stages.ts'];
+      const command = [...node, 'src/cli/main.ts', 'profile', 'examples/stages.ts'];
       const printed = execFileSync(
         process.execPath,
         [...command, '--calls', '3', '--sort', 'calls', '--trace', file],

@@ -1,5 +1,10 @@
 import type { Program } from 'acorn';
-import { ownPartAt, ownPartOfFile, publishedScheme } from '../../../runtime/errors/own-code.ts';
+import {
+  ownPartAt,
+  ownPartOfFile,
+  publishedScheme,
+  sourceFolder,
+} from '../../../runtime/errors/own-code.ts';
 import type { SourceText } from '../../vm/bytecode/code.ts';
 import { parse } from '../../vm/syntax/parse.ts';
 import { privateElements } from '../script/analyze-class.ts';
@@ -61,7 +66,10 @@ export function loadScript(session: DebuggerSession, info: ScriptInfo): Script |
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
   if (url === undefined) return text;
   const { line, column } = text.lineAndColumnAt(node.start);
-  const part = ownPartAt({ file: url, line: line + 1, column: column + 1 });
+  const part =
+    ownPartAt({ file: url, line: line + 1, column: column + 1 }) ??
+    // Where stacks are led through source maps (tsx rewrites published files and maps them back), the original place.
+    (sourceFolder === null ? ownPartAt(text.position(node.start)) : null);
   if (part === null || ownPartOfFile(text.file)) return text;
   return {
     file: `${publishedScheme}${part === 'runner' ? 'src' : 'runtime'}/`,
