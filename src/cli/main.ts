@@ -203,6 +203,12 @@ function examples(...lines: readonly string[]): string {
   return `\n${title}:\n${lines.map((line) => `  $ tostatic ${line}\n`).join('')}`;
 }
 
+// `tostatic trace … | head` has read enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

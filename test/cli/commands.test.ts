@@ -123,6 +123,14 @@ it('compare rejects a module without a step before it starts processes', async (
   await expect(attempt).rejects.toThrow(/several functions are exported[\s\S]*--function a/);
 });
 
+it('a reader of the output who has read enough ends the command', { timeout: 60_000 }, () => {
+  const words = [process.execPath, ...node, join(root, 'src/cli/main.ts'), 'memory', '-', '--json'];
+  const script = `sleep 1 | ${words.map((word) => `'${word}'`).join(' ')} | true; exit "\${PIPESTATUS[1]}"`;
+  const { status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
+
 it('the version, help with examples, and completion', { timeout: 60_000 }, () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   expect(packageVersion).toBe(version);
