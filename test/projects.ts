@@ -58,6 +58,7 @@ export function projectsOf(files: {
   const test = {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    globalSetup: ['test/package/folder.ts'],
     pool: 'forks' as const,
     env: {
       // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
@@ -71,7 +72,6 @@ export function projectsOf(files: {
       test: {
         ...test,
         name: 'apart',
-        globalSetup: ['test/package/folder.ts'],
         include: [...files.apart],
         // A worker is only reused for a file of the same project: one project after the other.
         sequence: { groupOrder: 0 },

@@ -91,22 +91,21 @@ function publishedStretches(): readonly Stretch[] {
 /** Where a minifier inlined the function, the second place is the same for both edges: nothing is between. */
 function functionAndStatement({ stack }: Error): readonly CodePlace[] {
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
-  return lines.flatMap((line) => placeInStackLine(line) ?? []).slice(0, 2);
+  return lines
+    .flatMap((line) => placeInStackLine(line) ?? [])
+    .slice(0, 2)
+    .map((place) => ({ ...place, file: withoutProtocol(place.file) })); // source maps name files by paths
 }
 
 /** The part of the package that the code at a place of the running text belongs to. */
 export function ownPartAt(place: CodePlace): OwnPart | null {
+  const file = withoutProtocol(place.file);
   for (const { part, from, to } of publishedStretches()) {
-    if (from.file !== place.file && !isSameFile(from.file, place.file)) continue;
-    if (isBefore(place, from)) continue;
+    if (from.file !== file || isBefore(place, from)) continue;
     if (!to || isBefore(place, to)) return part;
   }
   return ownPartOfFile(place.file);
 }
-
-/** Source maps name files by paths, stacks by URLs. */
-const isSameFile = (a: string, b: string): boolean =>
-  a.endsWith(b.slice(-8)) && withoutProtocol(a) === withoutProtocol(b);
 
 const isBefore = (a: CodePlace, b: CodePlace): boolean =>
   a.line < b.line || (a.line === b.line && a.column < b.column);

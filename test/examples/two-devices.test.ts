@@ -22,7 +22,7 @@ function printedBy(
   try {
     return run();
   } catch (error) {
-    // The C library ends the process of a software adapter now and then, on kernels that know fewer futex errors.
+    // The C library ends the process of a software adapter now and then, with this message; it is not ours.
     if (!String((error as { stderr?: string }).stderr).includes('futex facility')) throw error;
     console.warn(`once more, since: ${(error as { stderr: string }).stderr}`);
     return run();

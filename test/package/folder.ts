@@ -10,9 +10,13 @@ declare module 'vitest' {
   }
 }
 
+const key = Symbol.for('tostatic.packageFolder');
+
+/** One folder for all projects, each of which may load this file anew. */
 export function setup(project: TestProject): () => void {
-  const folder = mkdtempSync(join(tmpdir(), 'tostatic-package-'));
-  // For the files of all projects.
-  project.vitest.provide('packageFolder', folder);
+  const shared = globalThis as { [key]?: string };
+  shared[key] ??= mkdtempSync(join(tmpdir(), 'tostatic-package-'));
+  const folder = shared[key];
+  project.provide('packageFolder', folder);
   return () => rmSync(folder, { recursive: true, force: true });
 }
