@@ -1,4 +1,5 @@
 import type { TestProjectInlineConfiguration } from 'vitest/config';
+import { CompiledSources } from './compiled-sources.ts';
 
 /**
  * Files in processes of their own: they change what belongs to a process (threads, devices, mocked modules, module
@@ -11,7 +12,6 @@ export const apart = [
   'test/examples/**/*.test.ts',
   'test/gpu/**/*.test.ts',
   'test/package/**/*.test.ts',
-  'test/plugin/**/*.test.ts',
   'test/threads/**/*.test.ts',
   'test/device/**/*.test.ts',
   'test/autograd/second-gradients.test.ts',
@@ -19,16 +19,22 @@ export const apart = [
   'test/lab/plain-step.test.ts',
   'test/memory/collected.test.ts',
   'test/opinfo/changing-arguments.test.ts',
-  'test/opinfo/misplaced-options.test.ts',
   'test/ops/gradients.test.ts',
   'test/optimize/step-counts.test.ts',
-  'test/plan/known-choices.test.ts',
   'test/plan/targets.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',
-  'test/trace/policy.test.ts',
   'test/training-steps/out-of-memory.test.ts',
   'test/user-kernels/on-gpu.test.ts',
+];
+
+/** Files that replace modules of the sources, or load TypeScript as a test runner does: in processes of their own, too. */
+export const fromSources = [
+  'test/opinfo/misplaced-options.test.ts',
+  'test/plan/known-choices.test.ts',
+  'test/plugin/**/*.test.ts',
+  'test/profiler/command.test.ts',
+  'test/trace/policy.test.ts',
   'test/vm/machine.test.ts',
 ];
 
@@ -51,11 +57,18 @@ export const generations: readonly (readonly string[])[] = [
  */
 export function projectsOf(files: {
   readonly apart: readonly string[];
+  readonly fromSources?: readonly string[];
   readonly shared: readonly string[];
   /** One process lives for all of them: they are few. */
   readonly inOneGeneration?: boolean;
 }): TestProjectInlineConfiguration[] {
+  // A run that watches for changes needs the sources themselves; failures name their lines only there.
+  const useCompiled = process.argv.includes('run') && !process.env.TEST_SOURCES;
+  const compiled = useCompiled ? new CompiledSources() : null;
+  const sources = compiled?.folder;
+  const plugins = compiled ? [compiled.plugin()] : [];
   const test = {
+    ...(sources && { server: { deps: { external: [new RegExp(`^${sources}/`)] } } }),
     testTimeout: 60_000,
     hookTimeout: 120_000,
     globalSetup: ['test/package/folder.ts'],
@@ -65,10 +78,12 @@ export function projectsOf(files: {
       TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1',
       // Test files take all cores already; tests of threads ask for theirs.
       TOSTATIC_THREADS: process.env.TOSTATIC_THREADS ?? '1',
+      ...(sources && { TOSTATIC_COMPILED_SOURCES: sources }),
     },
   };
   return [
     {
+      plugins,
       test: {
         ...test,
         name: 'apart',
@@ -77,12 +92,25 @@ export function projectsOf(files: {
         sequence: { groupOrder: 0 },
       },
     },
+    {
+      test: {
+        ...test,
+        name: 'from sources',
+        include: [...(files.fromSources ?? [])],
+        sequence: { groupOrder: 0 },
+      },
+    },
     ...(files.inOneGeneration ? [files.shared] : sharedBy(files.shared)).map((include, i, all) => ({
+      plugins,
       test: {
         ...test,
         name: i === 0 ? 'shared' : `shared ${i + 1}`,
         include: [...include],
-        exclude: [...apart, ...(i === all.length - 1 ? all.slice(0, i).flat() : [])],
+        exclude: [
+          ...apart,
+          ...fromSources,
+          ...(i === all.length - 1 ? all.slice(0, i).flat() : []),
+        ],
         isolate: false,
         sequence: { groupOrder: i + 1 },
       },

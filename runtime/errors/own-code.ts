@@ -13,10 +13,11 @@ export type OwnPart = 'runner' | 'runtime';
 export const publishedScheme = 'tostatic:';
 
 const here = import.meta.url; // webpack takes `new URL` with it for the name of an asset
-/** Folder of the sources; null in published files. */
-const sourceRoot = here?.endsWith('/runtime/errors/own-code.ts')
-  ? new URL('../../', here).pathname
-  : null;
+/** Folder of the sources, with their types or without; null in published files. */
+const sourceRoot =
+  here && /\/runtime\/errors\/own-code\.[jt]s$/.test(here)
+    ? new URL('../../', here).pathname
+    : null;
 
 /** Path of the folder that holds `runtime/` and `src/` when the package runs from its sources. */
 export const sourceFolder: string | null = sourceRoot && decodeURIComponent(sourceRoot);

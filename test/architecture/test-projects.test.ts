@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { apart, generations } from '../projects.ts';
+import { sourceFolder } from '../../runtime/errors/own-code.ts';
+import { apart, fromSources, generations } from '../projects.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -16,18 +17,31 @@ function matches(pattern: string, file: string): boolean {
   return folder === pattern ? file === pattern : file.startsWith(folder);
 }
 
+const filesWith = (pattern: RegExp): string[] =>
+  files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')));
+
 it('files that mock modules or globals, or add ops, run apart', () => {
-  const changing = files.filter((file) =>
-    /\bvi\.(?:mock|doMock|stubGlobal|resetModules)\(|\bdefineOp\(/.test(
-      readFileSync(join(root, file), 'utf8'),
-    ),
-  );
+  const changing = filesWith(/\bvi\.(?:mock|doMock|stubGlobal|resetModules)\(|\bdefineOp\(/);
   expect(changing).not.toEqual([]);
-  expect(changing.filter((file) => !apart.some((pattern) => matches(pattern, file)))).toEqual([]);
+  const alone = [...apart, ...fromSources];
+  expect(changing.filter((file) => !alone.some((pattern) => matches(pattern, file)))).toEqual([]);
+});
+
+it('files that mock modules or load them anew run from the sources, which Vitest loads itself', () => {
+  const changing = filesWith(/\bvi\.(?:mock|doMock|resetModules)\(/);
+  expect(changing).not.toEqual([]);
+  const listed = (file: string) => fromSources.some((pattern) => matches(pattern, file));
+  expect(changing.filter((file) => !listed(file))).toEqual([]);
+});
+
+it('other files import compiled sources', () => {
+  const compiled = process.env.TOSTATIC_COMPILED_SOURCES;
+  expect(sourceFolder).toBe(`${compiled ?? root}/`);
 });
 
 it('every pattern of the files that run apart matches a file', () => {
-  expect(apart.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
+  const patterns = [...apart, ...fromSources];
+  expect(patterns.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
 });
 
 it('every folder of a generation has files, and is in one alone', () => {

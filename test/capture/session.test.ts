@@ -8,6 +8,7 @@ import {
   isRefusal,
   withCaptureSession,
 } from '../../src/1-capture/capture.ts';
+import { withSources } from '../source-process.ts';
 
 /** How often the debugger is enabled and disabled while `body` runs, and until its turn has ended. */
 async function countSwitches(body: () => void): Promise<{ on: number; off: number }> {
@@ -105,6 +106,6 @@ test('session/an open session keeps no process alive', () => {
     captureFunction(() => outer);
     const start = performance.now();
     process.on('exit', () => console.log(performance.now() - start < 20));`;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', code];
+  const args = [...withSources, '--input-type=module', '--eval', code];
   expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('true\n');
 });

@@ -7,12 +7,13 @@ import { describe, expect, it } from 'vitest';
 import { init } from '../../runtime/init.ts';
 import { type MathFunctions, portableMath } from '../../runtime/numerics/math.ts';
 import { zeros } from '../../src/index.ts';
+import { withSources } from '../source-process.ts';
 
 const program = new URL('programs/numerics-sample.ts', import.meta.url).pathname;
 
 async function sample(numerics: string, ...flags: string[]): Promise<Record<string, string>> {
   const env = { ...process.env, TOSTATIC_NUMERICS: numerics, TOSTATIC_CHECK: '0' };
-  const args = [...flags, '--import', 'tsx', program];
+  const args = [...flags, ...withSources, program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   return JSON.parse(stdout) as Record<string, string>;
 }

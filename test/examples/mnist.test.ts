@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withSources } from '../source-process.ts';
 
 interface Outcome {
   readonly code: number;
@@ -19,7 +20,7 @@ function runExample(...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['--import', 'tsx', main, ...args],
+      [...withSources, main, ...args],
       { cwd: root },
       (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code) : 0, stdout, stderr });

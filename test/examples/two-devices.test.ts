@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { skipGpu } from '../gpu/open-gpu.ts';
+import { withSources } from '../source-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const chromiumIcd = '/usr/lib/chromium/vk_swiftshader_icd.json';
@@ -14,7 +15,7 @@ function printedBy(
 ): string {
   const { VK_ICD_FILENAMES: _own, ...outer } = process.env;
   const run = () =>
-    execFileSync(process.execPath, ['--import', 'tsx', ...example], {
+    execFileSync(process.execPath, [...withSources, ...example], {
       cwd: root,
       encoding: 'utf8',
       env: { ...outer, ...environment },

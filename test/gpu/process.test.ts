@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { isSoftwareAdapter } from '../../runtime/device/gpu/core/adapter.ts';
 import { provideWebGpu } from '../../runtime/device/gpu/core/node-webgpu.ts';
+import { withSources } from '../source-process.ts';
 import { skipGpu, useSoftwareAdapter } from './open-gpu.ts';
 
 const init = new URL('../../runtime/device/gpu/init.ts', import.meta.url).href;
@@ -9,16 +10,18 @@ const init = new URL('../../runtime/device/gpu/init.ts', import.meta.url).href;
 interface Ended {
   readonly code: number;
   readonly output: string;
+  /** Drivers write here as well. */
+  readonly errors: string;
 }
 
 /** Runs a module in a process of its own, with initGpu and destroyGpu in scope. */
 function runProcess(body: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const source = `import { initGpu, destroyGpu } from '${init}';\n${body}`;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', source];
+  const args = [...withSources, '--input-type=module', '--eval', source];
   return new Promise((resolve) => {
     const options = { env: { ...process.env, ...env }, timeout: 30_000 };
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr });
+      resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout, errors: stderr });
     });
   });
 }
@@ -29,7 +32,7 @@ describe.skipIf(skipGpu)('gpu/process', () => {
   useSoftwareAdapter();
 
   it('ends after destroyGpu, and the GPU can be opened again before', async () => {
-    const { code, output } = await runProcess(
+    const { code, output, errors } = await runProcess(
       `const first = await initGpu();
        console.log(first === await initGpu());
        await destroyGpu();
@@ -39,12 +42,12 @@ describe.skipIf(skipGpu)('gpu/process', () => {
        await destroyGpu();`,
       {},
     );
-    expect(output).toBe('true\ntrue gpu\n');
+    expect(output, errors).toBe('true\ntrue gpu\n');
     expect(code).toBe(0);
   });
 
   it('finishes the reads under way before the GPU is given back', async () => {
-    const { output } = await runProcess(
+    const { output, errors } = await runProcess(
       `const device = await initGpu();
        const ptr = device.allocator.alloc(4);
        const meta = { dtype: 'float32', shape: [1], strides: [1], offset: 0, device };
@@ -54,7 +57,7 @@ describe.skipIf(skipGpu)('gpu/process', () => {
        await destroyGpu();`,
       {},
     );
-    expect(output).toBe('5\n');
+    expect(output, errors).toBe('5\n');
   });
 
   it('refuses an adapter that computes on the CPU', async () => {
@@ -69,7 +72,7 @@ describe.skipIf(skipGpu)('gpu/process', () => {
   });
 
   it('a tensor of a destroyed GPU says so when it is used', async () => {
-    const { output } = await runProcess(
+    const { output, errors } = await runProcess(
       `const device = await initGpu();
        const ptr = device.allocator.alloc(4);
        await destroyGpu();
@@ -78,7 +81,7 @@ describe.skipIf(skipGpu)('gpu/process', () => {
        device.allocator.free(ptr, 4);`,
       {},
     );
-    expect(output).toMatch(/^data: the GPU was shut down/);
+    expect(output, errors).toMatch(/^data: the GPU was shut down/);
   });
 });
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { memory, nn, optim, randn, type Tensor, tick, toStatic } from '../../src/index.ts';
+import { withSources } from '../source-process.ts';
 
 const script = fileURLToPath(new URL('plain-loop-process.ts', import.meta.url));
 
@@ -12,7 +13,7 @@ async function run(
   wait: string,
   steps: number,
 ): Promise<{ readonly peakAllocated: number; readonly warnings: readonly string[] }> {
-  const args = ['--import', 'tsx', script, wait, String(steps)];
+  const args = [...withSources, script, wait, String(steps)];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   return JSON.parse(stdout);
 }

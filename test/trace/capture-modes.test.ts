@@ -14,6 +14,7 @@ import {
   tidy,
   toStatic,
 } from '../../src/index.ts';
+import { withSources } from '../source-process.ts';
 import { expectSameAsEager, values, weights } from './same-as-eager.ts';
 
 class Net extends nn.Module {
@@ -99,7 +100,7 @@ describe('what is captured', () => {
 
   it('a method, by the decorator of the language', () => {
     const program = join(import.meta.dirname, 'programs/decorated-method.ts');
-    const printed = execFileSync(process.execPath, ['--import', 'tsx', program], {
+    const printed = execFileSync(process.execPath, [...withSources, program], {
       encoding: 'utf8',
     });
     const { name, pairs, stats } = JSON.parse(printed);

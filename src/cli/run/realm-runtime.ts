@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions } from 'esbuild';
 import { outsideModules } from '../../vm/realm/outside-modules.ts';
 
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+
 /** The text of `src/vm/realm/script-steps.ts` with what it imports, as the body of a function of `require` and `exports`. */
 export async function realmRuntime(): Promise<string> {
   const prebuilt = new URL('./realm-runtime.txt', import.meta.url);
-  if (!import.meta.url.endsWith('.ts')) return readFileSync(prebuilt, 'utf8');
-  return bundleRealm(fileURLToPath(new URL('../../vm/realm/script-steps.ts', import.meta.url)));
+  if (existsSync(prebuilt)) return readFileSync(prebuilt, 'utf8');
+  const entry = `../../vm/realm/script-steps.${extension}`;
+  return bundleRealm(fileURLToPath(new URL(entry, import.meta.url)));
 }
 
 /** Made once when the package is built; at every start where it runs from its sources. */
@@ -30,9 +33,8 @@ export async function bundleRealm(entry: string): Promise<string> {
 
 /** The thread's program: its file, or its text where only the main thread can read TypeScript. */
 export async function workerProgram(): Promise<{ program: URL | string; eval: boolean }> {
-  const isSource = import.meta.url.endsWith('.ts');
-  const program = new URL(`./run-worker.${isSource ? 'ts' : 'js'}`, import.meta.url);
-  if (!isSource) return { program, eval: false };
+  const program = new URL(`./run-worker.${extension}`, import.meta.url);
+  if (extension === 'js') return { program, eval: false };
   const entryPoints = [fileURLToPath(program)];
   return { program: await bundle({ entryPoints, platform: 'node' }), eval: true };
 }

@@ -16,6 +16,7 @@ import {
   toStatic,
   whileLoop,
 } from '../../../src/index.ts';
+import { withSources } from '../../source-process.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
 const full = { fullGraph: true } as const;
@@ -30,7 +31,7 @@ interface Told {
 describe('in files of several kinds', () => {
   const printed = execFileSync(
     process.execPath,
-    ['--no-warnings', '--import', 'tsx', join(folder, 'print-errors.ts')],
+    ['--no-warnings', ...withSources, join(folder, 'print-errors.ts')],
     { encoding: 'utf8' },
   );
   type Kind = 'structures' | 'thrown' | 'refused';
