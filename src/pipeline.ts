@@ -379,7 +379,7 @@ function* planWhole(
   }
   let best = yield* compilation.candidate(() => planned(compilation));
   let isSliced = true;
-  if (isDear(best.made)) {
+  if (isDear(best.made) && best.made.passes.slices?.applied) {
     const unsliced = yield* compilation.candidate(withoutSlices);
     const made = cheaper(best.made, unsliced.made);
     isSliced = made === best.made;

@@ -11,14 +11,21 @@ import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
 import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
-/** Bytes of a program's inputs, and of the most that is live beside them in a good order. */
-export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
+/**
+ * Bytes of a program's inputs, and of the most that is live beside them in a good order; in the first order found that
+ * takes no more than `enough`.
+ */
+export function roughBytes(
+  program: Program,
+  donated: ReadonlySet<ValueId> = new Set(),
+  enough = 0,
+): number {
   const { values, inputs } = program;
   const entering = (id: ValueId) => {
     return { bytes: bytesOf(values, id), exclusive: donated.has(id) };
   };
   const options = { keep: inputs.filter((id) => !donated.has(id)), carried: new Map(), entering };
-  return roughPeak(program, { ...options, reuse: true });
+  return roughPeak(program, { ...options, reuse: true }, enough);
 }
 
 /**

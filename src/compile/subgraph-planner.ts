@@ -18,6 +18,7 @@ import { eliminateDeadBackward } from '../5-optimize/cleanup/dead-code.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';
 import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../5-optimize/recompute/forward-of-step.ts';
+import type { Cost } from '../5-optimize/recompute/recompute-search.ts';
 import { materializeLayouts } from '../6-split/materialize-layouts.ts';
 import { split } from '../6-split/split.ts';
 import { enteringAlone } from '../7-plan/entering.ts';
@@ -103,7 +104,7 @@ export class SubgraphPlanner {
       facts,
       budget,
       {
-        costOf: (program) => roughBytes(program, owned.donated),
+        costOf: (program, enough) => roughBytes(program, owned.donated, enough),
         plan: (program) => withCopies(finish(this.inference(traced, owned, program))),
       },
       this.#compilation,
@@ -119,7 +120,8 @@ export class SubgraphPlanner {
     const plan = (program: Program) =>
       withCopies(finish(this.training(traced, { ...joint, program }, owned)));
     if (rate !== undefined) return atRate(facts, budget, rate, plan);
-    const costOf = (program: Program) => roughBytes({ ...program, outputs }, owned.donated);
+    const costOf: Cost = (program, enough) =>
+      roughBytes({ ...program, outputs }, owned.donated, enough);
     return withinBudget(facts, budget, { costOf, plan }, this.#compilation);
   }
 

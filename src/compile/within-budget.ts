@@ -28,10 +28,7 @@ const dear = 0.05;
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
 
-/**
- * The cheap measure and the plan may differ: a choice that misses the budget is made again with more room, one
- * far below it with less.
- */
+/** The cheap measure and the plan may differ, by other bytes for each choice: then the search is told how many. */
 const attempts = 4;
 
 /**
@@ -117,8 +114,6 @@ function searched(
   const all = facts.forwardWork;
   const search = new RecomputeSearch(facts, costOf);
   let target = budget - bytesBefore + costOf(facts.program);
-  // Targets of the cheap measure whose plans are within the budget, and above it.
-  let [within, above] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   const planned = new Set<Program>();
   for (let attempt = 0; attempt < attempts; attempt++) {
     const choice = search.within(target);
@@ -136,15 +131,11 @@ function searched(
       take = candidate.take;
     }
     const room = budget - bytes;
-    if (room >= 0) {
-      if (room < tight * budget || share < tight) return done();
-      within = target;
-    } else {
-      if (choice.bytes > target) return done();
-      above = target;
-    }
-    target += room;
-    if (target <= within || target >= above) target = (within + above) / 2;
+    if (room >= 0 && (room < tight * budget || share < tight)) return done();
+    if (room < 0 && choice.bytesFor(target) > target) return done();
+    const corrected = budget + choice.bytes - bytes;
+    if (room >= 0 && corrected <= target) return done();
+    target = corrected;
   }
   return done();
 }

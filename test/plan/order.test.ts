@@ -36,7 +36,7 @@ function bruteForce(graph: MemoryGraph): number {
       return;
     }
     for (let op = 0; op < graph.size; op++) {
-      if (done.has(op) || !graph.before[op]!.every((earlier) => done.has(earlier))) continue;
+      if (done.has(op) || !graph.before.of(op).every((earlier) => done.has(earlier))) continue;
       done.add(op);
       order.push(op);
       extend();

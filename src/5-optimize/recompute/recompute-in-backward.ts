@@ -11,6 +11,8 @@ export interface Recomputed {
   readonly ops: number;
   /** Their arithmetic operations, roughly. */
   readonly work: number;
+  /** The values of forward that they make again. */
+  readonly again: ReadonlySet<ValueId>;
 }
 
 /**
@@ -40,6 +42,7 @@ class Rewriter {
   readonly #result: ProgramOp[] = [];
   #ops = 0;
   #work = 0;
+  readonly #madeAgain = new Set<ValueId>();
 
   constructor(facts: ForwardFacts, stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>) {
     this.#facts = facts;
@@ -66,7 +69,7 @@ class Rewriter {
       this.#forget(made, read);
     });
     const program = { ...this.#program, values: this.#values, ops: this.#result };
-    return { program, ops: this.#ops, work: this.#work };
+    return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain };
   }
 
   #inBackward(id: ValueId, at: number): ValueId {
@@ -121,6 +124,7 @@ class Rewriter {
     const outputs = definition.outputs.map((id) => {
       const made = (this.#values.push(this.#values[id]!) - 1) as ValueId;
       this.#again.set(id, made);
+      this.#madeAgain.add(id);
       return made;
     });
     const op = { ...definition, inputs, outputs, recordsGrad: false };

@@ -1,29 +1,19 @@
 import type { OpIndex, StorageIndex } from './memory-graph.ts';
 
-/** The writers and readers of one memory so far. */
-interface Accesses {
-  /** One, or several where memories turned out to be one. */
-  writers: OpIndex[];
-  /** Since the last write. */
-  readers: OpIndex[];
-  /** The caller can see it. */
-  callers: boolean;
-}
-
 /** The ops that must come before one, each once. */
 export class EarlierOps {
   /** The number of the last op that each op was noted for, and 1. */
   readonly #notedFor: Int32Array;
+  readonly #note: (earlier: OpIndex) => void;
   #op: OpIndex = -1;
-  list: OpIndex[] = [];
 
-  constructor(size: number) {
+  constructor(size: number, note: (earlier: OpIndex) => void) {
     this.#notedFor = new Int32Array(size);
+    this.#note = note;
   }
 
   startWith(op: OpIndex): void {
     this.#op = op;
-    this.list = [];
     // Not before itself.
     this.#notedFor[op] = op + 1;
   }
@@ -31,54 +21,104 @@ export class EarlierOps {
   add(earlier: OpIndex): void {
     if (this.#notedFor[earlier] === this.#op + 1) return;
     this.#notedFor[earlier] = this.#op + 1;
-    this.list.push(earlier);
+    this.#note(earlier);
   }
 }
 
+/** Memories that may be one count as one. */
+type Group = number;
+
+const none = -1;
+
 /**
  * The order that accesses to memory have to keep. Values that may be one memory count as one: a result of a control op
- * may be one of its operands. What may be one memory counts as one: a result of a control op may be one of its
- * operands.
+ * may be one of its operands.
  */
 export class AccessOrder {
-  readonly #of: Accesses[] = [];
-  #lastRefusal: OpIndex = -1;
+  readonly #groupOf: Group[] = [];
+  /** The caller can see it. */
+  readonly #callers: boolean[] = [];
+  /** Of each group the last writer, or none; where memories turned out to be one, there may be several. */
+  readonly #writer: OpIndex[] = [];
+  readonly #otherWriters = new Map<Group, OpIndex[]>();
+  /** The readers of each group since the last write: the first and the last link of a chain. */
+  readonly #first: number[] = [];
+  readonly #last: number[] = [];
+  readonly #reader: OpIndex[] = [];
+  readonly #next: number[] = [];
+  #lastRefusal: OpIndex = none;
 
   add(storage: StorageIndex, callers: boolean): void {
-    this.#of[storage] = { writers: [], readers: [], callers };
+    this.#groupOf[storage] = storage;
+    this.#callers[storage] = callers;
+    this.#writer[storage] = none;
+    this.#first[storage] = none;
+    this.#last[storage] = none;
   }
 
   /** The storage may be the other one. */
   join(storage: StorageIndex, other: StorageIndex): void {
-    const [own, joined] = [this.#of[storage]!, this.#of[other]!];
+    const [own, joined] = [this.#groupOf[storage]!, this.#groupOf[other]!];
     if (own === joined) return;
-    joined.writers.push(...own.writers);
-    joined.readers.push(...own.readers);
-    joined.callers ||= own.callers;
-    this.#of.forEach((accesses, i) => {
-      if (accesses === own) this.#of[i] = joined;
+    const writers = [...this.#writersOf(joined), ...this.#writersOf(own)];
+    const readers = [...this.#readersOf(own)];
+    this.#writer[joined] = writers[0] ?? none;
+    this.#otherWriters.set(joined, writers.slice(1));
+    for (const reader of readers) this.#addReader(joined, reader);
+    this.#callers[joined] ||= this.#callers[own]!;
+    this.#groupOf.forEach((group, i) => {
+      if (group === own) this.#groupOf[i] = joined;
     });
   }
 
   read(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
-    const { writers, readers } = this.#of[storage]!;
-    for (const writer of writers) earlier.add(writer);
-    readers.push(op);
+    const group = this.#groupOf[storage]!;
+    this.#addWriters(group, earlier);
+    this.#addReader(group, op);
   }
 
   /** A write to the caller's memory comes after all that may refuse before it. */
   write(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
-    const accesses = this.#of[storage]!;
-    for (const writer of accesses.writers) earlier.add(writer);
-    for (const reader of accesses.readers) earlier.add(reader);
-    accesses.readers = [];
-    accesses.writers = [op];
-    if (accesses.callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+    const group = this.#groupOf[storage]!;
+    this.#addWriters(group, earlier);
+    for (const reader of this.#readersOf(group)) earlier.add(reader);
+    this.#first[group] = none;
+    this.#last[group] = none;
+    this.#writer[group] = op;
+    this.#otherWriters.delete(group);
+    if (this.#callers[group] && this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
   }
 
   /** Ops that may throw, or have an observable effect, stay in program order. */
   refuse(op: OpIndex, earlier: EarlierOps): void {
-    if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+    if (this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
     this.#lastRefusal = op;
+  }
+
+  #addWriters(group: Group, earlier: EarlierOps): void {
+    const writer = this.#writer[group]!;
+    if (writer === none) return;
+    earlier.add(writer);
+    for (const other of this.#otherWriters.get(group) ?? []) earlier.add(other);
+  }
+
+  #writersOf(group: Group): OpIndex[] {
+    const writer = this.#writer[group]!;
+    return writer === none ? [] : [writer, ...(this.#otherWriters.get(group) ?? [])];
+  }
+
+  #addReader(group: Group, op: OpIndex): void {
+    const link = this.#reader.push(op) - 1;
+    this.#next.push(none);
+    const last = this.#last[group]!;
+    if (last === none) this.#first[group] = link;
+    else this.#next[last] = link;
+    this.#last[group] = link;
+  }
+
+  *#readersOf(group: Group): Iterable<OpIndex> {
+    for (let link = this.#first[group]!; link !== none; link = this.#next[link]!) {
+      yield this.#reader[link]!;
+    }
   }
 }

@@ -30,7 +30,7 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
   }
   for (let other = 0; other < graph.size; other++) {
     if (side[other] !== open) continue;
-    for (const needed of graph.before[other]!) {
+    for (const needed of graph.before.of(other)) {
       if (side[needed] === open) network.addEdge(nodes[other]!, nodes[needed]!, unlimited);
     }
   }
@@ -40,9 +40,9 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
     const made = maker[storage]!;
     const madeBy = made < 0 ? before : side[made]!;
     if (madeBy === after || made === op) continue;
-    const users = touchers[storage]!;
+    const users = touchers.of(storage);
     const staying = pinned[storage] || users.some((user) => side[user] === after);
-    const openUsers = staying ? [] : users.filter((user) => side[user] === open);
+    const openUsers = staying ? noUsers : users.filter((user) => side[user] === open);
     if (madeBy === before && staying) {
       fixed += bytes[storage]!;
       continue;
@@ -85,6 +85,7 @@ const nodeOfSide: { readonly [S in Closed]: number } = {
   [before]: FlowNetwork.source,
   [after]: FlowNetwork.sink,
 };
+const noUsers = new Int32Array();
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
@@ -97,7 +98,7 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   const spread = (edges: MemoryGraph['before'], mark: Closed) => {
     const reached = mark === before ? [op, ...ran] : [op];
     for (const from of reached) {
-      for (const to of edges[from]!) {
+      for (const to of edges.of(from)) {
         if (side[to] === mark) continue;
         side[to] = mark;
         reached.push(to);
@@ -115,10 +116,10 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
 /** Returns the bytes that the op adds in any order: its results, unless one may take a dying operand's memory. */
 function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
   const { bytes, makes, reusable, scratch, touchers } = graph;
-  const mayTake = reusable[op]!.some((storage) =>
-    touchers[storage]!.every((user) => user === op || side[user] !== after),
-  );
+  const mayTake = reusable
+    .of(op)
+    .some((storage) => touchers.of(storage).every((user) => user === op || side[user] !== after));
   let growth = scratch[op]!;
-  if (!mayTake) for (const storage of makes[op]!) growth += bytes[storage]!;
+  if (!mayTake) for (const storage of makes.of(op)) growth += bytes[storage]!;
   return growth;
 }

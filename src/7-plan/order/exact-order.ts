@@ -86,7 +86,7 @@ function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
 function load(graph: MemoryGraph, walk: LiveBytes, { done, live }: State): void {
   walk.restart();
   for (let op = 0; op < graph.size; op++) {
-    if (done[op]) for (const storage of graph.touches[op]!) walk.remaining[storage]!--;
+    if (done[op]) for (const storage of graph.touches.of(op)) walk.remaining[storage]!--;
   }
   walk.live = live;
 }
@@ -94,7 +94,7 @@ function load(graph: MemoryGraph, walk: LiveBytes, { done, live }: State): void 
 function readyOps({ size, before }: MemoryGraph, done: Uint8Array): OpIndex[] {
   const ready: OpIndex[] = [];
   for (let op = 0; op < size; op++) {
-    if (!done[op] && before[op]!.every((earlier) => done[earlier])) ready.push(op);
+    if (!done[op] && before.of(op).every((earlier) => done[earlier])) ready.push(op);
   }
   return ready;
 }

@@ -1,5 +1,5 @@
 import { LiveBytes, type Order } from './live-bytes.ts';
-import type { MemoryGraph, OpIndex } from './memory-graph.ts';
+import type { MemoryGraph, OpIndex, StorageIndex } from './memory-graph.ts';
 import { ReadyQueue } from './ready-queue.ts';
 
 function rankOf(order: Order): Int32Array {
@@ -17,7 +17,8 @@ function rankOf(order: Order): Int32Array {
  */
 export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
   const walk = new LiveBytes(graph);
-  const waiting = Int32Array.from(graph.before, (earlier) => earlier.length);
+  const { after, touchers, touches } = graph;
+  const waiting = graph.before.lengths();
   const ready = new ReadyQueue(rankOf(given));
   const done = new Uint8Array(graph.size);
   /** Ready ops of which it is worth asking what they would change. */
@@ -33,15 +34,23 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
     result[i] = op;
     done[op] = 1;
     walk.step(op);
-    for (const storage of graph.touches[op]!) {
-      if (walk.remaining[storage] !== 1) continue;
-      for (const other of graph.touchers[storage]!) {
-        if (!done[other] && waiting[other] === 0) candidates.push(other);
-      }
+    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+      const storage = touches.items[at]!;
+      if (walk.remaining[storage] === 1) ask(storage);
     }
-    for (const later of graph.after[op]!) if (--waiting[later]! === 0) admit(later);
+    for (let at = after.starts[op]!; at < after.starts[op + 1]!; at++) {
+      const later = after.items[at]!;
+      if (--waiting[later]! === 0) admit(later);
+    }
   }
   return result;
+
+  function ask(storage: StorageIndex): void {
+    for (let at = touchers.starts[storage]!; at < touchers.starts[storage + 1]!; at++) {
+      const other = touchers.items[at]!;
+      if (!done[other] && waiting[other] === 0) candidates.push(other);
+    }
+  }
 
   function nextShrinking(): OpIndex | undefined {
     for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
@@ -64,9 +73,9 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
  * than after comes as late as it can. So nothing is made long before it is needed.
  */
 export function postponed(graph: MemoryGraph, given: Order): Order {
-  const { size, after, before, bytes, makes, maker, pinned, touches } = graph;
+  const { size, after, before, bytes, makes, maker, pinned, touchers, touches } = graph;
   const reversed = given.slice().reverse();
-  const waiting = Int32Array.from(after, (later) => later.length);
+  const waiting = after.lengths();
   const ready = new ReadyQueue(rankOf(reversed));
   const done = new Uint8Array(size);
   /** Alive after the place that is filled next. */
@@ -82,17 +91,26 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
     const op = nextShrinking() ?? nextInOrder();
     result[i] = op;
     done[op] = 1;
-    for (const storage of touches[op]!) {
+    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+      const storage = touches.items[at]!;
       if (alive[storage]) continue;
       alive[storage] = 1;
-      for (const other of graph.touchers[storage]!) {
-        if (!done[other] && waiting[other] === 0) candidates.push(other);
-      }
+      ask(storage);
     }
-    for (const storage of makes[op]!) alive[storage] = 0;
-    for (const earlier of before[op]!) if (--waiting[earlier]! === 0) admit(earlier);
+    for (let at = makes.starts[op]!; at < makes.starts[op + 1]!; at++) alive[makes.items[at]!] = 0;
+    for (let at = before.starts[op]!; at < before.starts[op + 1]!; at++) {
+      const earlier = before.items[at]!;
+      if (--waiting[earlier]! === 0) admit(earlier);
+    }
   }
   return result;
+
+  function ask(storage: StorageIndex): void {
+    for (let at = touchers.starts[storage]!; at < touchers.starts[storage + 1]!; at++) {
+      const other = touchers.items[at]!;
+      if (!done[other] && waiting[other] === 0) candidates.push(other);
+    }
+  }
 
   function nextShrinking(): OpIndex | undefined {
     for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
@@ -111,7 +129,8 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
   /** Bytes alive before the op, less those after it. */
   function changeBackwards(op: OpIndex): number {
     let change = 0;
-    for (const storage of touches[op]!) {
+    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+      const storage = touches.items[at]!;
       if (maker[storage] === op) {
         if (alive[storage]) change -= bytes[storage]!;
       } else if (!alive[storage]) change += bytes[storage]!;

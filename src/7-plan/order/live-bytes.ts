@@ -34,8 +34,8 @@ export class LiveBytes {
 
   constructor(graph: MemoryGraph) {
     this.#graph = graph;
-    this.#initial = Int32Array.from(graph.touchers, (ops) => ops.length);
-    this.remaining = new Int32Array(graph.touchers.length);
+    this.#initial = graph.touchers.lengths();
+    this.remaining = new Int32Array(this.#initial.length);
     this.restart();
   }
 
@@ -46,11 +46,12 @@ export class LiveBytes {
 
   /** Takes the next op; returns the bytes alive while it runs. */
   step(op: OpIndex): number {
-    const { bytes, makes, pinned, scratch, touches } = this.#graph;
+    const { bytes, pinned, scratch, touches } = this.#graph;
     const taken = this.#takenBy(op);
-    if (taken < 0) for (const storage of makes[op]!) this.live += bytes[storage]!;
+    if (taken < 0) this.live += this.#madeBy(op);
     const during = this.live + scratch[op]!;
-    for (const storage of touches[op]!) {
+    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+      const storage = touches.items[at]!;
       if (--this.remaining[storage]! > 0 || pinned[storage] || storage === taken) continue;
       this.live -= bytes[storage]!;
     }
@@ -59,19 +60,17 @@ export class LiveBytes {
 
   /** Bytes that come with the op before anything goes, its scratch included. */
   growth(op: OpIndex): number {
-    const { bytes, makes, scratch } = this.#graph;
-    let sum = scratch[op]!;
-    if (this.#takenBy(op) < 0) for (const storage of makes[op]!) sum += bytes[storage]!;
-    return sum;
+    const scratch = this.#graph.scratch[op]!;
+    return this.#takenBy(op) < 0 ? scratch + this.#madeBy(op) : scratch;
   }
 
   /** By how much the live bytes would change over the op, if it came next. */
   change(op: OpIndex): number {
-    const { bytes, makes, pinned, touches } = this.#graph;
+    const { bytes, pinned, touches } = this.#graph;
     const taken = this.#takenBy(op);
-    let change = 0;
-    if (taken < 0) for (const storage of makes[op]!) change += bytes[storage]!;
-    for (const storage of touches[op]!) {
+    let change = taken < 0 ? this.#madeBy(op) : 0;
+    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+      const storage = touches.items[at]!;
       if (this.remaining[storage] !== 1 || pinned[storage] || storage === taken) continue;
       change -= bytes[storage]!;
     }
@@ -80,10 +79,20 @@ export class LiveBytes {
 
   /** The operand whose memory the output would take now; −1: none. Such ops have one output. */
   #takenBy(op: OpIndex): StorageIndex {
-    for (const storage of this.#graph.reusable[op]!) {
-      if (this.remaining[storage] === 1) return storage;
+    const { starts, items } = this.#graph.reusable;
+    for (let at = starts[op]!; at < starts[op + 1]!; at++) {
+      if (this.remaining[items[at]!] === 1) return items[at]!;
     }
     return -1;
+  }
+
+  /** Bytes of its outputs. */
+  #madeBy(op: OpIndex): number {
+    const { bytes, makes } = this.#graph;
+    let sum = 0;
+    for (let at = makes.starts[op]!; at < makes.starts[op + 1]!; at++)
+      sum += bytes[makes.items[at]!]!;
+    return sum;
   }
 }
 

@@ -2,8 +2,9 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import type { ControlMemory } from '../control/control-memory.ts';
 import { AccessOrder, EarlierOps } from './accesses.ts';
 import { handedOn } from './control-effects.ts';
+import { type Lists, ListsBuilder } from './lists.ts';
 import { movableOps } from './movable.ts';
-import { factsOf } from './op-facts.ts';
+import { factsOf, type OpFacts } from './op-facts.ts';
 import type { Storage } from './storages.ts';
 
 /** The ops whose order is searched by number, 0 to n − 1 in the order of the source; an order is a permutation. */
@@ -17,13 +18,14 @@ export type StorageIndex = number;
  */
 export interface MemoryGraph {
   readonly size: number;
-  readonly before: readonly (readonly OpIndex[])[];
-  readonly after: readonly (readonly OpIndex[])[];
+  /** Of each op those that must come before it. */
+  readonly before: Lists;
+  readonly after: Lists;
   /** The storages that each op reads, writes or makes, each once. */
-  readonly touches: readonly (readonly StorageIndex[])[];
-  readonly makes: readonly (readonly StorageIndex[])[];
+  readonly touches: Lists;
+  readonly makes: Lists;
   /** The operands whose memory each op's output may take, if they die with it. */
-  readonly reusable: readonly (readonly StorageIndex[])[];
+  readonly reusable: Lists;
   /** Bytes that the op's kernel takes while it runs. */
   readonly scratch: Float64Array;
   /** Bytes of each storage; 0 for memory of the caller. */
@@ -33,7 +35,7 @@ export interface MemoryGraph {
   /** The op that makes each storage; −1: it is there from the start. */
   readonly maker: Int32Array;
   /** The ops that touch each storage. */
-  readonly touchers: readonly (readonly OpIndex[])[];
+  readonly touchers: Lists;
   /** Bytes of storages that are there from the start and that the program may free. */
   readonly liveAtStart: number;
 }
@@ -79,18 +81,24 @@ class GraphBuilder {
   /** By value. */
   readonly #storageOf: Int32Array;
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
-  /** The ops that must have run for a value to be there: its maker, or those of the operands of a view. */
-  readonly #definedBy: (readonly OpIndex[] | undefined)[];
+  /** By value, the op that must have run for it to be there; −1: none, −2 − i: those of `#definers[i]`. */
+  readonly #definer: Int32Array;
+  /** Of views with several operands. */
+  readonly #definers: (readonly OpIndex[])[] = [];
   readonly #accesses = new AccessOrder();
+  readonly #before = new ListsBuilder();
   readonly #earlier: EarlierOps;
+  readonly #touches = new ListsBuilder();
+  readonly #makes = new ListsBuilder();
+  readonly #facts: OpFacts[] = [];
 
   constructor(program: Program, options: GraphOptions, moving: readonly ProgramOp[]) {
     this.#program = program;
     this.#moving = moving;
     this.#options = options;
     this.#storageOf = new Int32Array(program.values.length).fill(-1);
-    this.#definedBy = program.values.map(() => undefined);
-    this.#earlier = new EarlierOps(moving.length);
+    this.#definer = new Int32Array(program.values.length).fill(-1);
+    this.#earlier = new EarlierOps(moving.length, (op) => this.#before.add(op));
   }
 
   build(): MemoryGraph {
@@ -108,16 +116,9 @@ class GraphBuilder {
       this.#storageOf[id] = this.#newStorage(bytes, exclusive, -1);
     }
     const liveAtStart = this.#bytes.reduce((sum, bytes) => sum + bytes, 0);
-    const before = this.#addOps();
-    const after: OpIndex[][] = ops.map(() => []);
-    before.forEach((earlier, index) => {
-      for (const op of earlier) after[op]!.push(index);
-    });
-    const touches = ops.map((op) => this.#touchesOf(op));
-    const touchers: OpIndex[][] = this.#bytes.map(() => []);
-    touches.forEach((storages, op) => {
-      for (const storage of storages) touchers[storage]!.push(op);
-    });
+    this.#addOps();
+    const before = this.#before.build();
+    const touches = this.#touches.build();
     const pinned = new Uint8Array(this.#bytes.length);
     for (const id of [...outputs, ...keep]) {
       for (const held of [id, ...this.#heldBy(id)]) pinned[this.#storageOf[held]!] = 1;
@@ -125,15 +126,15 @@ class GraphBuilder {
     return {
       size: ops.length,
       before,
-      after,
+      after: before.inverse(ops.length),
       touches,
-      makes: ops.map((op, index) => this.#madeBy(op, index)),
-      reusable: ops.map((op) => (this.#options.reuse ? this.#reusableBy(op, pinned) : [])),
-      scratch: Float64Array.from(ops, (op) => this.#scratchOf(op)),
+      makes: this.#makes.build(),
+      reusable: this.#reusable(pinned),
+      scratch: Float64Array.from(ops, (op, index) => this.#scratchOf(op, index)),
       bytes: Float64Array.from(this.#bytes),
       pinned,
       maker: Int32Array.from(this.#maker),
-      touchers,
+      touchers: touches.inverse(this.#bytes.length),
       liveAtStart,
     };
   }
@@ -146,59 +147,78 @@ class GraphBuilder {
     return storage;
   }
 
-  /** Returns for each op that moves the ops that must come before it. */
-  #addOps(): OpIndex[][] {
-    const before: OpIndex[][] = [];
+  #addOps(): void {
+    let index = 0;
     for (const op of this.#program.ops) {
-      if (op === this.#moving[before.length]) before.push(this.#addOp(op, before.length));
+      if (op === this.#moving[index]) this.#addOp(op, index++);
       else this.#addView(op);
     }
-    return before;
   }
 
   #addView({ inputs, outputs: [view] }: ProgramOp): void {
     const [base] = inputs;
-    const definers = (id: ValueId) => this.#definedBy[id] ?? none;
-    this.#definedBy[view!] =
-      inputs.length === 1 ? definers(base!) : [...new Set(inputs.flatMap(definers))];
+    this.#definer[view!] = inputs.length === 1 ? this.#definer[base!]! : this.#definerOfAll(inputs);
     this.#storageOf[view!] = this.#storageOf[base!]!;
   }
 
-  /** The ops that must come before it. */
-  #addOp(op: ProgramOp, index: OpIndex): OpIndex[] {
+  #definerOfAll(ids: readonly ValueId[]): number {
+    return -1 - this.#definers.push([...new Set(ids.flatMap((id) => this.#definersOf(id)))]);
+  }
+
+  #definersOf(id: ValueId): readonly OpIndex[] {
+    const definer = this.#definer[id]!;
+    if (definer >= 0) return [definer];
+    return definer === -1 ? none : this.#definers[-2 - definer]!;
+  }
+
+  /** Adds the op, and notes the ops that must come before it. */
+  #addOp(op: ProgramOp, index: OpIndex): void {
     const earlier = this.#earlier;
     earlier.startWith(index);
     for (const id of op.inputs) {
-      for (const definer of this.#definedBy[id] ?? none) earlier.add(definer);
+      const definer = this.#definer[id]!;
+      if (definer >= 0) earlier.add(definer);
+      else if (definer < -1) for (const each of this.#definers[-2 - definer]!) earlier.add(each);
     }
-    const { data, isWritten, mayRefuse } = factsOf(op, this.#program.values);
+    const facts = factsOf(op, this.#program.values);
+    this.#facts.push(facts);
+    const { data, isWritten, mayRefuse, touched } = facts;
     for (let i = 0; i < data.length; i++) {
       const storage = this.#storageOf[data[i]!]!;
       if (isWritten[i]) this.#accesses.write(storage, index, earlier);
       else this.#accesses.read(storage, index, earlier);
     }
+    const undone = this.#undone(op);
     // What a tape holds is read when it is walked back.
-    for (const id of this.#undone(op)?.inputs ?? none) {
+    for (const id of undone?.inputs ?? none) {
       this.#accesses.read(this.#storageOf[id]!, index, earlier);
     }
     if (mayRefuse) this.#accesses.refuse(index, earlier);
-    this.#define(op, index);
-    return earlier.list;
+    this.#before.endList();
+    this.#define(op, index, facts);
+    for (const id of touched) this.#touches.addOnce(this.#storageOf[id]!);
+    if (undone) {
+      for (const id of this.#heldBy(op.inputs[0]!)) this.#touches.addOnce(this.#storageOf[id]!);
+    }
+    this.#touches.endList();
   }
 
-  #define(op: ProgramOp, index: OpIndex): void {
+  #define(op: ProgramOp, index: OpIndex, { bytes }: OpFacts): void {
     const { inputs, outputs } = op;
     const { kind } = op.op.kernel;
     const made = this.#options.control?.get(op)?.made;
-    const own = factsOf(op, this.#program.values).bytes;
-    const definers = [index];
-    outputs.forEach((id, i) => {
-      this.#definedBy[id] = definers;
-      this.#storageOf[id] =
-        kind === 'view'
-          ? this.#storageOf[inputs[0]!]!
-          : this.#newStorage(made?.[i] ?? own[i]!, kind !== 'control', index);
-    });
+    for (let i = 0; i < outputs.length; i++) {
+      const id = outputs[i]!;
+      this.#definer[id] = index;
+      if (kind === 'view') {
+        this.#storageOf[id] = this.#storageOf[inputs[0]!]!;
+        continue;
+      }
+      const storage = this.#newStorage(made?.[i] ?? bytes[i]!, kind !== 'control', index);
+      this.#storageOf[id] = storage;
+      this.#makes.add(storage);
+    }
+    this.#makes.endList();
     if (kind !== 'control') return;
     for (const from of handedOn(op)) {
       for (const id of outputs) {
@@ -214,55 +234,36 @@ class GraphBuilder {
   }
 
   #makerOf(tape: ValueId): ProgramOp | undefined {
-    const [maker] = this.#definedBy[tape] ?? none;
+    const [maker] = this.#definersOf(tape);
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
   /** Returns the values that a tape holds beside those that its op has made. */
-  #heldBy(tape: ValueId): ValueId[] {
+  #heldBy(tape: ValueId): readonly ValueId[] {
+    if (!this.#options.control) return none;
     const maker = this.#makerOf(tape);
-    if (!maker || maker.outputs.at(-1) !== tape) return [];
-    const { held = [] } = this.#options.control?.get(maker) ?? {};
+    if (!maker || maker.outputs.at(-1) !== tape) return none;
+    const { held = [] } = this.#options.control.get(maker) ?? {};
     return held.map((i) => maker.inputs[i]!);
   }
 
-  #scratchOf(op: ProgramOp): number {
+  #scratchOf(op: ProgramOp, index: OpIndex): number {
     const control = this.#options.control?.get(op);
-    if (!control) return factsOf(op, this.#program.values).scratch;
+    if (!control) return this.#facts[index]!.scratch;
     return this.#options.least ? control.leastScratch : control.scratch;
   }
 
-  #touchesOf(op: ProgramOp): StorageIndex[] {
-    const held = this.#undone(op) ? this.#heldBy(op.inputs[0]!) : none;
-    const storages: StorageIndex[] = [];
-    for (const id of factsOf(op, this.#program.values).touched) this.#note(id, storages);
-    for (const id of held) this.#note(id, storages);
-    return storages;
-  }
-
-  /** Few storages: looked for one by one. */
-  #note(id: ValueId, storages: StorageIndex[]): void {
-    const storage = this.#storageOf[id]!;
-    if (!storages.includes(storage)) storages.push(storage);
-  }
-
-  #madeBy({ outputs }: ProgramOp, index: OpIndex): StorageIndex[] {
-    const storages: StorageIndex[] = [];
-    for (const id of outputs) {
-      if (this.#maker[this.#storageOf[id]!] === index) this.#note(id, storages);
+  #reusable(pinned: Uint8Array): Lists {
+    const lists = new ListsBuilder();
+    for (const { overwritten, bytes } of this.#facts) {
+      for (const id of this.#options.reuse ? overwritten : none) {
+        const storage = this.#storageOf[id]!;
+        const isWhole = this.#bytes[storage] === bytes[0];
+        if (isWhole && this.#exclusive[storage] && !pinned[storage]) lists.addOnce(storage);
+      }
+      lists.endList();
     }
-    return storages;
-  }
-
-  #reusableBy(op: ProgramOp, pinned: Uint8Array): StorageIndex[] {
-    const { overwritten, bytes } = factsOf(op, this.#program.values);
-    const storages: StorageIndex[] = [];
-    for (const id of overwritten) {
-      const storage = this.#storageOf[id]!;
-      const isWhole = this.#bytes[storage] === bytes[0];
-      if (isWhole && this.#exclusive[storage] && !pinned[storage]) this.#note(id, storages);
-    }
-    return storages;
+    return lists.build();
   }
 }
 

@@ -104,7 +104,7 @@ function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: 
 function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): boolean {
   const done = new Uint8Array(size);
   for (const op of order) {
-    if (done[op] || before[op]!.some((earlier) => !done[earlier])) return false;
+    if (done[op] || before.of(op).some((earlier) => !done[earlier])) return false;
     done[op] = 1;
   }
   return order.length === size;
@@ -119,9 +119,9 @@ export function boundOf(program: Program, options: GraphOptions): number {
   return search.lowerBound;
 }
 
-/** The lowest peak that a few walks over the program find: enough to compare two programs. */
-export function roughPeak(program: Program, options: GraphOptions): number {
-  return new OrderSearch(memoryGraph(program, options)).rough();
+/** The lowest peak that a few walks over the program find, or one up to `enough`: sufficient to compare two programs. */
+export function roughPeak(program: Program, options: GraphOptions, enough = 0): number {
+  return new OrderSearch(memoryGraph(program, options)).rough(enough);
 }
 
 class OrderSearch {
@@ -158,8 +158,8 @@ class OrderSearch {
     if (this.profile.peak === peak) this.#take(source);
   }
 
-  rough(): number {
-    this.#tryLists(this.order);
+  rough(enough = 0): number {
+    this.#tryLists(this.order, enough);
     return this.profile.peak;
   }
 
@@ -212,15 +212,20 @@ class OrderSearch {
     return cut;
   }
 
-  #tryLists(base: Order): void {
-    this.#offer(base);
+  /** Stops at a peak of `enough`. */
+  #tryLists(base: Order, enough = 0): void {
+    const graph = this.#graph;
+    const isEnough = (order: Order): boolean => {
+      this.#offer(order);
+      return this.profile.peak <= enough;
+    };
+    if (isEnough(base)) return;
     const { peak } = this.profile;
-    const early = hastened(this.#graph, base, peak);
-    this.#offer(early);
-    const late = postponed(this.#graph, early);
-    this.#offer(late);
-    this.#offer(hastened(this.#graph, late, peak));
-    this.#offer(hastened(this.#graph, postponed(this.#graph, base), peak));
+    const early = hastened(graph, base, peak);
+    if (isEnough(early)) return;
+    const late = postponed(graph, early);
+    if (isEnough(late) || isEnough(hastened(graph, late, peak))) return;
+    this.#offer(hastened(graph, postponed(graph, base), peak));
   }
 
   #offer(order: Order): void {

@@ -1,4 +1,5 @@
 import { exactOrder } from './exact-order.ts';
+import { Lists } from './lists.ts';
 import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph } from './memory-graph.ts';
 
@@ -35,15 +36,14 @@ function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number)
   const ops = [...numbers.keys()];
   const storages = new Map<number, number>();
   for (const op of ops) {
-    for (const storage of graph.touches[op]!) {
+    for (const storage of graph.touches.of(op)) {
       if (!storages.has(storage)) storages.set(storage, storages.size);
     }
   }
-  const inside = (list: readonly number[]) =>
-    list.flatMap((op) => (numbers.has(op) ? [numbers.get(op)!] : []));
-  const own = (list: readonly number[]) => list.map((storage) => storages.get(storage)!);
+  const inside = (list: Int32Array) => [...list].flatMap((op) => numbers.get(op) ?? []);
+  const own = (list: Int32Array) => Array.from(list, (storage) => storages.get(storage)!);
   const kept = [...storages.keys()];
-  const touchers = kept.map((storage) => inside(graph.touchers[storage]!));
+  const touchers = kept.map((storage) => inside(graph.touchers.of(storage)));
   const bytes = Float64Array.from(kept, (storage) => graph.bytes[storage]!);
   // Used again behind the window: alive at its end in any order.
   const pinned = Uint8Array.from(kept, (storage, i) =>
@@ -51,16 +51,18 @@ function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number)
   );
   return {
     size: ops.length,
-    before: ops.map((op) => inside(graph.before[op]!)),
-    after: ops.map((op) => inside(graph.after[op]!)),
-    touches: ops.map((op) => own(graph.touches[op]!)),
-    makes: ops.map((op) => own(graph.makes[op]!)),
-    reusable: ops.map((op) => own(graph.reusable[op]!).filter((storage) => pinned[storage] === 0)),
+    before: Lists.from(ops.map((op) => inside(graph.before.of(op)))),
+    after: Lists.from(ops.map((op) => inside(graph.after.of(op)))),
+    touches: Lists.from(ops.map((op) => own(graph.touches.of(op)))),
+    makes: Lists.from(ops.map((op) => own(graph.makes.of(op)))),
+    reusable: Lists.from(
+      ops.map((op) => own(graph.reusable.of(op)).filter((storage) => pinned[storage] === 0)),
+    ),
     scratch: Float64Array.from(ops, (op) => graph.scratch[op]!),
     bytes,
     pinned,
     maker: Int32Array.from(kept, (storage) => numbers.get(graph.maker[storage]!) ?? -1),
-    touchers,
+    touchers: Lists.from(touchers),
     liveAtStart: walk.live,
   };
 }
