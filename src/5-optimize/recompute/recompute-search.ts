@@ -64,7 +64,7 @@ const cheap = 0.1;
 /** Programs of all choices together have about so many ops, as ordering them takes time. */
 const effort = 600_000;
 /** Of choices in which single values are traded. */
-const trades = 120_000;
+const trades = 250_000;
 /** Choices up to this much above the budget may come below it by trades. */
 const near = 1.15;
 /** At most so many choices are tried at once. */
