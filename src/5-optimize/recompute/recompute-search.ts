@@ -54,7 +54,9 @@ const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 /** Bytes that an arithmetic operation is worth: from nearly nothing, where all is made again, to a lot. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 /** Between two rates, what only the higher one keeps is added in so many shares. */
-const shares = 8;
+const parts = 8;
+/** Of a budget: those that are tried. */
+const shares = [1, 1.06, 0.95];
 /** Values that this rate would make again are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 5, 4, 2] as const;
 /** At most so many of the segmentations that fit are refined. */
@@ -107,16 +109,26 @@ export class RecomputeSearch {
 
   /** The cheapest choice within the budget, of those that were tried; where none is, the one that needs least. */
   within(budget: number): Choice {
-    this.#left = Math.max(this.#left, effort / 4);
+    // What is found on the way to a neighbouring budget may be better than what lies on the way to this one.
+    for (const share of shares) {
+      this.#left = Math.max(this.#left, effort / 4);
+      this.#explore(share * budget);
+      if (this.#isCheap(this.#best(budget), budget)) break;
+    }
+    return this.#traded(this.#best(budget), budget);
+  }
+
+  #explore(budget: number): void {
     // Without segments, what is cheap runs again: most budgets ask for no more.
     this.#refine(this.#basesAt(0)[0]!, budget);
     for (const level of briefRates.keys()) {
       if (this.#left < 0 || this.#isCheap(this.#best(budget), budget)) break;
-      const fitting = this.#basesAt(level).filter((base) => this.#try(base, 0).bytesFor(budget) <= budget);
+      const fitting = this.#basesAt(level).filter(
+        (base) => this.#try(base, 0).bytesFor(budget) <= budget,
+      );
       fitting.sort((a, b) => this.#try(a, 0).work - this.#try(b, 0).work);
       for (const base of fitting.slice(0, refined)) this.#refine(base, budget);
     }
-    return this.#traded(this.#best(budget), budget);
   }
 
   /**
@@ -250,12 +262,12 @@ export class RecomputeSearch {
    * that they stay for the shortest time, and while the most is live nothing is recomputed.
    */
   #keptAt(base: Base, step: number): ReadonlySet<ValueId> {
-    const rate = Math.floor(step / shares);
+    const rate = Math.floor(step / parts);
     const least = this.#cheapest(base, rate);
-    const share = step % shares;
+    const share = step % parts;
     if (share === 0) return least;
     const more = [...this.#cheapest(base, rate + 1)].filter((id) => !least.has(id));
-    const late = more.sort((a, b) => b - a).slice(0, Math.round((more.length * share) / shares));
+    const late = more.sort((a, b) => b - a).slice(0, Math.round((more.length * share) / parts));
     return new Set([...least, ...late]);
   }
 
@@ -271,8 +283,8 @@ export class RecomputeSearch {
   #refine(base: Base, budget: number): void {
     const fits = (step: number) => this.#try(base, step).bytesFor(budget) <= budget;
     let rate = rates.length - 2;
-    while (rate > 0 && this.#left > 0 && !fits(rate * shares)) rate--;
-    let [low, high] = [rate * shares, (rate + 1) * shares];
+    while (rate > 0 && this.#left > 0 && !fits(rate * parts)) rate--;
+    let [low, high] = [rate * parts, (rate + 1) * parts];
     while (high - low > 1 && this.#left > 0) {
       const step = (low + high) >> 1;
       if (fits(step)) low = step;
