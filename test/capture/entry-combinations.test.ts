@@ -90,6 +90,54 @@ test('entry/the value of a concise arrow has no effect', () => {
   expect(ran).toEqual([]);
 });
 
+// Engines give some expressions no place of their own in the text, wherever they stand.
+const behind = [
+  ...statements.filter((text) => text !== '"use strict";'),
+  ...values.map((value) => `void (${value});`),
+  ...[
+    'm?.p',
+    'm?.k?.()',
+    'm?.[n]',
+    '(n, m?.p)',
+    '!m?.p',
+    'm && m?.p',
+    'm?.p ?? m',
+    'this',
+    '`' + '$' + '{m}`',
+  ].flatMap((value) => [
+    `while (${value}) break;`,
+    `do break; while (${value});`,
+    `for (; ${value}; ) break;`,
+    `for (let i = ${value}; ; i = ${value}) break;`,
+    `if (${value}) n;`,
+    `n, ${value};`,
+    `const c = (n, ${value}, ${value});`,
+    `const { k = ${value} } = m;`,
+    `switch (${value}) { case ${value}: }`,
+    `for (const k of [${value}]) k;`,
+    `const g = (k = ${value}) => ${value};`,
+    `m.p ||= ${value};`,
+    `return ${value};`,
+    `throw ${value};`,
+  ]),
+];
+
+test('entry/what stands behind the first statement doesn’t move the stop', () => {
+  const firsts = ['n++;', 'e();', 'const w = n++;', 'if (n++) m;', 'm.p = n++;', ''];
+  const texts = behind.flatMap((statement, i) => {
+    const form = forms[i % forms.length]!;
+    const parameter = parameters[i % parameters.length]!;
+    return [
+      ...firsts.map((first) => `(function () { ${first} { ${statement} ; [n, m, e, E] } })`),
+      `((a, b) => { n++; { ${statement} ; [n, m, e, E, a, b] } })`,
+      form('', `n++; { ${statement} ; [n, m, e, E] }`),
+      form(parameter, `e(); { ${statement} ; [n, m, e, E] }`),
+    ];
+  });
+  expect(ranWhenCaptured(texts)).toEqual([]);
+  expect(texts.length).toBeGreaterThan(1000);
+});
+
 test('entry/no combination of form, parameters and first statement has an effect', () => {
   const failures: string[] = [];
   let tried = 0;

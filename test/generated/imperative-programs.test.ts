@@ -84,5 +84,5 @@ function check(program: ImperativeProgram): void {
 }
 
 it('imperative programs do captured what they do eagerly', { timeout: 3_600_000 }, () => {
-  withCaptureSession(() => fc.assert(fc.property(imperativePrograms, check), runs(60)));
+  withCaptureSession(() => fc.assert(fc.property(imperativePrograms, check), runs(45)));
 });

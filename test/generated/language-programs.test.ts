@@ -131,6 +131,6 @@ afterAll(() => {
 });
 
 it('language programs do as bytecode what they do natively', { timeout: 3_600_000 }, async () => {
-  await fc.assert(fc.asyncProperty(languagePrograms, check), runs(2000));
+  await fc.assert(fc.asyncProperty(languagePrograms, check), runs(1200));
   expect(count).toBeGreaterThan(0);
 });

@@ -66,12 +66,24 @@ export function entryRanges(
 }
 
 /**
+ * Whether the engine's breakpoint on a function's calls may lie behind its entry. V8 gives an optional chain the place
+ * 0; where a loop tests one, or one stands behind a comma, that is a place to stop, and the first in the text.
+ */
+const mayStopLate = ({ node }: FunctionFacts): boolean => childrenOf(node).some(hasChain);
+
+function hasChain(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  return node.type === 'ChainExpression' || childrenOf(node).some(hasChain);
+}
+
+/**
  * Where a call stops first, as far as the text tells: at the first of the function's places in the text (`'first'`),
  * where a breakpoint on its calls is, or at an offset. V8 stops where a statement begins before it runs any of it, and
  * gives a method call the place of the method's name. Undefined where something may run earlier.
  */
-export function firstStop({ node, classNode }: FunctionFacts): 'first' | number | undefined {
-  if (classNode || node.generator || node.async) return undefined;
+export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
+  const { node, classNode } = facts;
+  if (classNode || node.generator || node.async || mayStopLate(facts)) return undefined;
   if (!node.params.every(({ type }) => type === 'Identifier')) return undefined;
   if (node.body.type !== 'BlockStatement') return firstStopOf(node.body);
   const [statement] = node.body.body;

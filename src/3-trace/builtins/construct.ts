@@ -7,6 +7,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
 import type { Reg } from '../../vm/bytecode/instructions.ts';
 import { expectHeldWeakly, setEntry } from '../heap/collections.ts';
+import { newObject } from '../heap/made-objects.ts';
 import { nameAt } from '../state/callee-name.ts';
 import { errorTypes, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
@@ -22,6 +23,7 @@ import { newTypedArray } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';
 import {
+  type ClassVariable,
   type FunctionVariable,
   hole,
   type NewCollectionVariable,
@@ -96,7 +98,37 @@ function constructKnown(
     }
     return enterConstructor(t, callee, args, callee, returnTo);
   }
+  if (callee.kind === 'class') return enterMadeConstructor(t, callee, args, callee, returnTo);
   throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+}
+
+/** Pushes the constructor of a class that the trace has made. */
+export function enterMadeConstructor(
+  t: Tracer,
+  type: ClassVariable,
+  args: readonly Variable[],
+  newTarget: Variable,
+  returnTo: Reg | undefined,
+): undefined {
+  const { code, outer, cells } = type;
+  const isBase = code.kind === 'constructor';
+  t.push({
+    closure: { code, scope: outer.scope, homeObject: undefined },
+    home: type.prototype,
+    made: type,
+    cells,
+    thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
+    args,
+    newTarget,
+    entry: null,
+    registers: new Array<Variable | undefined>(code.registerCount),
+    returnTo,
+    gradMode: t.top.gradMode,
+    guard: t.top.guard,
+    pc: 0,
+    last: null,
+  });
+  return undefined;
 }
 
 /**
@@ -112,6 +144,9 @@ export function enterConstructor(
   returnTo: Reg | undefined,
 ): Variable | undefined {
   if (errorTypes.has(type.value)) {
+    if (newTarget.kind === 'class') {
+      throw new GraphBreak('constructor', 'an error of a class that is made here');
+    }
     const { prototype } = newInstance(t, newTarget);
     return {
       ...newError(t, type.value as unknown as ErrorConstructor, args),
@@ -158,6 +193,7 @@ export function enterConstructor(
 
 /** Empty, and an heir of the class: its `prototype` is fixed. */
 function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
+  if (newTarget.kind === 'class') return newObject(t, newTarget.prototype);
   const type = newTarget.kind === 'function' ? newTarget : undefined;
   const field = type && Object.getOwnPropertyDescriptor(type.value, 'prototype');
   if (!type || !field || field.writable || isProxy(type.value)) {

@@ -27,6 +27,7 @@ import { reachedBuffer } from '../heap/buffers.ts';
 import { type Keyed, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { leavesTrace } from '../values/objects/made-classes.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
 import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
@@ -131,6 +132,8 @@ export class Reconstruction {
       case 'regexp':
       case 'generator':
         return { kind: 'made', index: this.make(variable) };
+      case 'class':
+        return leavesTrace(this.#tracer, variable.code);
       case 'dynamic':
         return { kind: 'output', index: this.outputs.of(variable.tensor) };
       case 'list':
@@ -208,6 +211,8 @@ export class Reconstruction {
     const { closure, cells, entry, returnTo } = frame;
     expectNotPassed(this.#tracer, closure);
     expectNoPrivateFields(this.#tracer, closure);
+    if (frame.made) leavesTrace(this.#tracer, frame.made.code);
+    if (frame.home) leavesTrace(this.#tracer, closure.code);
     // A frame that waits for its call may continue after it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
@@ -345,7 +350,9 @@ export class Reconstruction {
           return { kind: 'list', outputs, element: this.#elementRecipe(form) };
         }
         return this.#array(variable);
-      case 'newObject':
+      case 'newObject': {
+        const type = this.#tracer.classes.get(variable);
+        if (type) leavesTrace(this.#tracer, type);
         return {
           kind: 'object',
           entries: this.#entriesOf(variable),
@@ -356,6 +363,7 @@ export class Reconstruction {
           hasCause: variable.hasCause === true,
           traits: variable.traits ? this.#traits(variable.traits) : null,
         };
+      }
       case 'newCollection':
         if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
           return { kind: 'weakCollection', type: variable.type, entries: this.entries(variable) };
@@ -412,7 +420,8 @@ export class Reconstruction {
           args: variable.args.map((arg) => this.recipe(arg)),
         };
       case 'closure': {
-        const { code, outer, cells, thisVariable, name } = variable;
+        const { code, outer, cells, thisVariable, name, home } = variable;
+        if (home) leavesTrace(this.#tracer, code);
         expectNotPassed(this.#tracer, outer);
         return {
           kind: 'closure',

@@ -78,6 +78,7 @@ function typeName(variable: Variable): string {
       return 'string';
     case 'function':
     case 'closure':
+    case 'class':
     case 'bound':
       return 'function';
     default:

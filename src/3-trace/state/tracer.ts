@@ -35,9 +35,15 @@ import type { OuterTensors } from '../inputs/outer-tensors.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
+import { expectNoClasses } from '../values/objects/made-classes.ts';
 import type { CodeOf } from '../variables/code-of.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
-import type { ConstantVariable, TensorVariable, Variable } from '../variables/variable.ts';
+import type {
+  ConstantVariable,
+  NewObjectVariable,
+  TensorVariable,
+  Variable,
+} from '../variables/variable.ts';
 import { AutogradState } from './autograd-state.ts';
 import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
@@ -76,6 +82,8 @@ export class Tracer {
   readonly collections = new OwnMap<object, WrittenEntries>();
   /** Symbols that the trace has made: each run makes others. */
   readonly symbols = new OwnMap<symbol, ConstantVariable>();
+  /** The prototypes of classes that the trace has made, and the code of these. */
+  readonly classes = new OwnMap<NewObjectVariable, Code>();
   /** Private fields that were written, by their object. */
   readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */
@@ -171,6 +179,7 @@ export class Tracer {
 
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
+    expectNoClasses(this);
     return this.#places.within(region, body);
   }
 

@@ -21,6 +21,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
+import type { ClassVariable } from '../variables/variable.ts';
 import {
   type FunctionVariable,
   known,
@@ -33,6 +34,7 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
+import { readStatic } from './objects/made-classes.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
@@ -84,6 +86,8 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       if (key === 'name') return known(base.name ?? base.code.name);
       if (key === 'length') return known(base.code.parameterCount);
       return inheritedByBuiltin(t, base, key);
+    case 'class':
+      return readClass(t, base, base, key);
     case 'bound':
       if (key === 'name' || key === 'length') break;
       return inheritedByBuiltin(t, base, key);
@@ -114,6 +118,8 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return readMade(t, base, base, key);
     case 'newArray':
       return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
+    case 'class':
+      return readClass(t, base, base, key);
     case 'newCollection':
     case 'iterator':
     case 'generator':
@@ -195,6 +201,25 @@ function readArrayProperty(
     throw new GraphBreak('unsupported-value', 'arguments.callee is read');
   }
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
+}
+
+/** A property of a class created in the trace, its own or one above. */
+function readClass(t: Tracer, type: ClassVariable, receiver: Variable, key: Key): Variable {
+  const own = readStatic(t, type, receiver, key);
+  if (own) return own;
+  if (type.parent) return readFor(t, type.parent, receiver, key);
+  return inherited(t, Function.prototype, key, receiver);
+}
+
+/** `base[key]`, where a getter sees another receiver. */
+export function readFor(t: Tracer, base: Variable, receiver: Variable, key: Key): Variable {
+  if (base.kind === 'newObject') return readMade(t, base, receiver, key);
+  if (base.kind === 'class') return readClass(t, base, receiver, key);
+  if ((base.kind === 'object' || base.kind === 'function') && !isProxy(base.value)) {
+    const accessor = accessorOf(base.value, key);
+    if (accessor) return callGetter(t, base, receiver, key, accessor);
+  }
+  return readKey(t, base, key);
 }
 
 /** Reads a property of an object created in the trace, from its own properties and its prototypes. */

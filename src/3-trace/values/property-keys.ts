@@ -38,6 +38,13 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'newHost':
       if (own) break;
       return hasInherited(t, Object.getPrototypeOf(base.value) as object, key);
+    case 'class':
+      if (key === 'prototype' || key === 'name' || key === 'length') return known(true);
+      if (ownAttributes(base.statics, key)) return known(true);
+      if (own) return known(false);
+      return base.parent
+        ? hasProperty(t, base.parent, key, false)
+        : hasInherited(t, Function.prototype, key);
     case 'closure':
     case 'bound':
       if (own) break;

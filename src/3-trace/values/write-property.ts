@@ -27,6 +27,7 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
+import { writeStatic } from './objects/made-classes.ts';
 import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
@@ -71,6 +72,9 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
     case 'tensor':
       if (key !== 'grad') break;
       writeTensorGrad(t, object, value);
+      return;
+    case 'class':
+      writeStatic(t, object, key, value);
       return;
     case 'object':
     case 'function':
@@ -119,6 +123,10 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
   const isOuter = object.kind === 'object' && !isProxy(object.value);
   if (isOuter && !accessorOf(object.value, key)) {
     writeProperty(t, object, key, value);
+    return;
+  }
+  if (object.kind === 'class' && key !== 'prototype') {
+    setOwnProperty(t, object.statics, key, value);
     return;
   }
   const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);

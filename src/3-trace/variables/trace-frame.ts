@@ -4,7 +4,7 @@ import { guardOf } from '../../traces/frame-guard.ts';
 import type { Closure, Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
-import type { CellReference, Variable } from './variable.ts';
+import type { CellReference, ClassVariable, Variable } from './variable.ts';
 
 /** One activation as the tracer follows it. */
 export interface TraceFrame {
@@ -16,6 +16,10 @@ export interface TraceFrame {
   readonly args: readonly Variable[];
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
+  /** The object that the running method is defined on, where the trace has made that. */
+  readonly home?: Variable | undefined;
+  /** The class whose constructor runs, where the trace has made it. */
+  readonly made?: ClassVariable;
   /** `new.target`, in a call by `new`. */
   readonly newTarget?: Variable;
   /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */

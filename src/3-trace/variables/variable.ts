@@ -34,6 +34,7 @@ export type Variable =
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
+  | ClassVariable
   | BoundVariable
   | NewArrayVariable
   | NewObjectVariable
@@ -157,6 +158,28 @@ export interface ClosureVariable {
   name?: string;
   /** Arrows see the `this` of the place where they were made. */
   readonly thisVariable: Variable;
+  /** The object that a method with `super` is defined on, of a class or literal created in the trace. */
+  readonly home?: Variable;
+}
+
+/**
+ * A class created in the trace, which doesn't leave it: where the class or an instance would, it is made natively
+ * (`made-classes.ts`).
+ */
+export interface ClassVariable {
+  readonly kind: 'class';
+  /** Its constructor. */
+  readonly code: Code;
+  readonly outer: Omit<Closure, 'cells'>;
+  readonly cells: readonly CellReference[];
+  readonly name: string;
+  /** What it extends; null: nothing. */
+  readonly parent: FunctionVariable | ClassVariable | null;
+  readonly prototype: NewObjectVariable;
+  /** Its own properties. */
+  readonly statics: NewObjectVariable;
+  /** Gives a new instance its fields. */
+  fields?: ClosureVariable;
 }
 
 /** A function that `bind` created in the trace. */

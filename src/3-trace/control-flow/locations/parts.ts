@@ -28,6 +28,10 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return [variable.content];
     case 'closure':
       return [...variable.cells, variable.thisVariable];
+    case 'class': {
+      const { cells, parent, prototype, statics, fields } = variable;
+      return [...cells, parent, prototype, statics, fields ?? null];
+    }
     case 'bound':
       return [variable.target, variable.receiver, ...variable.args];
     case 'iterator':

@@ -65,7 +65,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     return invoke(t, target, { ...call, receiver, args: [...args, ...call.args] });
   }
   if (callee.kind !== 'function') {
-    throw new GraphBreak('throw', `${nameAt(t.top)} is not a function`);
+    const what = callee.kind === 'class' ? 'a class, called without new' : 'not a function';
+    throw new GraphBreak('throw', `${nameAt(t.top)} is ${what}`);
   }
   const made = callee.source && closureOf(callee.value);
   if (made) return inlineMadeClosure(t, callee, made, call);
@@ -272,7 +273,8 @@ function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): undefine
   const thisVariable = arrow
     ? callee.thisVariable
     : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
-  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+  const home = callee.home && { home: callee.home };
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args, ...home });
 }
 
 /**
@@ -317,7 +319,7 @@ function inlinePassed(
 function enterCall(
   t: Tracer,
   { gradMode, guard = t.top.guard, returnTo }: Call,
-  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
+  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args' | 'home'>,
 ): undefined {
   const { code } = callee.closure;
   const name = code.name || 'a function';

@@ -1,10 +1,11 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Intrinsic } from '../../../vm/bytecode/intrinsics.ts';
-import { enterConstructor } from '../../builtins/construct.ts';
+import { enterConstructor, enterMadeConstructor } from '../../builtins/construct.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { heldFunction } from '../../values/getters.ts';
+import { defineMember } from '../../values/objects/made-classes.ts';
 import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
 import { readAbove, superPrototype } from '../../values/objects/super.ts';
 import { readSymbol } from '../../values/properties.ts';
@@ -28,6 +29,9 @@ type Rule = (step: Step, ...operands: Variable[]) => Variable | undefined;
 const rules: Partial<Record<Intrinsic, Rule>> = {
   superConstructor: ({ t, frame }) => superConstructor(t, frame),
   superConstruct: ({ t, frame, dst }, parent, args) => {
+    if (parent!.kind === 'class' && args!.kind === 'newArray') {
+      return enterMadeConstructor(t, parent!, args!.elements, frame.newTarget!, dst);
+    }
     if (parent!.kind !== 'function' || args!.kind !== 'newArray') {
       throw new GraphBreak('constructor', 'super()');
     }
@@ -38,11 +42,25 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     throw new GraphBreak('throw', 'super() is called twice');
   },
   initializeFields: ({ t, frame }, instance) => {
+    if (frame.made) {
+      const { fields } = frame.made;
+      return fields ? t.execution.callInside(fields, instance!, []) : undefinedVariable;
+    }
     const { fields } = frame.closure;
     if (!fields) return undefinedVariable;
     const callee = { kind: 'function', value: fields, source: null } as const;
     return t.execution.callInside(callee, instance!, []);
   },
+  setFields: (_step, type, fields) => {
+    if (type!.kind !== 'class' || fields!.kind !== 'closure') {
+      throw new GraphBreak('unsupported-value', 'a class gets its fields');
+    }
+    type!.fields = fields;
+    return undefinedVariable;
+  },
+  defineMethod: defining('value'),
+  defineGetter: defining('get'),
+  defineSetter: defining('set'),
   defineField: ({ t }, object, key, value) => {
     defineProperty(t, object!, propertyKey(t, key!), value!);
     return undefinedVariable;
@@ -74,10 +92,22 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
   getSuperOf: ({ t }, base, receiver, key) => readAbove(t, base!, receiver!, propertyKey(t, key!)),
 };
 
+function defining(kind: 'value' | 'get' | 'set'): Rule {
+  return ({ t }, home, key, member) => {
+    defineMember(t, home!, propertyKey(t, key!), member!, kind);
+    return undefinedVariable;
+  };
+}
+
 /** Without its `#`. */
 const privateName = (t: Tracer, name: Variable): string => String(constantOf(t, name)).slice(1);
 
 function superConstructor(t: Tracer, frame: TraceFrame): Variable {
+  if (frame.made) {
+    const { parent } = frame.made;
+    if (parent) return parent;
+    throw new GraphBreak('throw', 'super() in a class that extends nothing');
+  }
   const { fn } = frame.closure;
   if (typeof fn !== 'function') throw new GraphBreak('constructor', 'super()');
   const value = fn as (...args: never[]) => unknown;

@@ -7,6 +7,7 @@ import { expectNonePassed, variableAround } from '../../heap/passed-functions.ts
 import { constantOf, isInitialized, typeOf } from '../../state/facts.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { makeClass } from '../../values/objects/made-classes.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {
@@ -86,8 +87,15 @@ export const valueHandlers: Handlers<
     if (isElement) of.parameters.set(index, cell);
     set(frame, dst, cell);
   },
-  class: (_t, _frame, { name }) => {
-    throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
+  class: (t, frame, { dst, code, cells, name, nameFrom, parent }) => {
+    const own = frame.closure.code.inner[code]!;
+    const outer = cells.map((cell) => cellIn(frame, cell));
+    const key = nameFrom === undefined ? name : propertyKey(t, get(frame, nameFrom));
+    if (typeof key === 'symbol') {
+      throw new GraphBreak('unsupported-value', 'a class is named by a symbol');
+    }
+    const base = parent === null ? null : get(frame, parent);
+    set(frame, dst, makeClass(t, frame, own, outer, key, base));
   },
   templateObject: (t, frame, instruction) => {
     const value = templateObject(instruction);
@@ -122,15 +130,18 @@ export const valueHandlers: Handlers<
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
   closure: (t, frame, { dst, code, cells, nameFrom, home }) => {
-    if (home !== undefined) {
+    const inner = frame.closure.code.inner[code]!;
+    if (home !== undefined && t.control.plans.isConstructedNatively(inner)) {
       throw new GraphBreak('unsupported-value', 'a method that uses super is made');
     }
+    const object = home === undefined ? inner.kind === 'arrow' && frame.home : get(frame, home);
     const made: ClosureVariable = {
       kind: 'closure',
-      code: frame.closure.code.inner[code]!,
+      code: inner,
       outer: frame.closure,
       cells: cells.map((cell) => cellIn(frame, cell)),
       thisVariable: frame.thisVariable,
+      ...(object && { home: object }),
     };
     if (nameFrom !== undefined) nameClosure(t, made, propertyKey(t, get(frame, nameFrom)));
     set(frame, dst, made);

@@ -1,5 +1,6 @@
 import { collectionPrototypes, isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { ownAttributes } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -15,6 +16,9 @@ const ordinary = Function.prototype[Symbol.hasInstance];
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
   const [value, type] = [specialized(given), specialized(callee)];
+  if (type.kind === 'class' && !ownAttributes(type.statics, Symbol.hasInstance)) {
+    return known(inheritsMade(value, type.prototype));
+  }
   if (type.kind !== 'function') {
     throw new GraphBreak('unsupported-value', 'instanceof something created in the trace');
   }
@@ -40,6 +44,15 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     default:
       return known(inherits(chainOf(value), prototype, true));
   }
+}
+
+/** Only what the trace has made inherits from a prototype that it has made. */
+function inheritsMade(value: Variable, prototype: NewObjectVariable): boolean {
+  let at: Variable | null | undefined = value;
+  for (; at?.kind === 'newObject'; at = prototypeOf(at)) {
+    if (at !== value && at === prototype) return true;
+  }
+  return false;
 }
 
 /** The prototype of an object that was created in the trace, or of a tensor. */

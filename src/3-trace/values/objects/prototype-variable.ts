@@ -36,6 +36,8 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
     case 'closure':
       if (value.code.isGenerator || value.code.isAsync) break;
       return held(t, Function.prototype);
+    case 'class':
+      return value.parent ?? held(t, Function.prototype);
     case 'object':
     case 'function': {
       if (isProxy(value.value)) break;

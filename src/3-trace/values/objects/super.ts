@@ -7,10 +7,12 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
 import { callGetter } from '../getters.ts';
-import { readKey } from '../properties.ts';
+import { readFor } from '../properties.ts';
+import { prototypeVariable } from './prototype-variable.ts';
 
 /** Where the search begins. */
-export function superPrototype(t: Tracer, { closure }: TraceFrame): Variable {
+export function superPrototype(t: Tracer, { closure, home }: TraceFrame): Variable {
+  if (home) return prototypeVariable(t, home);
   const { homeObject } = closure;
   if (!homeObject) throw new GraphBreak('unsupported-value', 'super without its class');
   const base = { kind: 'held', value: homeObject, name: 'the object of the method' } as const;
@@ -23,5 +25,5 @@ export function readAbove(t: Tracer, base: Variable, receiver: Variable, key: Ke
     const accessor = accessorOf(base.value, key);
     if (accessor) return callGetter(t, base, receiver, key, accessor);
   }
-  return readKey(t, base, key);
+  return readFor(t, base, receiver, key);
 }

@@ -1,0 +1,158 @@
+/**
+ * Classes that captured code defines. A class created in the trace, and its instances, serve it there; where one
+ * leaves the trace, the function is traced again and the class is made natively, since no run could make the very class
+ * of another step.
+ */
+
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Code } from '../../../vm/bytecode/code.ts';
+import { RestartTrace } from '../../control-flow/plans/loop-plans.ts';
+import {
+  type Key,
+  newObject,
+  ownAttributes,
+  ownContent,
+  plainAttributes,
+  setOwnProperty,
+} from '../../heap/made-objects.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { present, specialized } from '../../variables/unions.ts';
+import {
+  type CellReference,
+  type ClassVariable,
+  known,
+  type NewObjectVariable,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+
+/** The class without its elements; `parent`: what is written behind `extends`. */
+export function makeClass(
+  t: Tracer,
+  frame: TraceFrame,
+  code: Code,
+  cells: readonly CellReference[],
+  name: string,
+  parent: Variable | null,
+): ClassVariable {
+  if (t.control.plans.isConstructedNatively(code) || t.isInRegion) {
+    throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
+  }
+  const base = parent && parentOf(parent);
+  const made: ClassVariable = {
+    kind: 'class',
+    code,
+    outer: frame.closure,
+    cells,
+    name,
+    parent: base,
+    prototype: newObject(t, base ? prototypeFor(t, base) : undefined),
+    statics: newObject(t, null),
+  };
+  t.classes.set(made.prototype, code);
+  defineHidden(t, made.prototype, 'constructor', made);
+  return made;
+}
+
+function parentOf(given: Variable): ClassVariable['parent'] {
+  const parent = specialized(given);
+  if (parent.kind === 'class' || parent.kind === 'function') return parent;
+  throw new GraphBreak('unsupported-value', `a class extends a ${parent.kind}`);
+}
+
+/** What instances inherit from. */
+export function prototypeFor(
+  t: Tracer,
+  type: NonNullable<ClassVariable['parent']>,
+): NewObjectVariable | ObjectVariable {
+  if (type.kind === 'class') return type.prototype;
+  const value: unknown = type.value.prototype;
+  if (typeof value !== 'object' || value === null) {
+    throw new GraphBreak('unsupported-value', 'a class extends a function without a prototype');
+  }
+  const source = { kind: 'held', value, name: `${type.value.name}.prototype` } as const;
+  return t.read(source, value) as ObjectVariable;
+}
+
+/** Methods, accessors and `constructor` aren't enumerable. */
+const hidden = { ...plainAttributes, enumerable: false };
+
+function defineHidden(t: Tracer, home: NewObjectVariable, key: Key, value: Variable): void {
+  setOwnProperty(t, home, key, value, hidden);
+}
+
+/** A method, or one half of an accessor, of the class or of its prototype. */
+export function defineMember(
+  t: Tracer,
+  home: Variable,
+  key: Key,
+  member: Variable,
+  kind: 'value' | 'get' | 'set',
+): void {
+  const object = home.kind === 'class' ? home.statics : home;
+  if (object.kind !== 'newObject' || (home.kind === 'class' && key === 'prototype')) {
+    throw new GraphBreak('unsupported-value', 'a method is added to a pre-existing class');
+  }
+  if (kind === 'value') {
+    defineHidden(t, object, key, member);
+    return;
+  }
+  const before = ownAttributes(object, key)?.accessor;
+  const accessor = { get: before?.get ?? null, set: before?.set ?? null, [kind]: member };
+  setOwnProperty(t, object, key, undefinedVariable, { ...hidden, writable: false, accessor });
+}
+
+/** An own property of a class; undefined: it has none of the key. */
+export function readStatic(
+  t: Tracer,
+  type: ClassVariable,
+  receiver: Variable,
+  key: Key,
+): Variable | undefined {
+  if (key === 'prototype') return type.prototype;
+  const own = ownAttributes(type.statics, key);
+  if (own?.accessor) {
+    const { get } = own.accessor;
+    return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
+  }
+  if (own) return present(ownContent(type.statics, key))!;
+  if (key === 'name') return known(type.name);
+  return key === 'length' ? known(type.code.parameterCount) : undefined;
+}
+
+/** Assigns a data property that the class has, or that nothing above it has. */
+export function writeStatic(t: Tracer, type: ClassVariable, key: Key, value: Variable): void {
+  const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+  if (key === 'prototype' || key === 'name' || key === 'length' || key === '__proto__') {
+    throw refused();
+  }
+  for (let at: ClassVariable['parent'] = type; at; at = at.kind === 'class' ? at.parent : null) {
+    if (at.kind === 'function') throw refused();
+    const attributes = ownAttributes(at.statics, key);
+    if (!attributes) continue;
+    if (attributes.accessor?.set) {
+      t.execution.callInside(attributes.accessor.set, type, [value]);
+      return;
+    }
+    if (!attributes.writable) throw refused();
+    setOwnProperty(t, type.statics, key, value, at === type ? attributes : plainAttributes);
+    return;
+  }
+  if (key in Function.prototype) throw refused();
+  setOwnProperty(t, type.statics, key, value);
+}
+
+/** The trace begins again, with the class made natively. */
+export function leavesTrace(t: Tracer, code: Code): never {
+  t.control.plans.constructNatively(code);
+  throw new RestartTrace();
+}
+
+/** Branches and loops of the program know no classes: all that the trace has made are made natively. */
+export function expectNoClasses(t: Tracer): void {
+  if (t.classes.size === 0) return;
+  for (const code of t.classes.values()) t.control.plans.constructNatively(code);
+  throw new RestartTrace();
+}

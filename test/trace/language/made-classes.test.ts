@@ -1,0 +1,469 @@
+// biome-ignore-all lint/complexity/noThisInStatic: what it is there is tested.
+// biome-ignore-all lint/correctness/noConstructorReturn: what it does is tested.
+/** Classes that captured code defines: in the graph while neither they nor their instances leave it. */
+
+import { describe, expect, it } from 'vitest';
+import { nn, type Tensor } from '../../../src/index.ts';
+import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
+import { expectOneGraph } from './every-mode.ts';
+
+const world = (fn: (x: Tensor) => unknown) => (): World => ({ fn, args: () => [weights([3])] });
+
+class Outer {
+  static made = 0;
+  factor: number;
+
+  constructor(factor: number) {
+    this.factor = factor;
+  }
+
+  scaled(x: Tensor): Tensor {
+    return x.mul(this.factor);
+  }
+
+  get doubled(): number {
+    return this.factor * 2;
+  }
+
+  static named(text: string): string {
+    return `${this.name} ${text}`;
+  }
+}
+
+const inGraph: Readonly<Record<string, (x: Tensor) => unknown>> = {
+  'a constructor, fields and methods': (x) => {
+    class Line {
+      slope = 2;
+      readonly offset;
+      constructor(offset: number) {
+        this.offset = offset + this.slope;
+      }
+      at(t: Tensor): Tensor {
+        return t.mul(this.slope).add(this.offset);
+      }
+    }
+    return new Line(1).at(x);
+  },
+  'fields alone, in their order, that see each other': (x) => {
+    const log: string[] = [];
+    const note = (text: string, value: number) => {
+      log.push(text);
+      return value;
+    };
+    class Fields {
+      b = note('b', 2);
+      a = note('a', this.b + 1);
+      ['computed'] = note('computed', 4);
+    }
+    const made = new Fields();
+    return [x.mul(made.a), log, Object.keys(made), made.computed];
+  },
+  'getters, setters and what assigns through them': (x) => {
+    class Box {
+      held = x;
+      sets = 0;
+      get value(): Tensor {
+        return this.held.add(this.sets);
+      }
+      set value(next: Tensor) {
+        this.sets++;
+        this.held = next;
+      }
+    }
+    const box = new Box();
+    box.value = box.value.mul(3);
+    return [box.value, box.sets, Object.keys(box), 'value' in box, Object.hasOwn(box, 'value')];
+  },
+  'statics: fields, methods, blocks, accessors, assignments': (x) => {
+    class Counter {
+      static count = 1;
+      static step = 2;
+      static {
+        this.count += this.step;
+      }
+      static next(): number {
+        this.count += Counter.step;
+        return this.count;
+      }
+      static get twice(): number {
+        return this.count * 2;
+      }
+      static set twice(value: number) {
+        this.count = value / 2;
+      }
+    }
+    Counter.next();
+    Counter.twice = Counter.twice + 2;
+    return x.mul(Counter.count);
+  },
+  'extends a class beside it, with super calls, fields and methods': (x) => {
+    class Base {
+      tag = 'base';
+      constructor(readonly by: number) {
+        this.by = by;
+      }
+      apply(t: Tensor): Tensor {
+        return t.mul(this.by);
+      }
+      static kind = 'kind of base';
+      static about(): string {
+        return `${this.kind}, ${this.name}`;
+      }
+    }
+    class Derived extends Base {
+      override tag = 'derived';
+      static override kind = 'kind of derived';
+      constructor(by: number) {
+        super(by + 1);
+      }
+      override apply(t: Tensor): Tensor {
+        return super.apply(t).add(1);
+      }
+      static override about(): string {
+        return `${super.about()}!`;
+      }
+    }
+    class Last extends Derived {}
+    const made = new Last(2);
+    return [
+      made.apply(x),
+      made.tag,
+      made.by,
+      Last.about(),
+      made instanceof Base,
+      made instanceof Derived,
+      new Base(1) instanceof Derived,
+      Object.getPrototypeOf(Last) === Derived,
+      made.constructor === Last,
+      Last.name,
+      Last.length,
+      typeof Last,
+    ];
+  },
+  'super getters see the instance': (x) => {
+    class Base {
+      k = 3;
+      get scale(): number {
+        return this.k;
+      }
+    }
+    class Derived extends Base {
+      override k = 5;
+      override get scale(): number {
+        return super.scale + 1;
+      }
+    }
+    return x.mul(new Derived().scale);
+  },
+  'extends a class that existed before': (x) => {
+    class More extends Outer {
+      extra = this.factor + 1;
+      override scaled(t: Tensor): Tensor {
+        return super.scaled(t).add(this.extra).mul(this.doubled);
+      }
+    }
+    const more = new More(3);
+    return [more.scaled(x), more instanceof Outer, More.named('one')];
+  },
+  'expressions: named by variables, with their own names, mixins': (x) => {
+    const Anonymous = class {
+      k = 2;
+    };
+    const Named = class Inside {
+      own = Inside.name;
+    };
+    const mixin = (Base: new (...args: number[]) => Outer) =>
+      class extends Base {
+        twice(t: Tensor): Tensor {
+          return this.scaled(this.scaled(t));
+        }
+      };
+    const Mixed = mixin(Outer);
+    return [x.mul(new Anonymous().k), Anonymous.name, new Named().own, new Mixed(2).twice(x)];
+  },
+  'closures and arrows inside, which see the instance and super': (x) => {
+    let calls = 0;
+    class Base {
+      add(t: Tensor): Tensor {
+        return t.add(1);
+      }
+    }
+    class Arrows extends Base {
+      k = 4;
+      times = (t: Tensor) => t.mul(this.k);
+      override add(t: Tensor): Tensor {
+        const above = () => super.add(t);
+        calls++;
+        return [above()].map((each) => this.times(each))[0]!;
+      }
+    }
+    return [new Arrows().add(x), calls];
+  },
+  'a constructor that returns another object': (x) => {
+    class Other {
+      k = 1;
+      constructor(given: boolean) {
+        if (given) return { k: 7 } as Other;
+      }
+    }
+    return x.mul(new Other(true).k).add(new Other(false).k);
+  },
+  'new.target, generators, iteration and computed keys': (x) => {
+    const key = 'scale';
+    class Listed {
+      made: number;
+      constructor() {
+        this.made = new.target === Listed ? 1 : 0;
+      }
+      *[Symbol.iterator](): Generator<Tensor> {
+        yield x;
+        yield x.mul(this.made + 1);
+      }
+      [key](): number {
+        return 3;
+      }
+    }
+    let sum = x;
+    for (const each of new Listed()) sum = sum.add(each);
+    return sum.mul(new Listed()[key]());
+  },
+  'methods with super in literals': (x) => {
+    const base = { scale: (t: Tensor) => t.mul(2) };
+    const made = {
+      __proto__: base,
+      scale(t: Tensor): Tensor {
+        return (super['scale' as never] as typeof base.scale)(t).add(1);
+      },
+    };
+    return made.scale(x);
+  },
+  'prototypes that are changed': (x) => {
+    class Open {
+      first(): number {
+        return 1;
+      }
+    }
+    const made = new Open() as Open & { second(): number };
+    (Open.prototype as unknown as Record<string, unknown>)['second'] = () => 2;
+    Open.prototype.first = () => 5;
+    return x.mul(made.first() + made.second());
+  },
+};
+
+describe('classes made inside', () => {
+  for (const [name, fn] of Object.entries(inGraph)) {
+    it(name, () => expectOneGraph(world(fn)));
+  }
+
+  it('with private elements are made natively', () => {
+    expectSameAsEager(
+      world((x) => {
+        class Hidden {
+          static #made = 0;
+          #k = 2 + Hidden.#made++;
+          #times(t: Tensor): Tensor {
+            return t.mul(this.#k++);
+          }
+          run(t: Tensor): Tensor {
+            return this.#times(this.#times(t));
+          }
+        }
+        return new Hidden().run(x);
+      }),
+    );
+  });
+
+  it('are made once per evaluation', () => {
+    const make = () => {
+      const fn = (x: Tensor) => {
+        const types = [1, 2].map(
+          (k) =>
+            class {
+              static k = k;
+              by(): number {
+                return k;
+              }
+            },
+        );
+        const [first, second] = types.map((Type) => new Type());
+        const [One, Two] = types;
+        return [
+          x.mul(first!.by()).add(second!.by()),
+          One === Two,
+          first instanceof One!,
+          first instanceof Two!,
+          One!.k + Two!.k,
+        ];
+      };
+      return { fn, args: () => [weights([2])] };
+    };
+    expectOneGraph(make);
+  });
+
+  it('see numbers of the call, and are no trace of their own for each', () => {
+    const make = () => ({
+      fn: (x: Tensor, by: number) => {
+        class Scale {
+          constructor(readonly k: number) {
+            this.k = k;
+          }
+          run(t: Tensor): Tensor {
+            return t.mul(this.k).add(by);
+          }
+        }
+        return new Scale(by).run(x);
+      },
+      args: (call: number) => [weights([2]), call + 1],
+    });
+    const { stats, reasons } = expectSameAsEager(make, { calls: 6 });
+    expect(reasons).toEqual([]);
+    expect(stats.translations).toBeLessThanOrEqual(2);
+  });
+
+  it('as modules, with parameters made inside', () => {
+    const make = () => ({
+      fn: (x: Tensor) => {
+        class Tiny extends nn.Module {
+          weight = nn.parameter(values([3], 5));
+          override forward(t: Tensor): Tensor {
+            return t.mul(this.weight);
+          }
+        }
+        const tiny = new Tiny();
+        return [tiny.forward(x), [...tiny.parameters()].length];
+      },
+      args: () => [weights([3])],
+    });
+    expectSameAsEager(make);
+  });
+});
+
+describe('what leaves the graph', () => {
+  const leaving: Readonly<Record<string, (x: Tensor, log: unknown[]) => unknown>> = {
+    'an instance': (x) => {
+      class Kept {
+        k = x.mul(2);
+        get twice(): Tensor {
+          return this.k.mul(2);
+        }
+      }
+      const kept = new Kept();
+      return [kept.k, kept.constructor.name, Object.keys(kept), kept];
+    },
+    'an instance in a list of the caller': (x, log) => {
+      class Kept {
+        k = 3;
+        by(): number {
+          return this.k;
+        }
+      }
+      const kept = new Kept();
+      log.push([kept.by(), kept.constructor.name]);
+      log.push(kept.k);
+      return x.mul(kept.by());
+    },
+    'a class': (x) => {
+      class Made {
+        static k = 2;
+      }
+      return [x.mul(Made.k), Made.name, Made.k];
+    },
+    'over a break, while its method runs': (x, log) => {
+      class Broken {
+        k = 2;
+        run(t: Tensor): Tensor {
+          const sum = t.sum().itemSync();
+          log.push(sum);
+          return t.mul(sum).add(this.k);
+        }
+      }
+      class Above extends Broken {
+        override run(t: Tensor): Tensor {
+          return super.run(t).add(1);
+        }
+      }
+      return new Above().run(x);
+    },
+    'over a break, in its constructor': (x, log) => {
+      class Broken {
+        k: number;
+        constructor() {
+          log.push('begun');
+          this.k = x.sum().itemSync();
+        }
+      }
+      class Above extends Broken {
+        more = this.k + 1;
+      }
+      return x.mul(new Above().more);
+    },
+    'a method': (x) => {
+      class Made {
+        by(t: Tensor): Tensor {
+          return t.mul(2);
+        }
+      }
+      const { by } = Made.prototype;
+      return [by(x), by.name, by.length];
+    },
+    'an error of a class that is made here': (x) => {
+      class Refused extends Error {
+        code = 3;
+      }
+      try {
+        throw new Refused('no');
+      } catch (error) {
+        return [x.mul((error as Refused).code), (error as Refused).message];
+      }
+    },
+    'called without new': (x) => {
+      class Made {}
+      try {
+        (Made as unknown as () => void)();
+        return x;
+      } catch (error) {
+        return [x.add(1), (error as Error).name];
+      }
+    },
+    'a class with a tag of its own for instanceof': (x) => {
+      class Even {
+        static [Symbol.hasInstance](value: unknown): boolean {
+          return value === 2;
+        }
+      }
+      return [x, (2 as unknown as object) instanceof Even, new Even() instanceof Even];
+    },
+  };
+  for (const [name, fn] of Object.entries(leaving)) {
+    it(name, () => {
+      const make = (): World => {
+        const log: unknown[] = [];
+        return {
+          fn: (x: Tensor) => fn(x, log),
+          args: () => [weights([3])],
+          state: () => log,
+        };
+      };
+      for (const mode of [{}, { capture: 'auto' }] as const) expectSameAsEager(make, mode);
+    });
+  }
+
+  it('branches and loops of the program follow instances that were made natively', () => {
+    const make = () => ({
+      fn: (x: Tensor) => {
+        class Scale {
+          k = 1;
+          run(t: Tensor): Tensor {
+            return t.mul(this.k);
+          }
+        }
+        const scale = new Scale();
+        if (x.sum().itemSync() > 0) scale.k = 3;
+        else scale.k = 5;
+        return scale.run(x);
+      },
+      args: (call: number) => [weights([3], call)],
+    });
+    for (const mode of [{}, { capture: 'auto' }] as const) expectSameAsEager(make, mode);
+  });
+});
