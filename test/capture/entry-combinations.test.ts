@@ -102,6 +102,16 @@ const behind = [
     '!m?.p',
     'm && m?.p',
     'm?.p ?? m',
+    'm?.p.k.k',
+    'delete m?.p',
+    '[m]',
+    '/a/',
+    'class {}',
+    '(() => 1)',
+    '5n',
+    'new.target',
+    'e``',
+    'typeof m',
     'this',
     '`' + '$' + '{m}`',
   ].flatMap((value) => [
@@ -128,7 +138,9 @@ test('entry/what stands behind the first statement doesn’t move the stop', () 
     const form = forms[i % forms.length]!;
     const parameter = parameters[i % parameters.length]!;
     return [
-      ...firsts.map((first) => `(function () { ${first} { ${statement} ; [n, m, e, E] } })`),
+      ...[firsts[i % firsts.length]!, firsts[(i + 1) % firsts.length]!].map(
+        (first) => `(function () { ${first} { ${statement} ; [n, m, e, E] } })`,
+      ),
       `((a, b) => { n++; { ${statement} ; [n, m, e, E, a, b] } })`,
       form('', `n++; { ${statement} ; [n, m, e, E] }`),
       form(parameter, `e(); { ${statement} ; [n, m, e, E] }`),
