@@ -1,13 +1,10 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/field.ts';
 import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
+import type { Choice, Cost } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { recomputeInBackward } from '../5-optimize/recompute/recompute-in-backward.ts';
-import {
-  type Choice,
-  type Cost,
-  RecomputeSearch,
-} from '../5-optimize/recompute/recompute-search.ts';
+import { RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
 import { readIndices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';

@@ -29,7 +29,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
   ],
   toStatic: [
     "import { tensor, toStatic } from 'tostatic'; toStatic((x) => x.mul(2))(tensor([1]));",
-    { rolldown: 494, esbuild: 515 },
+    { rolldown: 497, esbuild: 518 },
   ],
 };
 

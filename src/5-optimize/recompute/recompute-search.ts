@@ -1,54 +1,10 @@
-import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
+import { Choice, type Cost } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
-import { type Recomputed, recomputeInBackward } from './recompute-in-backward.ts';
-
-/** Bytes of a program, by a measure that is cheap enough to be asked some dozen times; any up to `enough` will do. */
-export type Cost = (program: Program, enough?: number) => number;
-
-/** A program with the values that are kept, and those that are recomputed rather than held. */
-export class Choice implements Recomputed {
-  readonly program: Program;
-  readonly ops: number;
-  readonly work: number;
-  readonly again: ReadonlySet<ValueId>;
-  readonly stays: ReadonlySet<ValueId>;
-  readonly brief: ReadonlySet<ValueId>;
-  readonly #costOf: Cost;
-  /** Exact where they are more than was enough when they were counted. */
-  #bytes = Number.POSITIVE_INFINITY;
-  #enough = Number.POSITIVE_INFINITY;
-
-  constructor(
-    { program, ops, work, again }: Recomputed,
-    stays: ReadonlySet<ValueId>,
-    brief: ReadonlySet<ValueId>,
-    costOf: Cost,
-  ) {
-    this.program = program;
-    this.ops = ops;
-    this.work = work;
-    this.again = again;
-    this.stays = stays;
-    this.brief = brief;
-    this.#costOf = costOf;
-  }
-
-  /** Bytes that the program needs by the given measure. */
-  get bytes(): number {
-    return this.bytesFor(0);
-  }
-
-  /** The same, exactly if that is more than the budget. */
-  bytesFor(budget: number): number {
-    if (this.#bytes > budget && this.#bytes <= this.#enough) {
-      this.#bytes = this.#costOf(this.program, budget);
-      this.#enough = budget;
-    }
-    return this.#bytes;
-  }
-}
+import { recomputeInBackward } from './recompute-in-backward.ts';
+import { Trades } from './trades.ts';
 
 const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 /** Bytes that an arithmetic operation is worth: from nearly nothing, where all is made again, to a lot. */
@@ -65,10 +21,6 @@ const refined = 8;
 const cheap = 0.1;
 /** Programs of all choices together have about so many ops, as ordering them takes time. */
 const effort = 600_000;
-/** Of choices in which single values are traded. */
-const trades = 250_000;
-/** Choices up to this much above the budget may come below it by trades. */
-const near = 1.15;
 /** At most so many choices are tried at once. */
 const most = 120;
 
@@ -86,7 +38,7 @@ const none: ReadonlySet<ValueId> = new Set();
  * Finds what of forward backward should compute again. Three kinds of choices are combined. Of forward as segments
  * what crosses between them stays, which bounds what is live while one of them is made again; of the rest
  * stays what is cheapest at a rate of exchange between bytes and arithmetic; and within a segment that is made
- * again, cheap values are not held for later ops.
+ * again, cheap values are not held for later ops. In the best combination, single values are traded.
  */
 export class RecomputeSearch {
   readonly #facts: ForwardFacts;
@@ -96,7 +48,6 @@ export class RecomputeSearch {
   readonly #bases = new Map<number, readonly Base[]>();
   readonly #made = new Map<string, Choice>();
   #left = effort;
-  #trades = 0;
 
   constructor(facts: ForwardFacts, costOf: Cost) {
     this.#facts = facts;
@@ -123,99 +74,23 @@ export class RecomputeSearch {
     this.#refine(this.#basesAt(0)[0]!, budget);
     for (const level of briefRates.keys()) {
       if (this.#left < 0 || this.#isCheap(this.#best(budget), budget)) break;
-      const fitting = this.#basesAt(level).filter(
-        (base) => this.#try(base, 0).bytesFor(budget) <= budget,
-      );
+      const fitting = this.#basesAt(level).filter((base) => this.#try(base, 0).fits(budget));
       fitting.sort((a, b) => this.#try(a, 0).work - this.#try(b, 0).work);
       for (const base of fitting.slice(0, refined)) this.#refine(base, budget);
     }
   }
 
-  /**
-   * Trades single values. Steps and segments are coarse: some of the budget is left, or a little is missing. What saves
-   * most arithmetic per byte is kept while it fits; a choice that is just too large computes more again, what costs
-   * least.
-   */
   #traded(best: Choice, budget: number): Choice {
-    if (best.bytesFor(budget) > budget || best.work === 0) return best;
-    this.#trades = trades;
-    let traded = this.#keepingMore(best, budget);
-    if (this.#isCheap(traded, budget)) return traded;
-    const nearly = this.#tried()
-      .filter((choice) => choice.work < traded.work && choice.bytesFor(budget) <= budget * near)
-      .sort((a, b) => a.bytesFor(budget) - b.bytesFor(budget));
-    for (const choice of nearly.slice(0, 3)) {
-      const fitting = this.#keepingLess(choice, budget, traded.work);
-      if (fitting) traded = this.#keepingMore(fitting, budget);
-    }
-    return this.#exchanged(traded, budget);
-  }
-
-  /** Keeps what takes most arithmetic to make again, in exchange for others. */
-  #exchanged(choice: Choice, budget: number): Choice {
-    let best = choice;
-    const values = [...choice.again].filter((id) => this.#facts.rootOf(id) === id);
-    const workOf = (id: ValueId) => this.#facts.workOfOp(this.#facts.definitionIndex(id));
-    for (const id of values.sort((a, b) => workOf(b) - workOf(a))) {
-      if (this.#trades < 0) break;
-      if (best.stays.has(id)) continue;
-      const larger = this.#trade(new Set([...best.stays, id]), best.brief);
-      if (larger.work >= best.work || larger.bytesFor(budget) > budget * near) continue;
-      const fitting = this.#keepingLess(larger, budget, best.work);
-      if (fitting) best = this.#keepingMore(fitting, budget);
-    }
-    return best;
-  }
-
-  #keepingMore(choice: Choice, budget: number): Choice {
-    let best = choice;
-    const values = [...choice.again].filter((id) => this.#facts.rootOf(id) === id);
-    values.sort((a, b) => this.#worthOf(b) - this.#worthOf(a));
-    // Many at once while that goes well, and fewer where it does not.
-    for (let [at, count] = [0, 1]; at < values.length && this.#trades > 0; ) {
-      const other = this.#trade(
-        new Set([...best.stays, ...values.slice(at, at + count)]),
-        best.brief,
-      );
-      const fits = other.bytesFor(budget) <= budget;
-      if (fits && other.work < best.work) best = other;
-      if (fits || count === 1) at += count;
-      count = fits ? 2 * count : Math.max(1, count >> 1);
-    }
-    return best;
-  }
-
-  /** With less arithmetic than `work`; null where none is found. */
-  #keepingLess(choice: Choice, budget: number, work: number): Choice | null {
-    const facts = this.#facts;
-    const values = [...choice.stays]
-      .filter((id) => facts.canBeMadeAgain(id) && facts.isReadByBackward(id))
-      .sort((a, b) => this.#worthOf(a) - this.#worthOf(b));
-    for (let count = 1; this.#trades > 0; count *= 2) {
-      const less = new Set(values.slice(0, count));
-      const stays = new Set([...choice.stays].filter((id) => !less.has(id)));
-      const other = this.#trade(stays, choice.brief);
-      if (other.work >= work) return null;
-      if (other.bytesFor(budget) <= budget) return other;
-      if (count >= values.length) return null;
-    }
-    return null;
-  }
-
-  #trade(stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>): Choice {
-    const choice = this.#choiceOf(stays, brief);
-    this.#trades -= choice.program.ops.length;
-    return choice;
-  }
-
-  /** Arithmetic per byte. */
-  #worthOf(id: ValueId): number {
-    const facts = this.#facts;
-    return facts.workOfOp(facts.definitionIndex(id)) / facts.bytesOf(id);
+    if (!best.fits(budget) || best.work === 0) return best;
+    const choiceOf = this.#choiceOf.bind(this);
+    const trades = new Trades(this.#facts, choiceOf, budget);
+    const more = trades.keepingMore(best);
+    if (this.#isCheap(more, budget)) return more;
+    return trades.exchanged(trades.nearby(more, this.#tried()));
   }
 
   #isCheap(choice: Choice, budget: number): boolean {
-    return choice.work <= cheap * this.#forwardWork && choice.bytesFor(budget) <= budget;
+    return choice.work <= cheap * this.#forwardWork && choice.fits(budget);
   }
 
   #basesAt(level: number): readonly Base[] {
@@ -281,7 +156,7 @@ export class RecomputeSearch {
 
   /** Lets as much stay as the budget allows: from the highest rate down to the first that fits, then in between. */
   #refine(base: Base, budget: number): void {
-    const fits = (step: number) => this.#try(base, step).bytesFor(budget) <= budget;
+    const fits = (step: number) => this.#try(base, step).fits(budget);
     let rate = rates.length - 2;
     while (rate > 0 && this.#left > 0 && !fits(rate * parts)) rate--;
     let [low, high] = [rate * parts, (rate + 1) * parts];
@@ -298,7 +173,7 @@ export class RecomputeSearch {
 
   #best(budget: number): Choice {
     const tried = this.#tried();
-    const fitting = tried.filter((choice) => choice.bytesFor(budget) <= budget);
+    const fitting = tried.filter((choice) => choice.fits(budget));
     if (fitting.length > 0) return fitting.reduce((a, b) => (b.work < a.work ? b : a));
     return tried.reduce((a, b) => (b.bytesFor(budget) < a.bytesFor(budget) ? b : a));
   }

@@ -101,11 +101,14 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'unsupported-value': {
     run: (x) => {
       class Pair {
-        left = x;
+        #left = x;
+        get left(): Tensor {
+          return this.#left;
+        }
       }
       return new Pair().left.mul(2);
     },
-    says: /the class Pair is made/,
+    says: /a class with #left is made/,
   },
   'unsupported-iterable': {
     run: (x) => {

@@ -1,11 +1,9 @@
 /** Cases that break the graph, and the reasons of their breaks. */
 export const breaking: Readonly<Record<string, readonly string[]>> = {
-  'language/superMethod': ['unsupported-value'],
   'language/privateInstance': ['constructor'],
   'language/privateDerived': ['constructor'],
   'language/privateMissing': ['throw'],
   'language/newStack': ['constructor', 'native-call'],
-  'language/localClass': ['constructor', 'unsupported-value'],
   'language/localClassPrivate': ['constructor', 'unsupported-value'],
   'language/arrayProps': ['object-write'],
   'language/functionProps': ['object-write'],

@@ -65,6 +65,12 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     defineProperty(t, object!, propertyKey(t, key!), value!);
     return undefinedVariable;
   },
+  newPrivateName: ({ t }, description) => {
+    throw new GraphBreak(
+      'unsupported-value',
+      `a class with ${constantOf(t, description!) as string} is made`,
+    );
+  },
   addOwnPrivate: ({ t, frame }, object, name, value) => {
     addPrivate(t, frame, object!, privateName(t, name!), value!);
     return undefinedVariable;
