@@ -27,7 +27,6 @@ import { reachedBuffer } from '../heap/buffers.ts';
 import { type Keyed, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { leavesTrace } from '../values/objects/made-classes.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
 import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
@@ -133,7 +132,7 @@ export class Reconstruction {
       case 'generator':
         return { kind: 'made', index: this.make(variable) };
       case 'class':
-        return leavesTrace(this.#tracer, variable.code);
+        return this.#tracer.control.plans.makeNatively([variable.code]);
       case 'dynamic':
         return { kind: 'output', index: this.outputs.of(variable.tensor) };
       case 'list':
@@ -211,8 +210,9 @@ export class Reconstruction {
     const { closure, cells, entry, returnTo } = frame;
     expectNotPassed(this.#tracer, closure);
     expectNoPrivateFields(this.#tracer, closure);
-    if (frame.made) leavesTrace(this.#tracer, frame.made.code);
-    if (frame.home) leavesTrace(this.#tracer, closure.code);
+    const { plans } = this.#tracer.control;
+    if (frame.made) plans.makeNatively([frame.made.code]);
+    if (frame.home) plans.makeNatively([closure.code]);
     // A frame that waits for its call may continue after it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
@@ -352,7 +352,7 @@ export class Reconstruction {
         return this.#array(variable);
       case 'newObject': {
         const type = this.#tracer.classes.get(variable);
-        if (type) leavesTrace(this.#tracer, type);
+        if (type) this.#tracer.control.plans.makeNatively([type]);
         return {
           kind: 'object',
           entries: this.#entriesOf(variable),
@@ -421,7 +421,7 @@ export class Reconstruction {
         };
       case 'closure': {
         const { code, outer, cells, thisVariable, name, home } = variable;
-        if (home) leavesTrace(this.#tracer, code);
+        if (home) this.#tracer.control.plans.makeNatively([code]);
         expectNotPassed(this.#tracer, outer);
         return {
           kind: 'closure',

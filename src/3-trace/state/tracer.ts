@@ -35,7 +35,6 @@ import type { OuterTensors } from '../inputs/outer-tensors.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
-import { expectNoClasses } from '../values/objects/made-classes.ts';
 import type { CodeOf } from '../variables/code-of.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
 import type {
@@ -179,7 +178,8 @@ export class Tracer {
 
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
-    expectNoClasses(this);
+    // Branches and loops of the program know no classes.
+    if (this.classes.size > 0) this.control.plans.makeNatively(this.classes.values());
     return this.#places.within(region, body);
   }
 

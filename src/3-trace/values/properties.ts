@@ -14,6 +14,7 @@ import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
+import { readStatic } from '../heap/made-classes.ts';
 import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
@@ -34,7 +35,6 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
-import { readStatic } from './objects/made-classes.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';

@@ -4,6 +4,7 @@ import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.t
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { setArgument } from '../heap/cell-content.ts';
+import { writeStatic } from '../heap/made-classes.ts';
 import {
   deleteOwn,
   isExtensible,
@@ -27,7 +28,6 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
-import { writeStatic } from './objects/made-classes.ts';
 import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';

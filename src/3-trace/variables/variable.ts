@@ -173,7 +173,7 @@ export interface ClassVariable {
   readonly outer: Omit<Closure, 'cells'>;
   readonly cells: readonly CellReference[];
   readonly name: string;
-  /** What it extends; null: nothing. */
+  /** The class that it extends; null: none. */
   readonly parent: FunctionVariable | ClassVariable | null;
   readonly prototype: NewObjectVariable;
   /** Its own properties. */

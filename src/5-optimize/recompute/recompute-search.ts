@@ -11,7 +11,7 @@ const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 /** Between two rates, what only the higher one keeps is added in so many shares. */
 const parts = 8;
-/** Of a budget: those that are tried. */
+/** Neighbours of a budget that are explored, too. */
 const shares = [1, 1.06, 0.95];
 /** Values that this rate would make again are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 5, 4, 2] as const;

@@ -38,7 +38,7 @@ export class AccessOrder {
   readonly #groupOf: Group[] = [];
   /** The caller can see it. */
   readonly #callers: boolean[] = [];
-  /** Of each group the last writer, or none; where memories turned out to be one, there may be several. */
+  /** The last writer of each group, or none; where memories turned out to be one, there may be several. */
   readonly #writer: OpIndex[] = [];
   readonly #otherWriters = new Map<Group, OpIndex[]>();
   /** The readers of each group since the last write: the first and the last link of a chain. */

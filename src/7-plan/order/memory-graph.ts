@@ -18,7 +18,7 @@ export type StorageIndex = number;
  */
 export interface MemoryGraph {
   readonly size: number;
-  /** Of each op those that must come before it. */
+  /** The ops that must come before each op. */
   readonly before: Lists;
   readonly after: Lists;
   /** The storages that each op reads, writes or makes, each once. */
@@ -83,7 +83,7 @@ class GraphBuilder {
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
   /** By value, the op that must have run for it to be there; −1: none, −2 − i: those of `#definers[i]`. */
   readonly #definer: Int32Array;
-  /** Of views with several operands. */
+  /** The definers of views with several operands. */
   readonly #definers: (readonly OpIndex[])[] = [];
   readonly #accesses = new AccessOrder();
   readonly #before = new ListsBuilder();

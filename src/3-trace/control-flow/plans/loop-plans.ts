@@ -50,6 +50,12 @@ export class LoopPlans {
     this.#native.add(type);
   }
 
+  /** Classes, or methods, that the trace has made, by their code: it begins again without them. */
+  makeNatively(codes: Iterable<Code>): never {
+    for (const code of codes) this.#native.add(code);
+    throw new RestartTrace();
+  }
+
   get isEmpty(): boolean {
     return this.#plans.size === 0;
   }

@@ -3,11 +3,11 @@ import type { Source } from '../../../guards/source.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { templateObject } from '../../../vm/bytecode/template-object.ts';
 import { setCell } from '../../heap/cell-content.ts';
+import { makeClass } from '../../heap/made-classes.ts';
 import { expectNonePassed, variableAround } from '../../heap/passed-functions.ts';
 import { constantOf, isInitialized, typeOf } from '../../state/facts.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { makeClass } from '../../values/objects/made-classes.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {

@@ -4,20 +4,11 @@
  * of another step.
  */
 
-import { GraphBreak } from '../../../traces/graph-break.ts';
-import type { Code } from '../../../vm/bytecode/code.ts';
-import { RestartTrace } from '../../control-flow/plans/loop-plans.ts';
-import {
-  type Key,
-  newObject,
-  ownAttributes,
-  ownContent,
-  plainAttributes,
-  setOwnProperty,
-} from '../../heap/made-objects.ts';
-import type { Tracer } from '../../state/tracer.ts';
-import type { TraceFrame } from '../../variables/trace-frame.ts';
-import { present, specialized } from '../../variables/unions.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import { present, specialized } from '../variables/unions.ts';
 import {
   type CellReference,
   type ClassVariable,
@@ -26,7 +17,15 @@ import {
   type ObjectVariable,
   undefinedVariable,
   type Variable,
-} from '../../variables/variable.ts';
+} from '../variables/variable.ts';
+import {
+  type Key,
+  newObject,
+  ownAttributes,
+  ownContent,
+  plainAttributes,
+  setOwnProperty,
+} from './made-objects.ts';
 
 /** The class without its elements; `parent`: what is written behind `extends`. */
 export function makeClass(
@@ -62,7 +61,7 @@ function parentOf(given: Variable): ClassVariable['parent'] {
   throw new GraphBreak('unsupported-value', `a class extends a ${parent.kind}`);
 }
 
-/** What instances inherit from. */
+/** The object that instances inherit from. */
 export function prototypeFor(
   t: Tracer,
   type: NonNullable<ClassVariable['parent']>,
@@ -142,17 +141,4 @@ export function writeStatic(t: Tracer, type: ClassVariable, key: Key, value: Var
   }
   if (key in Function.prototype) throw refused();
   setOwnProperty(t, type.statics, key, value);
-}
-
-/** The trace begins again, with the class made natively. */
-export function leavesTrace(t: Tracer, code: Code): never {
-  t.control.plans.constructNatively(code);
-  throw new RestartTrace();
-}
-
-/** Branches and loops of the program know no classes: all that the trace has made are made natively. */
-export function expectNoClasses(t: Tracer): void {
-  if (t.classes.size === 0) return;
-  for (const code of t.classes.values()) t.control.plans.constructNatively(code);
-  throw new RestartTrace();
 }
