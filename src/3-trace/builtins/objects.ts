@@ -1,6 +1,7 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
 import { sourceKey } from '../../guards/source-key.ts';
+import { nameClass } from '../heap/made-classes.ts';
 import { newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
@@ -59,7 +60,8 @@ const [nothing] = [undefinedVariable];
  * it around every function. Other properties of functions are defined natively.
  */
 function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Variable): boolean {
-  if (target.kind !== 'closure' || descriptor.kind !== 'newObject') return false;
+  if (target.kind !== 'closure' && target.kind !== 'class') return false;
+  if (descriptor.kind !== 'newObject') return false;
   const [value, configurable] = ['value', 'configurable'].map((name) =>
     descriptor.entries.get(name),
   );
@@ -68,6 +70,10 @@ function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Vari
   const isName = typeof name === 'string' && descriptor.entries.size === 2;
   if (!isName || configurable?.kind !== 'constant' || constantOf(t, configurable) !== true) {
     return false;
+  }
+  if (target.kind === 'class') {
+    nameClass(t, target, name);
+    return true;
   }
   const before = target.name;
   t.journal.note(() => Object.assign(target, { name: before }));

@@ -6,7 +6,9 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
+import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { isRefused } from '../variables/code-of.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
@@ -39,7 +41,7 @@ export function makeClass(
   if (t.control.plans.isConstructedNatively(code) || t.isInRegion) {
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
   }
-  const base = parent && parentOf(parent);
+  const base = parent && parentOf(t, parent);
   const made: ClassVariable = {
     kind: 'class',
     code,
@@ -55,22 +57,24 @@ export function makeClass(
   return made;
 }
 
-function parentOf(given: Variable): ClassVariable['parent'] {
+/** Another class of the user's; what extends one of the language's is made natively. */
+function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent']> {
   const parent = specialized(given);
-  if (parent.kind === 'class' || parent.kind === 'function') return parent;
-  throw new GraphBreak('unsupported-value', `a class extends a ${parent.kind}`);
+  if (parent.kind === 'class') return parent;
+  const isClass = parent.kind === 'function' && !isRefused(t.codeOf.construction(parent.value));
+  if (!isClass) throw new GraphBreak('unsupported-value', 'a class extends what is none');
+  guardIdentity(t, parent);
+  return parent;
 }
 
-/** The object that instances inherit from. */
-export function prototypeFor(
+/** The object that the prototype of an heir inherits from. */
+function prototypeFor(
   t: Tracer,
   type: NonNullable<ClassVariable['parent']>,
 ): NewObjectVariable | ObjectVariable {
   if (type.kind === 'class') return type.prototype;
-  const value: unknown = type.value.prototype;
-  if (typeof value !== 'object' || value === null) {
-    throw new GraphBreak('unsupported-value', 'a class extends a function without a prototype');
-  }
+  const { value, writable } = Object.getOwnPropertyDescriptor(type.value, 'prototype')!;
+  if (writable) throw new GraphBreak('unsupported-value', 'a class extends a function');
   const source = { kind: 'held', value, name: `${type.value.name}.prototype` } as const;
   return t.read(source, value) as ObjectVariable;
 }
@@ -119,6 +123,20 @@ export function readStatic(
   if (own) return present(ownContent(type.statics, key))!;
   if (key === 'name') return known(type.name);
   return key === 'length' ? known(type.code.parameterCount) : undefined;
+}
+
+/** Whether the class or one above it says itself what its instances are. */
+export function tellsInstances(type: NonNullable<ClassVariable['parent']>): boolean {
+  if (type.kind === 'class') {
+    if (ownAttributes(type.statics, Symbol.hasInstance)) return true;
+    return type.parent !== null && tellsInstances(type.parent);
+  }
+  return type.value[Symbol.hasInstance] !== Function.prototype[Symbol.hasInstance];
+}
+
+/** Gives the class a name, as tools that shorten names do in a static block of it. */
+export function nameClass(t: Tracer, { statics }: ClassVariable, name: string): void {
+  setOwnProperty(t, statics, 'name', known(name), { ...hidden, writable: false });
 }
 
 /** Assigns a data property that the class has, or that nothing above it has. */

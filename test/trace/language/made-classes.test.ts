@@ -273,6 +273,42 @@ describe('classes made inside', () => {
     );
   });
 
+  it('extend the class that a variable names in each call', () => {
+    const make = () => {
+      class Twice extends Outer {
+        override scaled(x: Tensor): Tensor {
+          return x.mul(this.factor * 2);
+        }
+      }
+      let base: typeof Outer = Outer;
+      return {
+        fn: (x: Tensor) => {
+          class More extends base {}
+          const more = new More(3);
+          return [more.scaled(x), more instanceof Twice, More.named('it')];
+        },
+        args: (call: number) => {
+          base = call % 2 === 0 ? Outer : Twice;
+          return [weights([2])];
+        },
+      };
+    };
+    expectOneGraph(make, 4);
+  });
+
+  it('named by a static block, as tools that shorten names do', () => {
+    expectOneGraph(
+      world((x) => {
+        const C = class {
+          static {
+            Object.defineProperty(this, 'name', { value: 'Long', configurable: true });
+          }
+        };
+        return [x.mul(2), C.name, new C().constructor.name];
+      }),
+    );
+  });
+
   it('are made once per evaluation', () => {
     const make = () => {
       const fn = (x: Tensor) => {
@@ -415,6 +451,36 @@ describe('what leaves the graph', () => {
       } catch (error) {
         return [x.mul((error as Refused).code), (error as Refused).message];
       }
+    },
+    'what extends a class of the language': (x) => {
+      class List extends Array<Tensor> {
+        total(): Tensor {
+          return this.reduce((a, b) => a.add(b));
+        }
+      }
+      class Table extends Map<string, Tensor> {
+        both(): Tensor {
+          return this.get('a')!.add(this.get('b')!);
+        }
+      }
+      const list = List.of(x, x.mul(2)) as List;
+      const table = new Table([['a', x]]).set('b', x.mul(3));
+      return [
+        list.total(),
+        list instanceof List,
+        (table as Table).both(),
+        List.from([x]) instanceof List,
+        new List().length,
+      ];
+    },
+    'instanceof as a class above says it': (x) => {
+      class Even {
+        static [Symbol.hasInstance](value: unknown): boolean {
+          return value === 2;
+        }
+      }
+      class Heir extends Even {}
+      return [x.mul(2), (2 as unknown as object) instanceof Heir, new Heir() instanceof Heir];
     },
     'called without new': (x) => {
       class Made {}

@@ -1,6 +1,6 @@
 import { collectionPrototypes, isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { ownAttributes } from '../../heap/made-objects.ts';
+import { tellsInstances } from '../../heap/made-classes.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -16,7 +16,7 @@ const ordinary = Function.prototype[Symbol.hasInstance];
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
   const [value, type] = [specialized(given), specialized(callee)];
-  if (type.kind === 'class' && !ownAttributes(type.statics, Symbol.hasInstance)) {
+  if (type.kind === 'class' && !tellsInstances(type)) {
     return known(inheritsMade(value, type.prototype));
   }
   if (type.kind !== 'function') {
