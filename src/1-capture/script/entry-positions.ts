@@ -83,8 +83,9 @@ function hasChain(node: AnyNode): boolean {
  */
 export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
   const { node, classNode } = facts;
-  if (classNode || node.generator || node.async || mayStopLate(facts)) return undefined;
+  if (classNode || node.generator || node.async) return undefined;
   if (!node.params.every(({ type }) => type === 'Identifier')) return undefined;
+  if (mayStopLate(facts)) return undefined;
   if (node.body.type !== 'BlockStatement') return firstStopOf(node.body);
   const [statement] = node.body.body;
   if (statement?.type === 'VariableDeclaration') {

@@ -21,6 +21,7 @@ import { isPristine } from '../values/protocols.ts';
 import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { newTypedArray } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type ClassVariable,
@@ -110,13 +111,24 @@ export function enterMadeConstructor(
   newTarget: Variable,
   returnTo: Reg | undefined,
 ): undefined {
-  const { code, outer, cells } = type;
+  const { code, outer, cells, prototype } = type;
+  const closure = { code, scope: outer.scope, homeObject: undefined };
+  const callee = { closure, cells, home: prototype, made: type };
+  return pushConstructor(t, callee, args, newTarget, returnTo);
+}
+
+/** The instance of a base class is there from the start. */
+function pushConstructor(
+  t: Tracer,
+  callee: Pick<TraceFrame, 'closure' | 'cells' | 'home' | 'made'>,
+  args: readonly Variable[],
+  newTarget: Variable,
+  returnTo: Reg | undefined,
+): undefined {
+  const { code } = callee.closure;
   const isBase = code.kind === 'constructor';
   t.push({
-    closure: { code, scope: outer.scope, homeObject: undefined },
-    home: type.prototype,
-    made: type,
-    cells,
+    ...callee,
     thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
     args,
     newTarget,
@@ -173,22 +185,7 @@ export function enterConstructor(
     if (!isInlinedFrameworkFile(file)) throw refused('it is part of tostatic');
   }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
-  const isBase = closure.code.kind === 'constructor';
-  t.push({
-    closure,
-    cells: [],
-    thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
-    args,
-    newTarget,
-    entry: null,
-    registers: new Array<Variable | undefined>(closure.code.registerCount),
-    returnTo,
-    gradMode: t.top.gradMode,
-    guard: t.top.guard,
-    pc: 0,
-    last: null,
-  });
-  return undefined;
+  return pushConstructor(t, { closure, cells: [] }, args, newTarget, returnTo);
 }
 
 /** Empty, and an heir of the class: its `prototype` is fixed. */

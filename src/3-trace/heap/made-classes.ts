@@ -1,7 +1,6 @@
 /**
- * Classes that captured code defines. A class created in the trace, and its instances, serve it there; where one
- * leaves the trace, the function is traced again and the class is made natively, since no run could make the very class
- * of another step.
+ * Classes that captured code defines. A class created in the trace, and its instances, stay in it: where one would
+ * leave, the function is traced again and the class is made natively, since each run defines another class.
  */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -21,6 +20,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import {
+  defineAccessor,
   type Key,
   newObject,
   ownAttributes,
@@ -53,7 +53,7 @@ export function makeClass(
     statics: newObject(t, null),
   };
   t.classes.set(made.prototype, code);
-  defineHidden(t, made.prototype, 'constructor', made);
+  setOwnProperty(t, made.prototype, 'constructor', made, hidden);
   return made;
 }
 
@@ -62,7 +62,11 @@ function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent
   const parent = specialized(given);
   if (parent.kind === 'class') return parent;
   const isClass = parent.kind === 'function' && !isRefused(t.codeOf.construction(parent.value));
-  if (!isClass) throw new GraphBreak('unsupported-value', 'a class extends what is none');
+  if (!isClass)
+    throw new GraphBreak(
+      'unsupported-value',
+      'a class extends a built-in one, or what is no class',
+    );
   guardIdentity(t, parent);
   return parent;
 }
@@ -82,10 +86,6 @@ function prototypeFor(
 /** Methods, accessors and `constructor` aren't enumerable. */
 const hidden = { ...plainAttributes, enumerable: false };
 
-function defineHidden(t: Tracer, home: NewObjectVariable, key: Key, value: Variable): void {
-  setOwnProperty(t, home, key, value, hidden);
-}
-
 /** A method, or one half of an accessor, of the class or of its prototype. */
 export function defineMember(
   t: Tracer,
@@ -98,13 +98,8 @@ export function defineMember(
   if (object.kind !== 'newObject' || (home.kind === 'class' && key === 'prototype')) {
     throw new GraphBreak('unsupported-value', 'a method is added to a pre-existing class');
   }
-  if (kind === 'value') {
-    defineHidden(t, object, key, member);
-    return;
-  }
-  const before = ownAttributes(object, key)?.accessor;
-  const accessor = { get: before?.get ?? null, set: before?.set ?? null, [kind]: member };
-  setOwnProperty(t, object, key, undefinedVariable, { ...hidden, writable: false, accessor });
+  if (kind === 'value') setOwnProperty(t, object, key, member, hidden);
+  else defineAccessor(t, object, key, { [kind]: member }, false);
 }
 
 /** An own property of a class; undefined: it has none of the key. */

@@ -87,11 +87,13 @@ export function defineAccessor(
   object: NewObjectVariable,
   key: Key,
   half: { readonly get?: Variable; readonly set?: Variable },
+  enumerable = true,
 ): void {
   const before = ownAttributes(object, key)?.accessor;
   const accessor = { get: before?.get ?? null, set: before?.set ?? null, ...half };
   setOwnProperty(t, object, key, undefinedVariable, {
     ...plainAttributes,
+    enumerable,
     writable: false,
     accessor,
   });

@@ -7,8 +7,8 @@ import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { heldFunction } from '../../values/getters.ts';
 import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
-import { readAbove, superPrototype } from '../../values/objects/super.ts';
-import { readSymbol } from '../../values/properties.ts';
+import { superPrototype } from '../../values/objects/super.ts';
+import { readFor, readSymbol } from '../../values/properties.ts';
 import { isCallable } from '../../values/to-primitive.ts';
 import { defineProperty } from '../../values/write-property.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
@@ -53,7 +53,7 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
   },
   setFields: (_step, type, fields) => {
     if (type!.kind !== 'class' || fields!.kind !== 'closure') {
-      throw new GraphBreak('unsupported-value', 'a class gets its fields');
+      throw new GraphBreak('unsupported-value', 'the fields of a pre-existing class are set');
     }
     type!.fields = fields;
     return undefinedVariable;
@@ -95,7 +95,7 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     throw new GraphBreak('throw', 'using holds a value without a method to dispose of it');
   },
   superBase: ({ t, frame }) => superPrototype(t, frame),
-  getSuperOf: ({ t }, base, receiver, key) => readAbove(t, base!, receiver!, propertyKey(t, key!)),
+  getSuperOf: ({ t }, base, receiver, key) => readFor(t, base!, receiver!, propertyKey(t, key!)),
 };
 
 function defining(kind: 'value' | 'get' | 'set'): Rule {

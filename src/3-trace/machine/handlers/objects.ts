@@ -18,8 +18,8 @@ import { expand } from '../../values/iterators.ts';
 import { appendGrown } from '../../values/lists.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../../values/objects/private-names.ts';
-import { readAbove, superPrototype } from '../../values/objects/super.ts';
-import { readKey, readProperty } from '../../values/properties.ts';
+import { superPrototype } from '../../values/objects/super.ts';
+import { readFor, readKey, readProperty } from '../../values/properties.ts';
 import { copiedKeys } from '../../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/to-primitive.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
@@ -142,10 +142,10 @@ export const objectHandlers: Handlers<
     if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
   },
   getSuper: (t, frame, { dst, key }) =>
-    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, key)),
+    set(frame, dst, readFor(t, superPrototype(t, frame), frame.thisVariable, key)),
   getSuperElem: (t, frame, { dst, key }) => {
     const name = propertyKey(t, get(frame, key));
-    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, name));
+    set(frame, dst, readFor(t, superPrototype(t, frame), frame.thisVariable, name));
   },
 };
 
