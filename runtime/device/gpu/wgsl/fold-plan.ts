@@ -7,8 +7,7 @@ import {
   type FoldTexts,
   foldText,
   partsOf,
-  slicesOf,
-  threadsFor,
+  sharingOf,
 } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type Issue, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
@@ -69,12 +68,12 @@ function foldStage(
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
     write: ({ bindings, written }: Issue) => {
-      const slices = slicesOf({ outputs: total, count: sizes.count });
-      const w = new WgslWriter({ threads: threadsFor(slices), written });
+      const sharing = sharingOf({ outputs: total, count: sizes.count }, isAlong);
+      const w = new WgslWriter({ threads: sharing.threads, written });
       const at: ElementAt = (operand, index) =>
         `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
       const texts = { parts, isAlong, source: source(w, at) };
-      const groups = foldText(w, fold, sizes, texts);
+      const groups = foldText(w, fold, sizes, texts, sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const isPart = target.kind === 'scratch';
         const loops = walksOf(out.shape, [out.strides]).loops;

@@ -2,7 +2,7 @@ import { identity } from '../../../ops/expr/expr-type.ts';
 import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
-import { type Fold, type FoldTexts, foldText, partsOf, slicesOf, threadsFor } from './fold-text.ts';
+import { type Fold, type FoldTexts, foldText, partsOf, sharingOf } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { bodyText, chosenByExponents, exponentNames } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
@@ -93,9 +93,10 @@ function partialStage(fold: Fold, given: Reduction, source: Slot, parts: number)
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
     write: ({ bindings, written }) => {
-      const slices = slicesOf({ outputs: total, count: given.count });
-      const w = new WgslWriter({ threads: threadsFor(slices), written });
-      const groups = foldText(w, fold, given, sourceOf(w, given, bindings[0]!, 0, parts));
+      const sharing = sharingOf({ outputs: total, count: given.count }, isAlong(given));
+      const w = new WgslWriter({ threads: sharing.threads, written });
+      const texts = sourceOf(w, given, bindings[0]!, 0, parts);
+      const groups = foldText(w, fold, given, texts, sharing);
       w.function('finish(o : u32, value : f32)', () => {
         w.line(`b${bindings[1]!}[${w.offset(1)} + o] = value;`);
       });
@@ -123,7 +124,7 @@ export function lastStage(
     isBound(i) ? broadcastStrides(meta.shape, meta.strides, shape) : shape.map(() => 0),
   );
   const { loops } = walksOf(shape, strides);
-  const slices = slicesOf(given);
+  const sharing = sharingOf(given, isAlong(given));
   const own = metas.length;
   return {
     operands: [
@@ -138,8 +139,8 @@ export function lastStage(
     isEmpty: given.outputs === 0,
     chosenBy: chosenByExponents(exponentNames(body, attr)),
     write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads: threadsFor(slices), written });
-      const groups = foldText(w, fold, given, sourceOf(w, given, bindings[own]!, own, 1));
+      const w = new WgslWriter({ threads: sharing.threads, written });
+      const groups = foldText(w, fold, given, sourceOf(w, given, bindings[own]!, own, 1), sharing);
       w.function('finish(o : u32, value : f32)', () => {
         const indices = indexTexts(w, loops, 'o', 'own_');
         bodyText(w, body, {
@@ -158,19 +159,24 @@ export function lastStage(
   };
 }
 
+/** Whether the elements of an output are neighbours in memory. */
+function isAlong({ strides }: Reduction): boolean {
+  return strides.at(-1) === 1;
+}
+
 /** The elements of operand `operand`, which is bound as `buffer`. */
 function sourceOf(
   w: WgslWriter,
-  { keptShape, keptStrides, shape, strides }: Reduction,
+  given: Reduction,
   buffer: number,
   operand: number,
   parts: number,
 ): FoldTexts {
-  const kept = walksOf(keptShape, [keptStrides]).loops;
-  const reduced = walksOf(shape, [strides]).loops;
+  const kept = walksOf(given.keptShape, [given.keptStrides]).loops;
+  const reduced = walksOf(given.shape, [given.strides]).loops;
   return {
     parts,
-    isAlong: strides.at(-1) === 1,
+    isAlong: isAlong(given),
     source: (out) => {
       const base = w.let(`${w.offset(operand)} + ${indexTexts(w, kept, out, 'kept_')[0]!}`);
       return (r) => `b${buffer}[${base} + ${indexTexts(w, reduced, r, 'own_r')[0]!}]`;
