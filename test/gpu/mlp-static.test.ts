@@ -16,7 +16,7 @@ import {
 } from '../../runtime/index.ts';
 import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
-import { expectClose } from './parity.ts';
+import { expectClose, expectSameKernels } from './parity.ts';
 
 class Mlp extends nn.Module {
   first = new nn.Linear(6, 16);
@@ -90,7 +90,7 @@ describe.skipIf(skipGpu)('gpu/mlp-static', () => {
     const eager = await train(gpu(), 'eager');
     const captured = await train(gpu(), 'static');
     // The same kernels in the same order: not merely close.
-    expect(captured.losses).toEqual(eager.losses);
+    expectSameKernels(gpu(), [captured.losses], [eager.losses]);
     expectClose(captured.losses, onCpu.losses, { relative: 1e-4 });
     expect(captured.losses[4]).toBeLessThan(captured.losses[0]! * 0.8);
   });
@@ -135,7 +135,7 @@ describe.skipIf(skipGpu)('gpu/mlp-static', () => {
     };
     const eager = await run(false);
     const { losses, stats } = await run(true);
-    expect(losses).toEqual(eager.losses);
+    expectSameKernels(gpu(), [losses], [eager.losses]);
     expect(stats).toMatchObject({ graphs: 1, breaks: [], fallbacks: [] });
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
+import { softwareNames } from '../../runtime/device/gpu/core/adapter.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import '../../runtime/device/cpu/cpu-device.ts';
@@ -25,6 +26,22 @@ export function expectClose(
     const close = Math.abs(a - e) <= absolute + relative * Math.abs(e);
     if (!close) expect.fail(`element ${i}: ${a} on the GPU, ${e} expected`);
   }
+}
+
+/**
+ * Numbers of the same kernels, fused or not: the same bits on a software adapter. The compiler of a GPU may contract a
+ * product and a sum into one operation, which fused kernels have more of.
+ */
+export function expectSameKernels(
+  { adapter }: { readonly adapter: string },
+  actual: readonly ArrayLike<number>[],
+  expected: readonly ArrayLike<number>[],
+): void {
+  expect(actual.length).toBe(expected.length);
+  actual.forEach((values, i) => {
+    if (softwareNames.test(adapter)) expect(Array.from(values)).toEqual(Array.from(expected[i]!));
+    else expectClose(values, expected[i]!);
+  });
 }
 
 async function runOn(device: Device | string, body: () => Tensor) {

@@ -3,8 +3,10 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
+import { randn } from '../../runtime/ops/movement/create.ts';
 import { where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { defineOp } from '../../runtime/ops/record/define-op.ts';
+import { seed } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectParity, type Tolerance } from './parity.ts';
@@ -152,6 +154,41 @@ describe.skipIf(skipGpu)('gpu/pointwise', () => {
     await expectParity(gpu(), () => x().add(y()));
     await expectParity(gpu(), () => y().mul(x()));
     await expectParity(gpu(), () => x().sub(tensor(5)));
+  });
+
+  it('two elements of a large tensor a thread: broadcast, strided, in place, with a rest', async () => {
+    const drawn = (body: () => Tensor) => () => {
+      seed(5);
+      return body();
+    };
+    const shape = [129, 517] as const;
+    await expectParity(
+      gpu(),
+      drawn(() =>
+        randn(shape)
+          .add(randn([517]))
+          .mul(randn([129, 1])),
+      ),
+    );
+    await expectParity(
+      gpu(),
+      drawn(() => randn([517, 129]).t().sub(randn(shape)).tanh()),
+    );
+    await expectParity(
+      gpu(),
+      drawn(() => randn([129, 517, 2]).select(2, 1).add(1).contiguous()),
+    );
+    await expectParity(
+      gpu(),
+      drawn(() => {
+        const x = randn([131, 520]);
+        x.narrow(0, 1, 129)
+          .narrow(1, 2, 517)
+          .mul_(randn(shape))
+          .add_(x.narrow(0, 1, 129).narrow(1, 2, 517));
+        return x;
+      }),
+    );
   });
 
   it('reads strided operands and views with an offset', async () => {

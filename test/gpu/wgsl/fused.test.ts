@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { deviceGuard, randn, seed, Tensor, tensor, tidy } from '../../../runtime/index.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { expectSameKernels } from '../parity.ts';
 
 type Fn = (...operands: Tensor[]) => Tensor | Tensor[];
 
@@ -77,7 +78,11 @@ describe.skipIf(skipGpu)('gpu/wgsl/fused', () => {
     });
   const list = (found: Tensor | Tensor[]) => (found instanceof Tensor ? [found] : found);
   const read = async (found: Tensor | Tensor[]) =>
-    Promise.all(list(found).map(async (t) => [t.dtype, t.shape, await t.data()] as const));
+    Promise.all(
+      list(found).map(async (t) => ({ dtype: t.dtype, shape: t.shape, data: await t.data() })),
+    );
+  const facts = (found: Awaited<ReturnType<typeof read>>) =>
+    found.map(({ dtype, shape }) => ({ dtype, shape }));
 
   it.each(Object.keys(cases))('%s', async (name) => {
     const { fn, operands, dispatches } = cases[name]!;
@@ -89,7 +94,10 @@ describe.skipIf(skipGpu)('gpu/wgsl/fused', () => {
     const before = gpu().commandCounts.dispatches;
     const found = captured(...given);
     expect(gpu().commandCounts.dispatches - before).toBe(dispatches);
-    expect(await read(found)).toEqual(eager);
+    const own = await read(found);
+    expect(facts(own)).toEqual(facts(eager));
+    const numbers = (each: typeof own) => each.map(({ data }) => data);
+    expectSameKernels(gpu(), numbers(own), numbers(eager));
   });
 
   it('updates of operands that are views of one tensor', async () => {

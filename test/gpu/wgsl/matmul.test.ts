@@ -17,6 +17,8 @@ const sizes: readonly (readonly [m: number, k: number, n: number])[] = [
   [128, 31, 128],
   [33, 15, 513],
   [512, 3, 513],
+  [520, 9, 1030],
+  [2050, 8, 2040],
 ];
 
 const transposed = (x: Tensor) => x.permute([1, 0]);

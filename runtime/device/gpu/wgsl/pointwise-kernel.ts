@@ -35,7 +35,12 @@ interface Segment extends PointwiseBody {
   readonly size: number;
 }
 
-/** One dispatch for all bodies, whose operands are apart: one thread per element of each. */
+/** Elements from which on a workgroup has more threads, and each of them several elements of a body. */
+const large = 1 << 16;
+const largeThreads = 256;
+const perThread = 2;
+
+/** One dispatch for all bodies, whose operands are apart: a thread for one element, or for two of a large body. */
 export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
   const operands: WgslOperand[] = [];
   const segments = bodies.map((each): Segment => {
@@ -60,19 +65,25 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     isEmpty: total === 0,
     chosenBy: chosenByExponents(exponents),
     write: ({ bindings, written, types, attrs }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
-      w.line(`var e = group * ${workgroupThreads}u + thread;`);
+      const threads = total < large ? workgroupThreads : largeThreads;
+      const w = new WgslWriter({ threads, written, types });
+      if (segments.length === 1) {
+        const each = total < large ? 1 : perThread;
+        singleText(w, segments[0]!, threads, each, bindings, attrs);
+        const groups = groupsOf(Math.ceil(total / (threads * each)));
+        return { text: w.text(), uniforms: w.uniforms, groups };
+      }
+      w.line(`var e = group * ${threads}u + thread;`);
       segments.forEach((segment, s) => {
         const size = w.count(`n${s}`, segment.size);
         w.line(`if (e < ${size}) {`);
-        segmentText(w, segment, s, bindings, attrs);
-        w.line('return;', '}');
+        w.line(...segmentStores(w, segment, s, 'e', bindings, attrs), 'return;', '}');
         if (s < segments.length - 1) w.line(`e = e - ${size};`);
       });
       return {
         text: w.text(),
         uniforms: w.uniforms,
-        groups: groupsOf(Math.ceil(total / workgroupThreads)),
+        groups: groupsOf(Math.ceil(total / threads)),
       };
     },
   };
@@ -87,22 +98,47 @@ export function chosenByExponents(names: readonly string[]): (attrs: Attrs) => s
   return (attrs) => names.map((name) => exponentClass(Number(attrs[name]))).join();
 }
 
-function segmentText(
+/** Elements of a thread are all read before the first is stored, so that the GPU waits for memory once. */
+function singleText(
   w: WgslWriter,
   segment: Segment,
-  number: number,
+  threads: number,
+  each: number,
   bindings: readonly number[],
   attrs: Attrs,
 ): void {
+  const size = w.count('n0', segment.size);
+  const first = w.let(`group * ${threads * each}u + thread`);
+  w.line(`if (${first} >= ${size}) { return; }`);
+  // What lies beyond the last element is read as something, and not stored.
+  const elements = [...Array(each).keys()].map((i) =>
+    i === 0 ? first : w.let(`${first} + ${i * threads}u`),
+  );
+  const stores = elements.map((e) => segmentStores(w, segment, 0, e, bindings, attrs));
+  stores.forEach((lines, i) => {
+    if (i > 0) w.line(`if (${elements[i]!} >= ${size}) { return; }`);
+    w.line(...lines);
+  });
+}
+
+/** Writes what the element with number `e` goes through, and returns the statements that store its results. */
+function segmentStores(
+  w: WgslWriter,
+  segment: Segment,
+  number: number,
+  e: string,
+  bindings: readonly number[],
+  attrs: Attrs,
+): string[] {
   const { body, inputs, outputs, attr, walks, first } = segment;
-  const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
+  const indices = indexTexts(w, walks.loops, e, `w${number}_`);
   const located = [...inputs, ...outputs];
   const place = (operand: number) => {
     const { base } = located[operand]!;
     const from = base === undefined ? '' : ` + ${w.count(`p${first + operand}`, base)}`;
     return `b${bindings[first + operand]!}[${w.offset(first + operand)}${from} + ${indices[operand]!}]`;
   };
-  bodyText(w, body, {
+  return bodyStores(w, body, {
     place,
     firstResult: inputs.length,
     dtype: (operand) => inputs[operand]!.meta.dtype,
@@ -130,6 +166,11 @@ export interface BodySources {
 
 /** Writes what one element goes through, and stores its results. */
 export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): void {
+  w.line(...bodyStores(w, body, sources));
+}
+
+/** Writes what one element goes through, and returns the statements that store its results. */
+function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): string[] {
   const loaded = new Map<number, string>(sources.known);
   const values: string[] = [];
   const read = (from: FusedOperand): string => {
@@ -156,10 +197,10 @@ export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): 
     });
     values.push(storedText(w, value, expr, operands.map(dtypeOf), dtype));
   });
-  body.writes.forEach(({ operand, part }) => {
-    w.line(`${sources.place(operand)} = ${values[part]!};`);
-  });
-  body.results.forEach((part, i) => {
-    w.line(`${sources.place(sources.firstResult + i)} = ${values[part]!};`);
-  });
+  return [
+    ...body.writes.map(({ operand, part }) => `${sources.place(operand)} = ${values[part]!};`),
+    ...body.results.map(
+      (part, i) => `${sources.place(sources.firstResult + i)} = ${values[part]!};`,
+    ),
+  ];
 }

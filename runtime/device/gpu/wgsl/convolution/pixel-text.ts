@@ -6,9 +6,10 @@ export function pixelText(w: WgslWriter, { shape, strides }: TensorMeta, buffer:
   w.function('pixel(start : u32, h : i32, v : i32) -> f32', () => {
     const [height, width] = [w.count('height', shape[2]!), w.count('width', shape[3]!)];
     const index = `start + u32(h) * ${w.count('source2', strides[2]!)} + u32(v) * ${w.count('source3', strides[3]!)}`;
+    // Without a branch: threads of one workgroup read inside and beside the plane.
     w.line(
-      `if (h < 0 || v < 0 || h >= i32(${height}) || v >= i32(${width})) { return 0.0f; }`,
-      `return ${buffer}[${index}];`,
+      `let inside = (h >= 0) & (v >= 0) & (h < i32(${height})) & (v < i32(${width}));`,
+      `return select(0.0f, ${buffer}[select(0u, ${index}, inside)], inside);`,
     );
   });
 }
