@@ -114,20 +114,30 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     t.prepare(`${first} + thread`, 'thread');
     w.line('}');
   };
-  // What a step's loads need is prepared between barriers: it can't be there a step earlier.
-  const prefetches = tile.prefetches && !t.prepare;
-  if (prefetches) load('0u');
-  prepare('0u');
-  if (t.prepare) w.line('workgroupBarrier();');
-  w.line(`for (var k0 = 0u; k0 < ${t.k}; k0 = k0 + ${depth}u) {`);
-  if (!prefetches) load('k0');
-  for (const factor of factors) factor.store();
-  w.line('workgroupBarrier();');
-  if (prefetches) load(`(k0 + ${depth}u)`);
-  // What the loads have read is free for the next steps'.
-  prepare(`k0 + ${depth}u`);
-  stepsText(w, tile);
-  w.line('workgroupBarrier();', '}');
+  const store = () => {
+    for (const factor of factors) factor.store();
+  };
+  if (tile.prefetches && !t.prepare) {
+    // One step computes what the step before has loaded, while memory answers.
+    w.line(`for (var k0 = 0u; k0 < ${t.k} + ${depth}u; k0 = k0 + ${depth}u) {`);
+    load('k0');
+    w.line('if (k0 > 0u) {');
+    stepsText(w, tile);
+    w.line('}', 'workgroupBarrier();');
+    store();
+    w.line('workgroupBarrier();', '}');
+  } else {
+    prepare('0u');
+    if (t.prepare) w.line('workgroupBarrier();');
+    w.line(`for (var k0 = 0u; k0 < ${t.k}; k0 = k0 + ${depth}u) {`);
+    load('k0');
+    store();
+    w.line('workgroupBarrier();');
+    // What the loads have read is free for the next steps'.
+    prepare(`k0 + ${depth}u`);
+    stepsText(w, tile);
+    w.line('workgroupBarrier();', '}');
+  }
   outputsText(w, tile, t);
 }
 
