@@ -42,6 +42,8 @@ export interface Device {
   readonly mostFusedBuffers: number;
   /** Bytes beside all tensors for values between the stages of a staged op; 0: it runs none. */
   readonly innerBytes: number;
+  /** It computes integers modulo 2^32; false: it stores them as float32, exact to ±2^24. */
+  readonly exactIntegers: boolean;
   /** Bytes of one element in this device's memory (a GPU may store bool as float32). */
   elementBytes(dtype: DType): number;
   /**

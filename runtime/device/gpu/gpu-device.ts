@@ -13,9 +13,10 @@ import { userKernelPlan } from './codegen/user-kernel.ts';
 import type { BufferPool, CheckedHandle } from './core/buffer-pool.ts';
 import type { CommandCounts } from './core/command-batch.ts';
 import type { DeviceCore, KernelStats } from './core/device-core.ts';
+import { type ElementStorage, typedStorage, type Words, wordsOf } from './core/element-storage.ts';
 import type { KernelPlan } from './core/kernel-plan.ts';
 import { fitsGpuJs } from './core/limits.ts';
-import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
+import { asFloats, FloatOperands } from './float-operands.ts';
 import { HostOp } from './host-op.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
@@ -58,15 +59,17 @@ export interface GpuDeviceOptions<H extends CheckedHandle> {
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
+  readonly storage: ElementStorage;
   /** Null: kernels of gpu.js alone. */
   readonly ownKernels: OwnKernels<H> | null;
 }
 
-/** Tensors in buffers of WebGPU or textures of WebGL2. Every element is a float32. */
+/** Tensors in buffers of WebGPU or textures of WebGL2. */
 export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
+  readonly exactIntegers: boolean;
   readonly overwritesOperands = false;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
@@ -79,6 +82,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly #copyKernels = new Map<string, Prepared<H>>();
   readonly #missing: MissingKernels;
   readonly #ours: OwnKernels<H> | null;
+  readonly #storage: ElementStorage;
 
   constructor(core: DeviceCore<H>, options: GpuDeviceOptions<H>) {
     this.api = options.api;
@@ -86,6 +90,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     this.#core = core;
     this.#missing = new MissingKernels(options.missingKernels);
     this.#ours = options.ownKernels;
+    this.#storage = options.storage;
+    this.exactIntegers = options.storage === typedStorage;
     this.fusesPointwise = options.ownKernels !== null;
     this.mostFusedBuffers = this.#core.mostBuffers;
   }
@@ -115,7 +121,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   elementBytes(dtype: DType): number {
-    return elementBytes(dtype);
+    return this.#storage.bytesOf(dtype);
   }
 
   prepare(
@@ -168,8 +174,12 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean {
-    const isGpuJs = hasGpuJsKernel(op) && [...inputs, ...outputs].every(fitsGpuJs);
-    return isGpuJs || (this.#ours?.has(op, inputs, outputs, attrs) ?? false);
+    if (this.#ours?.has(op, inputs, outputs, attrs)) return true;
+    const operands = [...inputs, ...outputs];
+    if (!hasGpuJsKernel(op) || !operands.every(fitsGpuJs)) return false;
+    // Beside kernels of ours those of gpu.js have operands in float32 alone; users' kernels get copies.
+    const areFloats = operands.every(({ dtype }) => dtype === 'float32');
+    return !this.#ours || areFloats || op.kernel.kind === 'user';
   }
 
   #prepared(
@@ -198,20 +208,25 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   ): Prepared<H> {
     const ours = this.#ours?.prepare(op, inputs, outputs, attrs);
     if (ours) return ours;
-    const plan = planFor(op, inputs, outputs, attrs);
-    return new PreparedKernel(op.name, this.#core, plan, outputs);
+    const read = this.#ours ? inputs.map(asFloats) : inputs;
+    const plan = planFor(op, read, outputs, attrs);
+    const kernel = new PreparedKernel(op.name, this.#core, plan, outputs);
+    if (read.every((meta, i) => meta === inputs[i])) return kernel;
+    const copyKernel = (from: TensorMeta, to: TensorMeta) => this.#copyKernel(from, to);
+    return new FloatOperands(op.name, this.#core, kernel, inputs, copyKernel);
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
     if (data.length === 0) return;
-    const values = toFloats(data, meta.dtype);
-    this.#core.write(values, this.#core.place(target, 'upload'), values !== data);
+    const words = this.#storage.toWords(data, meta.dtype);
+    const { buffer, offset } = this.#core.place(target, 'upload');
+    this.#core.write(words, { buffer, first: offset }, words.buffer !== data.buffer);
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
     const size = sizeOf(meta.shape);
     if (size === 0) return newTypedArray(meta.dtype, 0);
-    return fromFloats(await this.#read(meta, source, size), meta.dtype);
+    return this.#storage.fromWords(await this.#read(meta, source, size), meta.dtype);
   }
 
   downloadSync(meta: TensorMeta, _source: Operand, use = 'dataSync'): TypedArray {
@@ -237,22 +252,25 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.close();
   }
 
-  #read(meta: TensorMeta, source: Operand, size: number): Promise<Float32Array> {
+  #read(meta: TensorMeta, source: Operand, size: number): Promise<Words> {
     const place = this.#core.place(source, 'data');
-    if (isContiguousMeta(meta)) return this.#core.read(place, size, 'data');
+    if (isContiguousMeta(meta)) {
+      return this.#core.read({ buffer: place.buffer, first: place.offset, count: size }, 'data');
+    }
     // Issued in order and read from scratch, whose next owner comes after.
-    let result: Promise<Float32Array> | undefined;
-    this.#core.withScratch([size], ([scratch]) => {
+    let result: Promise<Words> | undefined;
+    this.#core.withScratch([size * this.elementBytes(meta.dtype)], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
       const kernel = this.#copyKernel(meta, contiguousMeta(meta, this));
       kernel.run((slot) => (slot.kind === 'input' ? place : target), {});
-      result = this.#core.read(target, size, 'data');
+      result = this.#core.read({ buffer: scratch!, first: 0, count: size }, 'data');
     });
     return result!;
   }
 
   #hostOp(op: KernelOp, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp<H> {
-    return new HostOp(op, this.#core, inputs, outputs, (from, to) => this.#copyKernel(from, to));
+    const copyKernel = (from: TensorMeta, to: TensorMeta) => this.#copyKernel(from, to);
+    return new HostOp(op, this.#core, inputs, outputs, this.#storage, copyKernel);
   }
 
   /** Packs strided elements, or spreads packed ones. */
@@ -287,7 +305,9 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   #random(op: string, kernel: 'uniform' | 'normal', meta: TensorMeta, attrs: Attrs): Launch {
     return (_inputs, [target], now = attrs) => {
       const values = randomNumbers(kernel, now, sizeOf(meta.shape));
-      if (values.length > 0) this.#core.write(values, this.#core.place(target!, op), true);
+      if (values.length === 0) return;
+      const { buffer, offset } = this.#core.place(target!, op);
+      this.#core.write(wordsOf(values), { buffer, first: offset }, true);
     };
   }
 }

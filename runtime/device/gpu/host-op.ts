@@ -9,8 +9,8 @@ import { Holder } from '../holder.ts';
 import { type Attrs, type KernelOp, operandUse, userName } from '../kernel-op.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
-import type { DeviceCore, Place, Span } from './core/device-core.ts';
-import { fromFloats, toFloats } from './element-storage.ts';
+import type { DeviceCore, Place, WordSpan } from './core/device-core.ts';
+import type { ElementStorage, Words } from './core/element-storage.ts';
 import type { Prepared } from './prepared-kernel.ts';
 
 /** A kernel that copies elements from one layout to another. */
@@ -37,6 +37,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #core: DeviceCore<H>;
   readonly #inputs: readonly TensorMeta[];
   readonly #outputs: readonly TensorMeta[];
+  readonly #storage: ElementStorage;
   readonly #copyKernel: CopyKernel<H>;
 
   constructor(
@@ -44,12 +45,14 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
     core: DeviceCore<H>,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
+    storage: ElementStorage,
     copyKernel: CopyKernel<H>,
   ) {
     this.#op = op;
     this.#core = core;
     this.#inputs = inputs;
     this.#outputs = outputs;
+    this.#storage = storage;
     this.#copyKernel = copyKernel;
   }
 
@@ -58,7 +61,11 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
     const strided = [...this.#inputs.filter((_, i) => this.#isRead(i)), ...this.#outputs].filter(
       (meta) => !isContiguousMeta(meta),
     );
-    return strided.reduce((sum, { shape }) => sum + alignedBytes(sizeOf(shape) * 4), 0);
+    return strided.reduce((sum, meta) => sum + alignedBytes(this.#bytesOf(meta)), 0);
+  }
+
+  #bytesOf({ dtype, shape }: TensorMeta): number {
+    return sizeOf(shape) * this.#storage.bytesOf(dtype);
   }
 
   bind(attrs: Attrs): Launch {
@@ -78,19 +85,20 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       const known = transfers.findIndex((other) => isSame(other, { meta, operand }));
       return known >= 0 ? known : transfers.push({ meta, operand }) - 1;
     });
-    const packed = transfers.map(({ meta }) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
-    const spread = this.#outputs.map((meta) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
+    const stridedBytes = (meta: TensorMeta) => (isContiguousMeta(meta) ? 0 : this.#bytesOf(meta));
+    const packed = transfers.map(({ meta }) => stridedBytes(meta));
+    const spread = this.#outputs.map(stridedBytes);
     const sizes = [...packed, ...spread].filter((size) => size > 0);
     const at = userPosition();
     this.#core.withScratch(sizes, (scratch) => {
       let next = 0;
-      const reads: Span<H>[] = transfers.map(({ meta, operand }, i) => {
+      const reads: WordSpan<H>[] = transfers.map(({ meta, operand }, i) => {
         const place = this.#core.place(operand, this.#op.name);
         const count = sizeOf(meta.shape);
-        if (packed[i] === 0) return { ...place, count };
+        if (packed[i] === 0) return { buffer: place.buffer, first: place.offset, count };
         const target = { buffer: scratch[next++]!, offset: 0 };
         copyBetween(this.#copyKernel(meta, contiguousMeta(meta, meta.device)), place, target);
-        return { ...target, count };
+        return { buffer: target.buffer, first: 0, count };
       });
       const targets = outputs.map((operand) => this.#core.place(operand, this.#op.name));
       const writes = targets.map((place, i) =>
@@ -99,7 +107,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       this.#core.computeOnHost({
         op: this.#op.name,
         reads,
-        writes,
+        writes: writes.map(({ buffer, offset }) => ({ buffer, first: offset })),
         compute: (values) =>
           withPositionProvider(
             () => at,
@@ -123,11 +131,11 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   }
 
   #onCpu(
-    values: readonly Float32Array[],
+    values: readonly Words[],
     transfers: readonly Transfer[],
     slots: readonly number[],
     attrs: Attrs,
-  ): Float32Array<ArrayBuffer>[] {
+  ): Words[] {
     const cpu = deviceNamed('cpu');
     const holders: Holder[] = [];
     const hold = (meta: TensorMeta): Operand => {
@@ -139,7 +147,8 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       const copies = transfers.map(({ meta }, i) => {
         const operand = hold(meta);
         if (traceStream.active) traceStream.transform(userName(this.#op), meta, onCpu(meta, cpu));
-        cpu.upload(fromFloats(values[i]!, meta.dtype), onCpu(meta, cpu), operand);
+        const data = this.#storage.fromWords(values[i]!, meta.dtype);
+        cpu.upload(data, onCpu(meta, cpu), operand);
         return operand;
       });
       const inputs = slots.map((slot, i) => {
@@ -153,7 +162,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       cpu.prepare(this.#op, inputMetas, outputMetas, attrs)(inputs, outputs, attrs);
       if (traceStream.active) this.#traceResults(outputMetas);
       return outputMetas.map((meta, i) =>
-        toFloats(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
+        this.#storage.toWords(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
       );
     } finally {
       for (const holder of holders) holder.release();

@@ -1,10 +1,11 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
+import { type ElementType, elementTypeOf } from './element-type.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
-import { type StorageType, WgslWriter } from './wgsl-writer.ts';
+import { WgslWriter } from './wgsl-writer.ts';
 
 /** An operand of a stage with one thread per element of a shape. */
 export interface ElementOperand {
@@ -14,13 +15,13 @@ export interface ElementOperand {
   readonly written?: boolean;
   /** Elements of a written operand. */
   readonly elements?: number;
-  /** float32 by default. Only scratch holds integers as such. */
-  readonly type?: StorageType;
+  readonly type: ElementType;
 }
 
 /** An operand that is read, or written, along a shape that its own broadcasts to. */
-export function along(slot: Slot, { strides, shape }: TensorMeta, written = false): ElementOperand {
-  return { slot, strides, written, elements: sizeOf(shape) };
+export function along(slot: Slot, meta: TensorMeta, written = false): ElementOperand {
+  const { strides, shape, dtype } = meta;
+  return { slot, strides, written, elements: sizeOf(shape), type: elementTypeOf(dtype) };
 }
 
 /** The names in scope of an element's text: the writer, and the operands. */
@@ -28,6 +29,8 @@ export interface ElementText {
   readonly w: WgslWriter;
   /** The operand's element on its walk, or that many elements further. */
   readonly at: (operand: number, further?: string) => string;
+  /** The statement that stores an operand's element on its walk. */
+  readonly store: (operand: number, value: string) => string;
 }
 
 /** One dispatch with a thread per element of `shape`, whose text `write` writes. */
@@ -43,12 +46,12 @@ export function elementStage(
   );
   return {
     operands: operands.map(({ slot, written = false, elements = 0, type }) => {
-      return { slot, written, walk: null, elements, ...(type && { type }) };
+      return { slot, written, walk: null, elements, type };
     }),
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
       w.line(
         `let e = group * ${workgroupThreads}u + thread;`,
         `if (e >= ${w.count('elements', size)}) { return; }`,
@@ -59,8 +62,9 @@ export function elementStage(
         w,
         at: (operand, further) => {
           const start = starts[operand]!;
-          return `b${bindings[operand]!}[${further ? `${start} + ${further}` : start}]`;
+          return w.load(operand, further ? `${start} + ${further}` : start);
         },
+        store: (operand, value) => w.store(operand, starts[operand]!, value),
       });
       const groups = groupsOf(Math.ceil(size / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };

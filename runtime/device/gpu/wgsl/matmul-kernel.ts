@@ -1,5 +1,6 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
+import { elementTypeOf, valueTypeOf, zeroText } from './element-type.ts';
 import { headOperands, headText, storedHead } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
@@ -46,7 +47,9 @@ export function productPlan(
   const [left, right] = factorMetas.map(({ strides }) => sidesOf(strides)) as [Sides, Sides];
   const { operands, strides } = headOperands(head, [0, 1], inputs, outputs);
   const loops = batchWalks(strides);
-  const tile = tileFor(m, k, n, batches);
+  const type = valueTypeOf(elementTypeOf(factorMetas[0]!.dtype));
+  // Tiles are of floats; products of integers, which wrap around, are rare.
+  const tile = type === 'f32' ? tileFor(m, k, n, batches) : null;
   const side = tile ? sideOf(tile) : 1;
   const tiles = Math.ceil(m / side) * Math.ceil(n / side);
   const threads = tile ? tile.threads * tile.threads : workgroupThreads;
@@ -54,8 +57,8 @@ export function productPlan(
     operands,
     isEmpty: sizeOf(shape) === 0,
     chosenBy: chosenByExponents(exponentNames(body, attr)),
-    write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads, written });
+    write: (issue) => {
+      const w = new WgslWriter(threads, issue);
       const counts = { m: w.count('m', m), n: w.count('n', n), k: w.count('k', k) };
       const times = (name: string, stride: number) =>
         stride === 1 ? '' : ` * ${w.count(name, stride)}`;
@@ -64,7 +67,10 @@ export function productPlan(
       const bases = indexTexts(w, factorLoops, 'z', 'batch_');
       const first = bases.map((base, i) => w.let(`${w.offset(factors[i]!)} + ${base}`));
       const element = (i: number, { row, column }: Sides, r: string, c: string) =>
-        `b${bindings[factors[i]!]!}[${first[i]!} + (${r})${times(`row${i}`, row)} + (${c})${times(`column${i}`, column)}]`;
+        w.load(
+          factors[i]!,
+          `${first[i]!} + (${r})${times(`row${i}`, row)} + (${c})${times(`column${i}`, column)}`,
+        );
       const texts: ProductTexts = {
         ...counts,
         left: {
@@ -78,17 +84,17 @@ export function productPlan(
         store: (column) => (row, value) => `finish(z, ${row}, ${column}, ${value});`,
       };
       if (tile) tileText(w, tile, texts);
-      else directText(w, texts);
+      else directText(w, texts, zeroText(type));
       w.line('}');
-      w.function('finish(z : u32, row : u32, column : u32, product : f32)', () => {
+      w.function(`finish(z : u32, row : u32, column : u32, product : ${type})`, () => {
         const own = indexTexts(w, loops, 'z', 'own_');
         const place = (i: number) => {
           const sides = sidesOf(strides[i]!);
           const term = (name: string, coordinate: string, stride: number) =>
             stride === 0 ? '' : ` + ${coordinate}${times(`${name}${i}_own`, stride)}`;
-          return `b${bindings[i]!}[${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}]`;
+          return `${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}`;
         };
-        headText(w, head, inputs, attrs, 'product', place);
+        headText(w, head, inputs, issue.attrs, 'product', place);
       });
       return {
         text: w.text(),
@@ -112,13 +118,13 @@ function sidesOf(strides: readonly number[]): Sides {
 const mostSlices = 65535;
 
 /** One thread per output. */
-function directText(w: WgslWriter, t: ProductTexts): void {
+function directText(w: WgslWriter, t: ProductTexts, zero: string): void {
   w.line(
     `let i = group * ${workgroupThreads}u + thread;`,
     `let row = i / ${t.n};`,
     `let column = i - row * ${t.n};`,
     `if (row < ${t.m}) {`,
-    'var sum = 0.0f;',
+    `var sum = ${zero};`,
     `for (var j = 0u; j < ${t.k}; j = j + 1u) {`,
     `sum = sum + ${t.left.at('row')('j', '0u')} * ${t.right.at('column')('j', '0u')};`,
     '}',

@@ -2,6 +2,7 @@ import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot } from '../core/kernel-plan.ts';
+import { elementTypeOf } from './element-type.ts';
 import { asItIs, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
@@ -52,13 +53,11 @@ class GroupWriter {
   readonly #groups: Groups;
   readonly #slices: number;
   readonly #threads: number;
-  readonly #operand: (i: number) => string;
   #sums = 0;
 
-  constructor(w: WgslWriter, groups: Groups, operand: (i: number) => string) {
+  constructor(w: WgslWriter, groups: Groups) {
     this.w = w;
     this.#groups = groups;
-    this.#operand = operand;
     this.#slices = threadsPerGroup(groups.length);
     this.#threads = Math.max(workgroupThreads, this.#slices);
     const perGroup = this.#threads / this.#slices;
@@ -73,18 +72,31 @@ class GroupWriter {
 
   /** An operand's element that \`each\` is at. */
   own(i: number): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + i]`;
+    return this.w.load(i, `${this.w.offset(i)} + i`);
+  }
+
+  /** Writes that element. */
+  storeOwn(i: number, value: string): void {
+    this.w.line(this.w.store(i, `${this.w.offset(i)} + i`, value));
   }
 
   /** The weight of that element. */
   weight(i: number): string {
     const place = this.#groups.form === 'rows' ? 'k' : 'o';
-    return `${this.#operand(i)}[${this.w.offset(i)} + ${place}]`;
+    return this.w.load(i, `${this.w.offset(i)} + ${place}`);
   }
 
   /** One of the two numbers of the group. */
   statistic(i: number, which: 0 | 1): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + o * 2u + ${which}u]`;
+    return this.w.load(i, this.#statisticAt(i, which));
+  }
+
+  storeStatistic(i: number, which: 0 | 1, value: string): void {
+    this.w.line(this.w.store(i, this.#statisticAt(i, which), value));
+  }
+
+  #statisticAt(i: number, which: 0 | 1): string {
+    return `${this.w.offset(i)} + o * 2u + ${which}u`;
   }
 
   each(body: () => void): void {
@@ -135,8 +147,9 @@ function groupStage(
   outputs: readonly TensorMeta[],
   body: (group: GroupWriter, isCentered: boolean) => void,
 ): WgslStage {
-  const operand = (slot: Slot, written: boolean, { shape }: TensorMeta) => {
-    return { slot, written, walk: null, elements: sizeOf(shape) };
+  const operand = (slot: Slot, written: boolean, { shape, dtype }: TensorMeta) => {
+    const type = elementTypeOf(dtype);
+    return { slot, written, walk: null, elements: sizeOf(shape), type };
   };
   const slices = threadsPerGroup(groups.length);
   const threads = Math.max(workgroupThreads, slices);
@@ -147,9 +160,9 @@ function groupStage(
     ],
     isEmpty: groups.count === 0,
     chosenBy: ({ centered }) => String(centered),
-    write: ({ bindings, written, types, attrs }) => {
-      const w = new WgslWriter({ threads, written, types });
-      body(new GroupWriter(w, groups, (i) => `b${bindings[i]!}`), attrs.centered === true);
+    write: (issue) => {
+      const w = new WgslWriter(threads, issue);
+      body(new GroupWriter(w, groups), issue.attrs.centered === true);
       const dispatched = groupsFor(Math.ceil((groups.count * slices) / threads));
       return { text: w.text(), uniforms: w.uniforms, groups: dispatched };
     },
@@ -173,13 +186,11 @@ export function standardizePlan(
     const eps = w.uniform('eps', { kind: 'attr', name: 'eps' });
     const scale = w.let(`1.0f / sqrt(${variance} + ${eps})`);
     const affine = inputs.length > 1 ? ` * ${group.weight(1)} + ${group.weight(2)}` : '';
-    group.each(() => w.line(`${group.own(out)} = ${distance} * ${scale}${affine};`));
-    w.line(
-      'if (s == 0u && exists) {',
-      `${group.statistic(stats, 0)} = ${mean};`,
-      `${group.statistic(stats, 1)} = ${scale};`,
-      '}',
-    );
+    group.each(() => group.storeOwn(out, `${distance} * ${scale}${affine}`));
+    w.line('if (s == 0u && exists) {');
+    group.storeStatistic(stats, 0, mean);
+    group.storeStatistic(stats, 1, scale);
+    w.line('}');
   });
   return { scratch: [], stages: [stage] };
 }
@@ -201,9 +212,8 @@ export function standardizeGradPlan(
     const shift = isCentered ? group.mean(own) : w.let('0.0f');
     const along = group.mean(`${own} * ${normal}`);
     group.each(() => {
-      w.line(
-        `${group.own(inputs.length)} = ${scale} * (${own} - ${shift} - ${normal} * ${along});`,
-      );
+      const value = `${scale} * (${own} - ${shift} - ${normal} * ${along})`;
+      group.storeOwn(inputs.length, value);
     });
   });
   return { scratch: [], stages: [stage] };
@@ -222,6 +232,7 @@ export function standardizeWeightGradPlan(
   return foldPlan({
     fold: folds.sum,
     sizes: isRows ? { outputs: length, count } : { outputs: count, count: length },
+    inputs,
     reads: [0, 1, 2],
     out: out!,
     isAlong: !isRows,

@@ -5,7 +5,8 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
+import { elementTypeOf } from './element-type.ts';
+import { exponentClass, exponentsOf, exprText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
@@ -49,7 +50,8 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     located.forEach(({ slot, meta }, i) => {
       const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
       const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
-      operands.push({ slot, written, walk, elements: sizeOf(meta.shape) });
+      const type = elementTypeOf(meta.dtype);
+      operands.push({ slot, written, walk, elements: sizeOf(meta.shape), type });
     });
     return { ...each, walks, first, size: sizeOf(body.shape) };
   });
@@ -59,13 +61,13 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     operands,
     isEmpty: total === 0,
     chosenBy: chosenByExponents(exponents),
-    write: ({ bindings, written, types, attrs }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
       w.line(`var e = group * ${workgroupThreads}u + thread;`);
       segments.forEach((segment, s) => {
         const size = w.count(`n${s}`, segment.size);
         w.line(`if (e < ${size}) {`);
-        segmentText(w, segment, s, bindings, attrs);
+        segmentText(w, segment, s, issue.attrs);
         w.line('return;', '}');
         if (s < segments.length - 1) w.line(`e = e - ${size};`);
       });
@@ -87,23 +89,18 @@ export function chosenByExponents(names: readonly string[]): (attrs: Attrs) => s
   return (attrs) => names.map((name) => exponentClass(Number(attrs[name]))).join();
 }
 
-function segmentText(
-  w: WgslWriter,
-  segment: Segment,
-  number: number,
-  bindings: readonly number[],
-  attrs: Attrs,
-): void {
+function segmentText(w: WgslWriter, segment: Segment, number: number, attrs: Attrs): void {
   const { body, inputs, outputs, attr, walks, first } = segment;
   const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
   const located = [...inputs, ...outputs];
   const place = (operand: number) => {
     const { base } = located[operand]!;
     const from = base === undefined ? '' : ` + ${w.count(`p${first + operand}`, base)}`;
-    return `b${bindings[first + operand]!}[${w.offset(first + operand)}${from} + ${indices[operand]!}]`;
+    return `${w.offset(first + operand)}${from} + ${indices[operand]!}`;
   };
   bodyText(w, body, {
-    place,
+    load: (operand) => w.load(first + operand, place(operand)),
+    store: (operand, value) => w.store(first + operand, place(operand), value),
     firstResult: inputs.length,
     dtype: (operand) => inputs[operand]!.meta.dtype,
     attr: (part, name) => {
@@ -115,8 +112,9 @@ function segmentText(
 
 /** The names in scope of a body's text in its kernel. */
 export interface BodySources {
-  /** The element of an operand, or of the result with this number after the operands. */
-  readonly place: (operand: number) => string;
+  readonly load: (operand: number) => string;
+  /** The statement that stores an element of an operand, or of the result with this number after the operands. */
+  readonly store: (operand: number, value: string) => string;
   readonly dtype: (operand: number) => DType;
   readonly attr: (
     part: number,
@@ -136,7 +134,7 @@ export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): 
     if ('part' in from) return values[from.part]!;
     let name = loaded.get(from.operand);
     if (name === undefined) {
-      name = w.let(sources.place(from.operand));
+      name = w.let(sources.load(from.operand));
       loaded.set(from.operand, name);
     }
     return name;
@@ -145,21 +143,22 @@ export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): 
     'part' in from ? body.parts[from.part]!.dtype : sources.dtype(from.operand);
   body.parts.forEach(({ expr: given, operands, dtype }, part) => {
     const expr = inPrecision(given, 'single');
-    const value = exprText(w, expr, {
+    const value = exprText(w, expr, operands.map(dtypeOf), dtype, {
       element: (index) => read(operands[index]!),
-      attr: (name) => {
+      attr: (name, form) => {
         const own = sources.attr(part, name);
         const field = own.field.replaceAll(/\W/g, '_');
-        return w.uniform(field, { kind: 'attr', name: own.name });
+        if (form === 'f32') return w.uniform(field, { kind: 'attr', name: own.name });
+        return w.uniform(`${field}_int`, { kind: 'attr', name: own.name, integer: true });
       },
       exponent: (name) => sources.attr(part, name).value,
     });
-    values.push(storedText(w, value, expr, operands.map(dtypeOf), dtype));
+    values.push(value);
   });
   body.writes.forEach(({ operand, part }) => {
-    w.line(`${sources.place(operand)} = ${values[part]!};`);
+    w.line(sources.store(operand, values[part]!));
   });
   body.results.forEach((part, i) => {
-    w.line(`${sources.place(sources.firstResult + i)} = ${values[part]!};`);
+    w.line(sources.store(sources.firstResult + i, values[part]!));
   });
 }

@@ -1,6 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
+import { elementTypeOf } from './element-type.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
@@ -74,17 +75,18 @@ export function rowPlan(
     scratch: [],
     stages: [
       {
-        operands: metas.map(({ shape, strides }, i) => ({
+        operands: metas.map(({ shape, strides, dtype }, i) => ({
           slot: i < inputs.length ? input(i) : output(0),
           written: i === inputs.length,
           // All of a row is read before its first element is written.
           walk: strides.join(),
           elements: sizeOf(shape),
+          type: elementTypeOf(dtype),
         })),
         isEmpty: rows * length === 0,
         chosenBy: chosenByNothing,
-        write: ({ bindings, written }) => {
-          const w = new WgslWriter({ threads: workgroupThreads, written });
+        write: (issue) => {
+          const w = new WgslWriter(workgroupThreads, issue);
           const [count, size] = [w.count('rows', rows), w.count('size', length)];
           w.line(
             `let s = thread % ${slices}u;`,
@@ -94,12 +96,12 @@ export function rowPlan(
           );
           const bases = indexTexts(w, loops, 'o', 'row_');
           const starts = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
-          const at = (i: number) => {
+          const place = (i: number) => {
             const stride = metas[i]!.strides.at(-1) ?? 0;
             const step = stride === 1 ? '' : ` * ${w.count(`step${i}`, stride)}`;
-            return `b${bindings[i]!}[${starts[i]!} + k${step}]`;
+            return `${starts[i]!} + k${step}`;
           };
-          const own = () => inputs.map((_, i) => w.let(at(i)));
+          const own = () => inputs.map((_, i) => w.let(w.load(i, place(i))));
           const loop = (body: () => void) => {
             w.line(`for (var k = s; k < end; k = k + ${slices}u) {`);
             body();
@@ -123,7 +125,8 @@ export function rowPlan(
             }
             known.push(name);
           });
-          loop(() => w.line(`${at(inputs.length)} = ${op.element(own(), known)};`));
+          const last = inputs.length;
+          loop(() => w.line(w.store(last, place(last), op.element(own(), known))));
           return {
             text: w.text(),
             uniforms: w.uniforms,

@@ -1,5 +1,13 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../kernel-op.ts';
+import {
+  type ArrayType,
+  arrayTypeOf,
+  type ElementType,
+  type ValueType,
+  valueTypeOf,
+} from './element-type.ts';
+import { integerFunctions } from './integer-functions.ts';
 import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
@@ -10,7 +18,9 @@ export type UniformValue =
   | { readonly kind: 'number'; readonly value: number }
   /** The first element of the kernel's operand with this number. */
   | { readonly kind: 'offset'; readonly operand: number }
-  | { readonly kind: 'attr'; readonly name: string }
+  /** `integer`: as an int32, the fraction dropped and what is out of range saturated. */
+  | { readonly kind: 'attr'; readonly name: string; readonly integer?: true }
+  | { readonly kind: 'int'; readonly value: number }
   /** 32 bits, from attributes. */
   | { readonly kind: 'integer'; readonly of: (attrs: Attrs) => number };
 
@@ -25,27 +35,54 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** The element type of a storage buffer. */
-export type StorageType = 'f32' | 'u32';
-
-export interface WgslShape {
-  /** Threads of a workgroup. */
-  readonly threads: number;
+/** The operands of a kernel, and the storage buffers that they are in. */
+export interface Bound {
+  /** The number of each operand's storage buffer. */
+  readonly bindings: readonly number[];
+  /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
-  /** The element type of each storage buffer; float32 by default. */
-  readonly types?: readonly StorageType[];
+  /** The elements of each operand. */
+  readonly types: readonly ElementType[];
 }
 
 /** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
 export class WgslWriter {
-  readonly #shape: WgslShape;
+  readonly #threads: number;
+  readonly #bound: Bound;
+  /** The arrays of the storage buffers. */
+  readonly #arrays: readonly ArrayType[];
   #lines: string[] = [];
   readonly #declarations: string[] = [];
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
 
-  constructor(shape: WgslShape) {
-    this.#shape = shape;
+  /** `threads`: of a workgroup. */
+  constructor(threads: number, bound: Bound) {
+    const { bindings, written, types } = bound;
+    this.#threads = threads;
+    this.#bound = bound;
+    this.#arrays = written.map((_, buffer) =>
+      arrayTypeOf(new Set(types.filter((_, operand) => bindings[operand] === buffer))),
+    );
+  }
+
+  /** The value of an operand's element; `index` counts from the start of its buffer. */
+  load(operand: number, index: string): string {
+    const { buffer, array, value } = this.#memoryOf(operand);
+    const element = `${buffer}[${index}]`;
+    return array === value ? element : `bitcast<${value}>(${element})`;
+  }
+
+  /** The statement that stores an element's value. */
+  store(operand: number, index: string, value: string): string {
+    const { buffer, array, value: type } = this.#memoryOf(operand);
+    return `${buffer}[${index}] = ${array === type ? value : `bitcast<${array}>(${value})`};`;
+  }
+
+  #memoryOf(operand: number) {
+    const binding = this.#bound.bindings[operand]!;
+    const value = valueTypeOf(this.#bound.types[operand]!);
+    return { buffer: `b${binding}`, array: this.#arrays[binding]!, value };
   }
 
   /** An expression for a uniform, which lies where the first one of its name does. */
@@ -94,7 +131,7 @@ export class WgslWriter {
 
   /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
   text(): WgslText {
-    const { threads, written, types } = this.#shape;
+    const { written } = this.#bound;
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
     const code = [
@@ -102,11 +139,11 @@ export class WgslWriter {
       '@group(0) @binding(0) var<uniform> u : Uniforms;',
       ...written.map(
         (isWritten, i) =>
-          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<${types?.[i] ?? 'f32'}>;`,
+          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<${this.#arrays[i]!}>;`,
       ),
       ...functionsIn([body, ...this.#declarations].join('\n')),
       ...this.#declarations,
-      `@compute @workgroup_size(${threads})`,
+      `@compute @workgroup_size(${this.#threads})`,
       'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
       '        @builtin(local_invocation_index) thread : u32) {',
       '  let group = at.y * count.x + at.x;',
@@ -121,14 +158,23 @@ export class WgslWriter {
   }
 }
 
-/** Whether the uniform's word is a u32. */
-export function isWhole(kind: UniformValue['kind']): boolean {
-  return kind === 'count' || kind === 'offset' || kind === 'integer';
+/** The type of the uniform's word. */
+export function typeOf(value: UniformValue): ValueType {
+  switch (value.kind) {
+    case 'count':
+    case 'offset':
+    case 'integer':
+      return 'u32';
+    case 'int':
+      return 'i32';
+    case 'attr':
+      return value.integer ? 'i32' : 'f32';
+    case 'number':
+      return 'f32';
+  }
 }
 
-function typeOf({ kind }: UniformValue): string {
-  return isWhole(kind) ? 'u32' : 'f32';
-}
+const functions = [mathFunctions, integerFunctions, randomFunctions];
 
 /** The functions of ours that the text calls, and those that they call, callees first. */
 function functionsIn(text: string): string[] {
@@ -136,7 +182,7 @@ function functionsIn(text: string): string[] {
   const visit = (code: string): void => {
     for (const [, name] of code.matchAll(/\b(f_\w+)\(/g)) {
       if (found.has(name!)) continue;
-      const source = mathFunctions.get(name!) ?? randomFunctions.get(name!);
+      const source = functions.map((known) => known.get(name!)).find((known) => known);
       invariant(source !== undefined, `WGSL calls ${name}, which is not there`);
       // Marked before its callees, so that a function that named itself would end the search.
       found.set(name!, '');

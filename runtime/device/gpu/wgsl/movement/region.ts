@@ -3,9 +3,11 @@
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
+import { elementTypeOf, valueTypeOf } from '../element-type.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
@@ -83,17 +85,18 @@ function boxStage(
 ): WgslStage {
   const dims = joined(sides);
   const size = sizeOf(out.shape);
+  const type = elementTypeOf(out.dtype);
   const value = typeof surroundings === 'number' ? surroundings : null;
   const read = typeof surroundings === 'number' ? [part] : [part, surroundings];
   const target = read.length;
   return {
     operands: [...read, output(0)].map((slot, i) => {
-      return { slot, written: i === target, walk: null, elements: size };
+      return { slot, written: i === target, walk: null, elements: size, type };
     }),
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
       w.line(
         `let e = group * ${workgroupThreads}u + thread;`,
         `if (e >= ${w.count('elements', size)}) { return; }`,
@@ -116,12 +119,12 @@ function boxStage(
         if (isAround) w.line(`around = around + ${own} * ${w.count(`around${d}`, side.around)};`);
       }
       const other = isAround
-        ? `b${bindings[1]!}[around]`
-        : w.uniform('value', { kind: 'number', value });
+        ? w.load(1, 'around')
+        : w.uniform('value', { kind: valueTypeOf(type) === 'f32' ? 'number' : 'int', value });
       w.line(
         `var value = ${other};`,
-        `if (inside) { value = b${bindings[0]!}[part]; }`,
-        `b${bindings[target]!}[${w.offset(target)} + e] = value;`,
+        `if (inside) { value = ${w.load(0, 'part')}; }`,
+        w.store(target, `${w.offset(target)} + e`, 'value'),
       );
       const groups = groupsOf(Math.ceil(size / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };
@@ -164,7 +167,7 @@ export function placePlan(
 /** A number as an element of a tensor. */
 function storedNumber(value: number, { dtype }: TensorMeta): number {
   if (dtype === 'bool') return value === 0 ? 0 : 1;
-  return dtype === 'int32' ? value | 0 : value;
+  return dtype === 'int32' ? toInt32(value) : value;
 }
 
 /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */

@@ -1,15 +1,20 @@
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
+import { elementTypeOf, valueTypeOf } from '../element-type.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
+import { orderKeyText } from './sort-kernel.ts';
 
 /** (x) → the place along `dim` of the largest or smallest element: the first of equals, and NaN before all. */
 export function extremePlacePlan(isLargest: boolean) {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
+    const type = elementTypeOf(x!.dtype);
+    const isFloat = valueTypeOf(type) === 'f32';
+    const smallest = isFloat ? 'select(~key, key, key == 0xffffffffu)' : '~key';
     const stage = lineStage([x!], out!, attrs.dim as number, true, ({ w, slices, at, ...text }) => {
-      w.function('key(x : f32) -> u32', () => {
-        w.line('let key = f_order_key(x);');
-        w.line(`return ${isLargest ? 'key' : 'select(~key, key, key == 0xffffffffu)'};`);
+      w.function(`key(x : ${valueTypeOf(type)}) -> u32`, () => {
+        w.line(`let key = ${orderKeyText(type, 'x')};`);
+        w.line(`return ${isLargest ? 'key' : smallest};`);
       });
       w.line(
         'var best = 0u;',
@@ -35,7 +40,7 @@ export function extremePlacePlan(isLargest: boolean) {
           '}',
         );
       }
-      w.line(`if (s == 0u && exists) { ${at(1, '0u')} = f32(place); }`);
+      w.line(`if (s == 0u && exists) { ${text.store(1, '0u', 'i32(place)')} }`);
     });
     return { scratch: [], stages: [stage] };
   };
@@ -43,23 +48,24 @@ export function extremePlacePlan(isLargest: boolean) {
 
 /** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then each from those before. */
 export function scanPlan(sign: '+' | '*') {
-  const unit = sign === '+' ? '0.0f' : '1.0f';
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const dim = attrs.dim as number;
+    const type = valueTypeOf(elementTypeOf(out!.dtype));
+    const unit = `${sign === '+' ? 0 : 1}${type === 'f32' ? '.0f' : 'i'}`;
     const stage = lineStage([x!], out!, dim, false, ({ w, slices, at, ...text }) => {
       const place = attrs.reverse ? 'u.size - 1u - k' : 'k';
       const loop = 'for (var k = start; k < end; k = k + 1u) {';
       w.line(`var x = ${unit};`);
       if (slices > 1) {
         w.line(loop, `x = x ${sign} ${at(0, place)};`, '}');
-        text.share('parts', 'f32', 'x');
+        text.share('parts', type, 'x');
         w.line(
           'workgroupBarrier();',
           `x = ${unit};`,
           `for (var j = 0u; j < s; j = j + 1u) { x = x ${sign} ${text.shared('parts', 'j')}; }`,
         );
       }
-      w.line(loop, `x = x ${sign} ${at(0, place)};`, `${at(1, place)} = x;`, '}');
+      w.line(loop, `x = x ${sign} ${at(0, place)};`, text.store(1, place, 'x'), '}');
     });
     return { scratch: [], stages: [stage] };
   };
@@ -72,18 +78,18 @@ export function cumprodGradPlan(
   attrs: Attrs,
 ): WgslPlan {
   const dim = attrs.dim as number;
-  const write: Parameters<typeof lineStage>[4] = ({ w, at }) => {
+  const write: Parameters<typeof lineStage>[4] = ({ w, at, store }) => {
     w.line(
       'var rest = 0.0f;',
       'for (var n = end; n > start; n = n - 1u) {',
       'let k = n - 1u;',
       `rest = rest + ${at(0, 'k')};`,
-      `${at(2, 'k')} = rest;`,
+      store(2, 'k', 'rest'),
       `rest = rest * ${at(1, 'k')};`,
       '}',
       'var before = 1.0f;',
       'for (var k = start; k < end; k = k + 1u) {',
-      `${at(2, 'k')} = ${at(2, 'k')} * before;`,
+      store(2, 'k', `${at(2, 'k')} * before`),
       `before = before * ${at(1, 'k')};`,
       '}',
     );
