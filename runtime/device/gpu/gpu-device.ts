@@ -12,8 +12,8 @@ import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { userKernelPlan } from './codegen/user-kernel.ts';
 import type { BufferPool, CheckedHandle } from './core/buffer-pool.ts';
 import type { CommandCounts } from './core/command-batch.ts';
-import type { DeviceCore, KernelStats } from './core/device-core.ts';
-import { type ElementStorage, typedStorage, type Words, wordsOf } from './core/element-storage.ts';
+import type { DeviceCore, KernelStats, Place } from './core/device-core.ts';
+import { type ElementStorage, spanOf, typedStorage, wordsOf } from './core/element-storage.ts';
 import type { KernelPlan } from './core/kernel-plan.ts';
 import { fitsGpuJs } from './core/limits.ts';
 import { asFloats, FloatOperands } from './float-operands.ts';
@@ -219,14 +219,27 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
     if (data.length === 0) return;
     const words = this.#storage.toWords(data, meta.dtype);
-    const { buffer, offset } = this.#core.place(target, 'upload');
-    this.#core.write(words, { buffer, first: offset }, words.buffer !== data.buffer);
+    const kept = words.buffer !== data.buffer;
+    const place = this.#core.place(target, 'upload');
+    const bytes = this.elementBytes(meta.dtype);
+    const first = (place.offset * bytes) / 4;
+    const end = (place.offset + data.length) * bytes;
+    // The last word may have more elements than these, unless it ends with the tensor's memory.
+    if (Number.isInteger(first) && (end % 4 === 0 || end === target.holder?.bytes)) {
+      this.#core.write(words, { buffer: place.buffer, first }, kept);
+      return;
+    }
+    this.#core.withScratch([words.byteLength], ([scratch]) => {
+      const source = { buffer: scratch!, offset: 0 };
+      this.#core.write(words, { buffer: scratch!, first: 0 }, kept);
+      const kernel = this.#copyKernel(contiguousMeta(meta, this), meta);
+      kernel.run((slot) => (slot.kind === 'input' ? source : place), {});
+    });
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
     const size = sizeOf(meta.shape);
-    if (size === 0) return newTypedArray(meta.dtype, 0);
-    return this.#storage.fromWords(await this.#read(meta, source, size), meta.dtype);
+    return size === 0 ? newTypedArray(meta.dtype, 0) : this.#read(meta, source, size);
   }
 
   downloadSync(meta: TensorMeta, _source: Operand, use = 'dataSync'): TypedArray {
@@ -252,18 +265,23 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.close();
   }
 
-  #read(meta: TensorMeta, source: Operand, size: number): Promise<Words> {
+  #read(meta: TensorMeta, source: Operand, size: number): Promise<TypedArray> {
+    const { dtype } = meta;
+    const bytes = this.elementBytes(dtype);
+    const read = async ({ buffer, offset }: Place<H>) => {
+      const span = spanOf(offset, size, bytes);
+      const words = await this.#core.read({ buffer, ...span }, 'data');
+      return this.#storage.fromWords(words, dtype, size, span.skipped);
+    };
     const place = this.#core.place(source, 'data');
-    if (isContiguousMeta(meta)) {
-      return this.#core.read({ buffer: place.buffer, first: place.offset, count: size }, 'data');
-    }
+    if (isContiguousMeta(meta)) return read(place);
     // Issued in order and read from scratch, whose next owner comes after.
-    let result: Promise<Words> | undefined;
-    this.#core.withScratch([size * this.elementBytes(meta.dtype)], ([scratch]) => {
+    let result: Promise<TypedArray> | undefined;
+    this.#core.withScratch([size * bytes], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
       const kernel = this.#copyKernel(meta, contiguousMeta(meta, this));
       kernel.run((slot) => (slot.kind === 'input' ? place : target), {});
-      result = this.#core.read({ buffer: scratch!, first: 0, count: size }, 'data');
+      result = read(target);
     });
     return result!;
   }

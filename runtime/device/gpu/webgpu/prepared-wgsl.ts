@@ -5,6 +5,7 @@ import type { Attrs } from '../../kernel-op.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
 import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
+import { bytesOf } from '../wgsl/element-type.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
 import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore } from './gpu-core.ts';
@@ -137,8 +138,8 @@ export class PreparedWgsl implements Prepared {
       writes,
       replaced: writes.filter((buffer) =>
         stage.operands.some(
-          ({ written, elements }, i) =>
-            written && places[i]!.buffer === buffer && elements * 4 === buffer.bytes,
+          ({ written, elements, type }, i) =>
+            written && places[i]!.buffer === buffer && elements * bytesOf(type) === buffer.bytes,
         ),
       ),
       encode: (batch) => {
@@ -176,10 +177,11 @@ function isOne(
   i: number,
   j: number,
 ): boolean {
-  const { walk } = operands[i]!;
+  const { walk, type } = operands[i]!;
   return (
     walk !== null &&
     walk === operands[j]!.walk &&
+    bytesOf(type) === bytesOf(operands[j]!.type) &&
     places[i]!.buffer === places[j]!.buffer &&
     places[i]!.offset === places[j]!.offset
   );

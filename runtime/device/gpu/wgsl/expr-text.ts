@@ -2,8 +2,7 @@ import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { BinaryFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../spec/dtype.ts';
-import { elementTypeOf } from './element-type.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import { intBinaryText, intText, intUnaryText } from './integer-functions.ts';
 import {
   binaryText,
@@ -46,13 +45,13 @@ export interface ExprSources {
 export function exprText(
   w: WgslWriter,
   expr: Expr,
-  dtypes: readonly DType[],
+  given: readonly DType[],
   dtype: DType,
   sources: ExprSources,
 ): string {
-  const writer = new ExprWriter(w, arithmetics(expr, dtypes), sources);
+  const writer = new ExprWriter(w, arithmetics(expr, given), sources);
   if (dtype === 'bool') return w.let(convertText(writer.write(expr, 'bool'), 'bool', 'i32'));
-  return writer.write(expr, elementTypeOf(dtype) === 'float32' ? 'f32' : 'i32');
+  return writer.write(expr, dtypes[dtype].floating ? 'f32' : 'i32');
 }
 
 class ExprWriter {

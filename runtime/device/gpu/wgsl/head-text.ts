@@ -4,7 +4,7 @@ import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
 import { elementTypeOf } from './element-type.ts';
-import { bodyText } from './pointwise-kernel.ts';
+import { bodyText, roundedName } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
@@ -68,13 +68,15 @@ export function headText(
   value: string,
   place: (operand: number) => string,
 ): void {
+  // What is stored as it is needs no rounding before.
+  const isStored = body.parts.every(({ expr }) => expr === identity);
   bodyText(w, body, {
     load: (operand) => w.load(operand, place(operand)),
     store: (operand, own) => w.store(operand, place(operand), own),
     // The head's element is the operand after those of the op, and results come after these.
     firstResult: inputs.length,
     dtype: (i) => inputs[i]?.dtype ?? dtype,
-    known: new Map([[inputs.length, value]]),
+    known: new Map([[inputs.length, isStored ? value : roundedName(w, dtype, value)]]),
     attr: (part, name) => {
       const full = attr(part, name);
       return { field: `a_${full}`, name: full, value: Number(attrs[full]) };

@@ -5,7 +5,7 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import { elementTypeOf } from './element-type.ts';
+import { elementTypeOf, roundedText } from './element-type.ts';
 import { exponentClass, exponentsOf, exprText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
@@ -126,12 +126,26 @@ export interface BodySources {
   readonly firstResult: number;
 }
 
+/** Names the value that an element of the dtype has once it was stored; bools are 0 or 1 before. */
+export function roundedName(w: WgslWriter, dtype: DType, value: string): string {
+  const text = dtype === 'bool' ? value : roundedText(elementTypeOf(dtype), value);
+  return text === value ? value : w.let(text);
+}
+
 /** Writes what one element goes through, and stores its results. */
 export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): void {
   const loaded = new Map<number, string>(sources.known);
   const values: string[] = [];
+  /** Values of parts that others read, as if they had been stored. */
+  const rounded = new Map<number, string>();
   const read = (from: FusedOperand): string => {
-    if ('part' in from) return values[from.part]!;
+    if ('part' in from) {
+      const { part } = from;
+      const { dtype } = body.parts[part]!;
+      const value = rounded.get(part) ?? roundedName(w, dtype, values[part]!);
+      rounded.set(part, value);
+      return value;
+    }
     let name = loaded.get(from.operand);
     if (name === undefined) {
       name = w.let(sources.load(from.operand));

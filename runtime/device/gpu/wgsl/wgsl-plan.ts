@@ -1,9 +1,10 @@
 import type { Attrs } from '../../kernel-op.ts';
 import type { Groups } from '../core/command-batch.ts';
 import type { Slot } from '../core/kernel-plan.ts';
+import type { Bound } from './buffers.ts';
 import type { ElementType } from './element-type.ts';
 import type { WgslText } from './wgsl-text.ts';
-import type { Bound, UniformValue } from './wgsl-writer.ts';
+import type { UniformValue } from './wgsl-writer.ts';
 
 /** A tensor that a stage reads or writes, through bindings that tensors of one buffer share. */
 export interface WgslOperand {

@@ -1,12 +1,8 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../kernel-op.ts';
-import {
-  type ArrayType,
-  arrayTypeOf,
-  type ElementType,
-  type ValueType,
-  valueTypeOf,
-} from './element-type.ts';
+import { type Bound, Buffers } from './buffers.ts';
+import type { ValueType } from './element-type.ts';
+import { halfFunctions } from './half-functions.ts';
 import { integerFunctions } from './integer-functions.ts';
 import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
@@ -35,22 +31,10 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** The operands of a kernel, and the storage buffers that they are in. */
-export interface Bound {
-  /** The number of each operand's storage buffer. */
-  readonly bindings: readonly number[];
-  /** Whether the kernel writes each storage buffer. */
-  readonly written: readonly boolean[];
-  /** The elements of each operand. */
-  readonly types: readonly ElementType[];
-}
-
 /** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
 export class WgslWriter {
   readonly #threads: number;
-  readonly #bound: Bound;
-  /** The arrays of the storage buffers. */
-  readonly #arrays: readonly ArrayType[];
+  readonly #buffers: Buffers;
   #lines: string[] = [];
   readonly #declarations: string[] = [];
   readonly #uniforms: Uniform[] = [...leading];
@@ -58,31 +42,18 @@ export class WgslWriter {
 
   /** `threads`: of a workgroup. */
   constructor(threads: number, bound: Bound) {
-    const { bindings, written, types } = bound;
     this.#threads = threads;
-    this.#bound = bound;
-    this.#arrays = written.map((_, buffer) =>
-      arrayTypeOf(new Set(types.filter((_, operand) => bindings[operand] === buffer))),
-    );
+    this.#buffers = new Buffers(bound);
   }
 
   /** The value of an operand's element; `index` counts from the start of its buffer. */
   load(operand: number, index: string): string {
-    const { buffer, array, value } = this.#memoryOf(operand);
-    const element = `${buffer}[${index}]`;
-    return array === value ? element : `bitcast<${value}>(${element})`;
+    return this.#buffers.load(operand, index);
   }
 
   /** The statement that stores an element's value. */
   store(operand: number, index: string, value: string): string {
-    const { buffer, array, value: type } = this.#memoryOf(operand);
-    return `${buffer}[${index}] = ${array === type ? value : `bitcast<${array}>(${value})`};`;
-  }
-
-  #memoryOf(operand: number) {
-    const binding = this.#bound.bindings[operand]!;
-    const value = valueTypeOf(this.#bound.types[operand]!);
-    return { buffer: `b${binding}`, array: this.#arrays[binding]!, value };
+    return this.#buffers.store(operand, index, value);
   }
 
   /** An expression for a uniform, which lies where the first one of its name does. */
@@ -131,18 +102,16 @@ export class WgslWriter {
 
   /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
   text(): WgslText {
-    const { written } = this.#bound;
+    const { written } = this.#buffers;
+    const declarations = [...this.#buffers.functions, ...this.#declarations];
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
     const code = [
       `struct Uniforms {\n${fields.join('\n')}\n}`,
       '@group(0) @binding(0) var<uniform> u : Uniforms;',
-      ...written.map(
-        (isWritten, i) =>
-          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<${this.#arrays[i]!}>;`,
-      ),
-      ...functionsIn([body, ...this.#declarations].join('\n')),
-      ...this.#declarations,
+      ...this.#buffers.declarations,
+      ...functionsIn([body, ...declarations].join('\n')),
+      ...declarations,
       `@compute @workgroup_size(${this.#threads})`,
       'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
       '        @builtin(local_invocation_index) thread : u32) {',
@@ -174,7 +143,7 @@ export function typeOf(value: UniformValue): ValueType {
   }
 }
 
-const functions = [mathFunctions, integerFunctions, randomFunctions];
+const functions = [mathFunctions, integerFunctions, halfFunctions, randomFunctions];
 
 /** The functions of ours that the text calls, and those that they call, callees first. */
 function functionsIn(text: string): string[] {

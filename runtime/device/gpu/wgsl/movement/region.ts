@@ -2,6 +2,7 @@
 
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
+import { dtypes } from '../../../../spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
 import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 import type { Attrs } from '../../../kernel-op.ts';
@@ -167,7 +168,7 @@ export function placePlan(
 /** A number as an element of a tensor. */
 function storedNumber(value: number, { dtype }: TensorMeta): number {
   if (dtype === 'bool') return value === 0 ? 0 : 1;
-  return dtype === 'int32' ? toInt32(value) : value;
+  return dtypes[dtype].floating ? value : toInt32(value);
 }
 
 /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */

@@ -1,6 +1,11 @@
+import { identity } from '../../../../ops/expr/expr-type.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
-import type { TensorMeta } from '../../../tensor-meta.ts';
+import { contiguousMeta, type TensorMeta } from '../../../tensor-meta.ts';
+import { scratch } from '../../core/kernel-plan.ts';
 import { elementTypeOf, valueTypeOf } from '../element-type.ts';
+import { singleBody } from '../pointwise-bodies.ts';
+import { pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
 import { orderKeyText } from './sort-kernel.ts';
@@ -94,5 +99,16 @@ export function cumprodGradPlan(
       '}',
     );
   };
-  return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
+  if (out!.dtype === 'float32') {
+    return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
+  }
+  // Results on their way are kept in float32, as on the CPU.
+  const wide = contiguousMeta({ dtype: 'float32', shape: out!.shape }, out!.device);
+  const stage = lineStage([dy!, x!], wide, dim, false, write, 1);
+  const operands = stage.operands.map((operand) =>
+    operand.written ? { ...operand, slot: scratch(0) } : operand,
+  );
+  const body = singleBody(identity, [wide], out!);
+  const rounded = pointwiseStage([{ ...body, inputs: [{ slot: scratch(0), meta: wide }] }]);
+  return { scratch: [sizeOf(out!.shape)], stages: [{ ...stage, operands }, rounded] };
 }
