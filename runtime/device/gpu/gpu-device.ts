@@ -69,7 +69,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly name = 'gpu';
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
-  readonly exactIntegers: boolean;
+  readonly typedElements: boolean;
   readonly overwritesOperands = false;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
@@ -91,7 +91,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     this.#missing = new MissingKernels(options.missingKernels);
     this.#ours = options.ownKernels;
     this.#storage = options.storage;
-    this.exactIntegers = options.storage === typedStorage;
+    this.typedElements = options.storage === typedStorage;
     this.fusesPointwise = options.ownKernels !== null;
     this.mostFusedBuffers = this.#core.mostBuffers;
   }

@@ -35,7 +35,7 @@ class MetaDevice implements Device {
   readonly allocator: BestFitAllocator;
   /** The facts of the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
-  readonly exactIntegers = true;
+  readonly typedElements = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
   readonly mostFusedBuffers = Infinity;

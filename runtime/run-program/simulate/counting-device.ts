@@ -41,7 +41,7 @@ class CountingDevice implements Device {
   readonly kind = 'meta';
   readonly allocator: Allocator;
   readonly sumsInBlocks: boolean;
-  readonly exactIntegers: boolean;
+  readonly typedElements: boolean;
   readonly overwritesOperands: boolean;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
@@ -54,7 +54,7 @@ class CountingDevice implements Device {
     this.name = real.name;
     this.allocator = new CountingAllocator(real.name);
     this.sumsInBlocks = real.sumsInBlocks;
-    this.exactIntegers = real.exactIntegers;
+    this.typedElements = real.typedElements;
     this.overwritesOperands = real.overwritesOperands;
     this.fusesPointwise = real.fusesPointwise;
     this.mostFusedBuffers = real.mostFusedBuffers;

@@ -100,5 +100,15 @@ describe.skipIf(skipGpu)("gpu/gpujs-alone: init('gpu', { kernels: 'gpu.js' })", 
     const upload = () => deviceGuard(device, () => tensor(new Int32Array([1, 2 ** 24 + 1])));
     expect(upload).toThrow(DTypeError);
     expect(upload).toThrow(/16777217 at element 1/);
+    const product = () =>
+      deviceGuard(device, () =>
+        tensor([[1, 2]])
+          .int()
+          .matmul(tensor([1, 2]).int()),
+      );
+    expect(product).toThrow(/stores integers as float32/);
+    for (const dtype of ['float16', 'uint8', 'float64'] as const) {
+      expect(() => device.elementBytes(dtype)).toThrow(DTypeError);
+    }
   });
 });

@@ -44,8 +44,9 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 export interface KernelStats {
   /** Since the start. */
   readonly compiled: number;
-  /** Kernels among those in our own WGSL. */
+  /** Kernels among those in our own WGSL, and those of them whose threads write elements of one word. */
   readonly wgsl: number;
+  readonly atomic: number;
   /** Kept now. */
   readonly cached: number;
 }

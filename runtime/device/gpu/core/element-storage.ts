@@ -90,9 +90,9 @@ export function spanOf(offset: number, count: number, bytes: number): ElementSpa
 
 function unstored(dtype: DType, expected: string, why: string): DTypeError {
   return new DTypeError({
-    what: `gpu: ${dtype} is not available on the GPU: ${why}`,
+    what: `gpu: ${dtype} is not available on the GPU`,
     given: `a ${dtype} tensor on the GPU`,
-    expected,
+    expected: `${expected}: ${why}`,
     remedy: `cast it first: x.to('${dtype === 'uint8' ? 'int32' : 'float32'}'); or stay on the CPU: x.toAsync('cpu')`,
   });
 }

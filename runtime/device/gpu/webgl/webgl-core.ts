@@ -98,7 +98,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   }
 
   get kernelStats(): KernelStats {
-    return { compiled: this.#kernels.compiled, wgsl: 0, cached: this.#kernels.size };
+    return { compiled: this.#kernels.compiled, wgsl: 0, atomic: 0, cached: this.#kernels.size };
   }
 
   get isLost(): boolean {

@@ -72,6 +72,8 @@ export class GpuCore implements DeviceCore {
   /** The error that WebGPU reported on its own, thrown at the next read. */
   #reported: string | null = null;
   #closed = false;
+  /** Kernels compiled so far whose threads write elements of one word. */
+  #atomicKernels = 0;
   #lost: GPUDeviceLostInfo | null = null;
 
   /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
@@ -108,7 +110,10 @@ export class GpuCore implements DeviceCore {
     );
     this.wgslKernels = new KernelCache(
       kernelCapacity,
-      (text) => new WgslKernel(backend.device, text),
+      (text) => {
+        if (text.isAtomic) this.#atomicKernels++;
+        return new WgslKernel(backend.device, text);
+      },
       // WebGPU frees a pipeline when nothing refers to it.
       () => {},
     );
@@ -138,6 +143,7 @@ export class GpuCore implements DeviceCore {
     return {
       compiled: kernels.compiled + wgslKernels.compiled,
       wgsl: wgslKernels.compiled,
+      atomic: this.#atomicKernels,
       cached: kernels.size + wgslKernels.size,
     };
   }

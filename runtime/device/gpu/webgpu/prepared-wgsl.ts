@@ -5,7 +5,7 @@ import type { Attrs } from '../../kernel-op.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
 import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
-import { bytesOf } from '../wgsl/element-type.ts';
+import { bytesOf } from '../wgsl/elements/element-type.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
 import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore } from './gpu-core.ts';
@@ -41,7 +41,8 @@ export class PreparedWgsl implements Prepared {
       );
       const distinct = [...new Set(names)];
       const bindings = names.map((name) => distinct.indexOf(name));
-      this.#core.wgslKernel(this.#writtenFor(s, bindings, attrs).text);
+      const ownsWords = mayOwnWords(stage.operands);
+      this.#core.wgslKernel(this.#writtenFor(s, bindings, ownsWords, attrs).text);
     });
   }
 
@@ -124,7 +125,8 @@ export class PreparedWgsl implements Prepared {
       const known = buffers.indexOf(buffer);
       return known >= 0 ? known : buffers.push(buffer) - 1;
     });
-    const { text, uniforms, groups } = this.#writtenFor(s, bindings, attrs);
+    const ownsWords = mayOwnWords(stage.operands, places);
+    const { text, uniforms, groups } = this.#writtenFor(s, bindings, ownsWords, attrs);
     const kernel = this.#core.wgslKernel(text);
     const values = uniforms.map((uniform) => uniformValue(uniform, places, attrs));
     const bound = buffers.map(({ buffer }) => buffer);
@@ -153,9 +155,14 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
-  #writtenFor(s: number, bindings: readonly number[], attrs: Attrs): WrittenStage {
+  #writtenFor(
+    s: number,
+    bindings: readonly number[],
+    ownsWords: boolean,
+    attrs: Attrs,
+  ): WrittenStage {
     const stage = this.#plan.stages[s]!;
-    const key = `${bindings.join()}|${stage.chosenBy(attrs)}`;
+    const key = `${bindings.join()}|${ownsWords}|${stage.chosenBy(attrs)}`;
     let found = this.#written[s]!.get(key);
     if (!found) {
       const written: boolean[] = [];
@@ -163,11 +170,23 @@ export class PreparedWgsl implements Prepared {
       stage.operands.forEach((operand, i) => {
         written[bindings[i]!] ||= operand.written;
       });
-      found = stage.write({ bindings, written, types, attrs });
+      found = stage.write({ bindings, written, types, ownsWords, attrs });
       this.#written[s]!.set(key, found);
     }
     return found;
   }
+}
+
+/**
+ * Whether threads may own the words that they write: each operand whose elements share words is written in order, and
+ * begins with a word, as tensors do. `places` is left out for operands in buffers of their own.
+ */
+function mayOwnWords(operands: WgslStage['operands'], places?: readonly Place[]): boolean {
+  return operands.every(({ written, type, inOrder }, i) => {
+    if (!written || bytesOf(type) === 4) return true;
+    const offset = places ? places[i]!.offset : 0;
+    return inOrder === true && (offset * bytesOf(type)) % 4 === 0;
+  });
 }
 
 /** Whether each thread reads operand `i` where it writes operand `j`, and nowhere else. */

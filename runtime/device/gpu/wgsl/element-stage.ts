@@ -1,10 +1,11 @@
-import { sizeOf } from '../../../spec/shape.ts';
+import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import { type ElementType, elementTypeOf } from './element-type.ts';
+import { eachElement } from './each-element.ts';
+import { type ElementType, elementTypeOf } from './elements/element-type.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { chosenByNothing, type WgslStage } from './wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { chosenByNothing, type WgslOperand, type WgslStage } from './wgsl-plan.ts';
+import { workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** An operand of a stage with one thread per element of a shape. */
@@ -44,29 +45,29 @@ export function elementStage(
     shape,
     operands.map(({ strides }) => strides),
   );
+  const dense = contiguousStrides(loops.shape).join();
+  const bound = operands.map(({ slot, written = false, elements = 0, type }, i): WgslOperand => {
+    const inOrder = loops.strides[i]!.join() === dense;
+    return { slot, written, walk: null, elements, type, inOrder };
+  });
   return {
-    operands: operands.map(({ slot, written = false, elements = 0, type }) => {
-      return { slot, written, walk: null, elements, type };
-    }),
+    operands: bound,
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
       const w = new WgslWriter(workgroupThreads, issue);
-      w.line(
-        `let e = group * ${workgroupThreads}u + thread;`,
-        `if (e >= ${w.count('elements', size)}) { return; }`,
-      );
-      const indices = indexTexts(w, loops, 'e', 'w_');
-      const starts = indices.map((index, i) => w.let(`${w.offset(i)} + ${index}`));
-      write({
-        w,
-        at: (operand, further) => {
-          const start = starts[operand]!;
-          return w.load(operand, further ? `${start} + ${further}` : start);
-        },
-        store: (operand, value) => w.store(operand, starts[operand]!, value),
+      const groups = eachElement(w, size, bound, issue, () => {
+        const indices = indexTexts(w, loops, 'e', 'w_');
+        const starts = indices.map((index, i) => w.let(`${w.offset(i)} + ${index}`));
+        write({
+          w,
+          at: (operand, further) => {
+            const start = starts[operand]!;
+            return w.load(operand, further ? `${start} + ${further}` : start);
+          },
+          store: (operand, value) => w.store(operand, starts[operand]!, value),
+        });
       });
-      const groups = groupsOf(Math.ceil(size / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };

@@ -3,7 +3,7 @@ import type { BinaryFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr/expr-type.ts';
 import { type DType, dtypes } from '../../../spec/dtype.ts';
-import { intBinaryText, intText, intUnaryText } from './integer-functions.ts';
+import { intBinaryText, intText, intUnaryText } from './elements/integer-functions.ts';
 import {
   binaryText,
   compareText,

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
-import { type ElementType, elementTypeOf } from './element-type.ts';
+import { type ElementType, elementTypeOf } from './elements/element-type.ts';
 import {
   type Fold,
   type FoldSizes,
@@ -71,7 +71,7 @@ function foldStage(
   const read: WgslOperand[] = reads.map((i) => {
     return { ...unwritten, slot: input(i), type: type(inputs[i]!) };
   });
-  // Partial results are as long as results of the fold.
+  // Results of parts.
   if (from) read.push({ ...unwritten, slot: from, type: 'float32' });
   const isPart = target.kind === 'scratch';
   return {

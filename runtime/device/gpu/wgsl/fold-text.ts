@@ -1,6 +1,6 @@
 import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Groups } from '../core/command-batch.ts';
-import { intText } from './integer-functions.ts';
+import { intText } from './elements/integer-functions.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 

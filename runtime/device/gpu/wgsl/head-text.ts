@@ -3,7 +3,7 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
-import { elementTypeOf } from './element-type.ts';
+import { elementTypeOf } from './elements/element-type.ts';
 import { bodyText, roundedName } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { input, output, scratch } from '../core/kernel-plan.ts';
-import { elementTypeOf } from './element-type.ts';
+import { elementTypeOf } from './elements/element-type.ts';
 import { type ElementAt, elementsOf, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import {

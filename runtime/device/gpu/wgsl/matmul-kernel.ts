@@ -1,6 +1,6 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
-import { elementTypeOf, valueTypeOf, zeroText } from './element-type.ts';
+import { elementTypeOf, valueTypeOf, zeroText } from './elements/element-type.ts';
 import { headOperands, headText, storedHead } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';

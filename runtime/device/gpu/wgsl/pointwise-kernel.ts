@@ -1,11 +1,12 @@
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
 import type { DType } from '../../../spec/dtype.ts';
-import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import { broadcastStrides, contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import { elementTypeOf, roundedText } from './element-type.ts';
+import { beginWithWords, unitOf, unitText } from './each-element.ts';
+import { elementTypeOf, roundedText } from './elements/element-type.ts';
 import { exponentClass, exponentsOf, exprText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
@@ -33,6 +34,8 @@ export interface PointwiseBody {
 interface Segment extends PointwiseBody {
   readonly walks: Walks;
   readonly first: number;
+  /** The number of its operands. */
+  readonly located: number;
   readonly size: number;
 }
 
@@ -47,29 +50,41 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     );
     const walks = walksOf(body.shape, strides);
     const first = operands.length;
-    located.forEach(({ slot, meta }, i) => {
+    const dense = contiguousStrides(walks.loops.shape).join();
+    located.forEach(({ slot, meta, base = 0 }, i) => {
       const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
       const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
       const type = elementTypeOf(meta.dtype);
-      operands.push({ slot, written, walk, elements: sizeOf(meta.shape), type });
+      // Parts of one result are written side by side: each has its words where it begins with one.
+      const inOrder = walks.loops.strides[i]!.join() === dense && beginWithWords(type, base, []);
+      operands.push({ slot, written, walk, elements: sizeOf(meta.shape), type, inOrder });
     });
-    return { ...each, walks, first, size: sizeOf(body.shape) };
+    return { ...each, walks, first, located: located.length, size: sizeOf(body.shape) };
   });
-  const total = segments.reduce((sum, { size }) => sum + size, 0);
   const exponents = bodies.flatMap(({ body, attr }) => exponentNames(body, attr));
   return {
     operands,
-    isEmpty: total === 0,
+    isEmpty: segments.every(({ size }) => size === 0),
     chosenBy: chosenByExponents(exponents),
     write: (issue) => {
       const w = new WgslWriter(workgroupThreads, issue);
       w.line(`var e = group * ${workgroupThreads}u + thread;`);
+      let total = 0;
       segments.forEach((segment, s) => {
         const size = w.count(`n${s}`, segment.size);
-        w.line(`if (e < ${size}) {`);
-        segmentText(w, segment, s, issue.attrs);
+        const { first, located } = segment;
+        const unit = unitOf(operands.slice(first, first + located), issue, first);
+        const units = Math.ceil(segment.size / unit.elements);
+        const count = unit.elements === 1 ? size : w.count(`units${s}`, units);
+        total += units;
+        w.line(`if (e < ${count}) {`);
+        if (unit.elements === 1) segmentText(w, segment, s, issue.attrs);
+        else {
+          const text = () => segmentText(w, segment, s, issue.attrs, 'i');
+          unitText(w, unit, size, [`e * ${unit.elements}u`, 'i'], text);
+        }
         w.line('return;', '}');
-        if (s < segments.length - 1) w.line(`e = e - ${size};`);
+        if (s < segments.length - 1) w.line(`e = e - ${count};`);
       });
       return {
         text: w.text(),
@@ -89,9 +104,15 @@ export function chosenByExponents(names: readonly string[]): (attrs: Attrs) => s
   return (attrs) => names.map((name) => exponentClass(Number(attrs[name]))).join();
 }
 
-function segmentText(w: WgslWriter, segment: Segment, number: number, attrs: Attrs): void {
+function segmentText(
+  w: WgslWriter,
+  segment: Segment,
+  number: number,
+  attrs: Attrs,
+  element = 'e',
+): void {
   const { body, inputs, outputs, attr, walks, first } = segment;
-  const indices = indexTexts(w, walks.loops, 'e', `w${number}_`);
+  const indices = indexTexts(w, walks.loops, element, `w${number}_`);
   const located = [...inputs, ...outputs];
   const place = (operand: number) => {
     const { base } = located[operand]!;

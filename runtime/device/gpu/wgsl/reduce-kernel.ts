@@ -2,7 +2,7 @@ import { identity } from '../../../ops/expr/expr-type.ts';
 import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
-import { type ElementType, elementTypeOf } from './element-type.ts';
+import { type ElementType, elementTypeOf } from './elements/element-type.ts';
 import { type Fold, type FoldTexts, foldText, partsOf, slicesOf, threadsFor } from './fold-text.ts';
 import { headText } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';

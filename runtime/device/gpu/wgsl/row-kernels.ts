@@ -1,10 +1,11 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
-import { elementTypeOf } from './element-type.ts';
+import { beginWithWords, rowUnits, unitOf } from './each-element.ts';
+import { elementTypeOf } from './elements/element-type.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -71,18 +72,23 @@ export function rowPlan(
   );
   const slices = threadsPerRow(length);
   const perGroup = workgroupThreads / slices;
+  const operands = metas.map(({ shape, strides, dtype }, i): WgslOperand => {
+    const type = elementTypeOf(dtype);
+    return {
+      slot: i < inputs.length ? input(i) : output(0),
+      written: i === inputs.length,
+      // All of a row is read before its first element is written.
+      walk: strides.join(),
+      elements: sizeOf(shape),
+      type,
+      inOrder: (strides.at(-1) ?? 1) === 1 && beginWithWords(type, length, strides.slice(0, -1)),
+    };
+  });
   return {
     scratch: [],
     stages: [
       {
-        operands: metas.map(({ shape, strides, dtype }, i) => ({
-          slot: i < inputs.length ? input(i) : output(0),
-          written: i === inputs.length,
-          // All of a row is read before its first element is written.
-          walk: strides.join(),
-          elements: sizeOf(shape),
-          type: elementTypeOf(dtype),
-        })),
+        operands,
         isEmpty: rows * length === 0,
         chosenBy: chosenByNothing,
         write: (issue) => {
@@ -126,7 +132,9 @@ export function rowPlan(
             known.push(name);
           });
           const last = inputs.length;
-          loop(() => w.line(w.store(last, place(last), op.element(own(), known))));
+          rowUnits(w, unitOf(operands, issue), slices, () => {
+            w.line(w.store(last, place(last), op.element(own(), known)));
+          });
           return {
             text: w.text(),
             uniforms: w.uniforms,

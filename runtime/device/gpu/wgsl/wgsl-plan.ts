@@ -1,8 +1,8 @@
 import type { Attrs } from '../../kernel-op.ts';
 import type { Groups } from '../core/command-batch.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import type { Bound } from './buffers.ts';
-import type { ElementType } from './element-type.ts';
+import type { Bound } from './elements/buffers.ts';
+import type { ElementType } from './elements/element-type.ts';
 import type { WgslText } from './wgsl-text.ts';
 import type { UniformValue } from './wgsl-writer.ts';
 
@@ -18,6 +18,11 @@ export interface WgslOperand {
   /** Elements of a written operand. */
   readonly elements: number;
   readonly type: ElementType;
+  /**
+   * The thread with number t of a part of the dispatch writes `unit` elements one after the other, from number t × `unit`
+   * on, by `packed` of the writer where threads own words.
+   */
+  readonly inOrder?: boolean;
 }
 
 /** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */

@@ -1,9 +1,9 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../kernel-op.ts';
-import { type Bound, Buffers } from './buffers.ts';
-import type { ValueType } from './element-type.ts';
-import { halfFunctions } from './half-functions.ts';
-import { integerFunctions } from './integer-functions.ts';
+import { type Bound, Buffers } from './elements/buffers.ts';
+import type { ValueType } from './elements/element-type.ts';
+import { halfFunctions } from './elements/half-functions.ts';
+import { integerFunctions } from './elements/integer-functions.ts';
 import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
@@ -54,6 +54,11 @@ export class WgslWriter {
   /** The statement that stores an element's value. */
   store(operand: number, index: string, value: string): string {
     return this.#buffers.store(operand, index, value);
+  }
+
+  /** Declares what a thread that owns words collects of these operands' elements. */
+  collect(operands: readonly number[]): void {
+    this.line(...this.#buffers.collectors(operands));
   }
 
   /** An expression for a uniform, which lies where the first one of its name does. */
@@ -118,7 +123,12 @@ export class WgslWriter {
       '  let group = at.y * count.x + at.x;',
       `${body}\n}`,
     ].join('\n');
-    return { code, written, uniformBytes: this.#uniforms.length * 4 };
+    return {
+      code,
+      written,
+      isAtomic: this.#buffers.isAtomic,
+      uniformBytes: this.#uniforms.length * 4,
+    };
   }
 
   /** In the order of the words that hold them. */

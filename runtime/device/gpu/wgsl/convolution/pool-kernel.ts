@@ -2,7 +2,7 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
-import { elementTypeOf, valueTypeOf } from '../element-type.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { foldOf } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';

@@ -5,7 +5,7 @@ import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { elementStage } from '../element-stage.ts';
-import { type ElementType, elementTypeOf } from '../element-type.ts';
+import { type ElementType, elementTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';

@@ -2,7 +2,7 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, scratch } from '../../core/kernel-plan.ts';
-import { elementTypeOf } from '../element-type.ts';
+import { elementTypeOf } from '../elements/element-type.ts';
 import { folds } from '../fold-text.ts';
 import { storedHead } from '../head-text.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';

@@ -6,7 +6,7 @@ import type { TensorMeta } from '../../../tensor-meta.ts';
 import { type Entries, entriesOf } from '../../core/entries.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
-import { elementTypeOf, valueTypeOf } from '../element-type.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 

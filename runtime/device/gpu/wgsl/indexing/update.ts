@@ -9,7 +9,13 @@ import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { entriesOf } from '../../core/entries.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
-import { type ElementType, elementTypeOf, valueTypeOf, zeroText } from '../element-type.ts';
+import { eachElement } from '../each-element.ts';
+import {
+  type ElementType,
+  elementTypeOf,
+  valueTypeOf,
+  zeroText,
+} from '../elements/element-type.ts';
 import { type ElementAt, elementsOf } from '../fold-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type Lines, sortLines } from '../order/sorted-lines.ts';
@@ -20,7 +26,7 @@ import {
   type WgslPlan,
   type WgslStage,
 } from '../wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { indexText, rowText, strideless } from './choose.ts';
 
@@ -116,35 +122,34 @@ function updateStage(
   const target = read.length;
   const walked = [source.strides, lineStrides, ...(base ? [base.strides] : [])];
   const { loops } = walksOf(shape, walked);
+  const written = { slot: output(0), written: true, walk: null, elements: size, type };
+  const operands: readonly WgslOperand[] = [...read, { ...written, inOrder: true }];
   return {
-    operands: [...read, { slot: output(0), written: true, walk: null, elements: size, type }],
+    operands,
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
       const w = new WgslWriter(workgroupThreads, issue);
       const at = elementsOf(w);
-      w.line(
-        `let e = group * ${workgroupThreads}u + thread;`,
-        `if (e >= ${w.count('elements', size)}) { return; }`,
-      );
-      const [from, line, around] = indexTexts(w, loops, 'e', 'w_');
-      const inner = w.count('inner', sizeOf(shape.slice(dim + 1)));
-      const [rest] = splitText(w, 'e', inner);
-      const [, own] = splitText(w, rest, w.count('entries', shape[dim]!));
-      w.line(
-        `let line = ${line!};`,
-        `let own = ${own};`,
-        `var value = ${base ? at(found.length + 1, around!) : zeroText(valueTypeOf(type))};`,
-      );
-      if (extent) w.line(`if (${extentText(w, shape, dim, extent)}) {`);
-      places(w, at, (place) => {
-        const index = `${from!} + ${place} * ${w.count('step', step)}`;
-        const own = at(found.length, index);
-        w.line(`value = ${combine === 'add' ? `value + ${own}` : own};`);
+      const groups = eachElement(w, size, operands, issue, () => {
+        const [from, line, around] = indexTexts(w, loops, 'e', 'w_');
+        const inner = w.count('inner', sizeOf(shape.slice(dim + 1)));
+        const [rest] = splitText(w, 'e', inner);
+        const [, own] = splitText(w, rest, w.count('entries', shape[dim]!));
+        w.line(
+          `let line = ${line!};`,
+          `let own = ${own};`,
+          `var value = ${base ? at(found.length + 1, around!) : zeroText(valueTypeOf(type))};`,
+        );
+        if (extent) w.line(`if (${extentText(w, shape, dim, extent)}) {`);
+        places(w, at, (place) => {
+          const index = `${from!} + ${place} * ${w.count('step', step)}`;
+          const own = at(found.length, index);
+          w.line(`value = ${combine === 'add' ? `value + ${own}` : own};`);
+        });
+        if (extent) w.line('}');
+        w.line(w.store(target, `${w.offset(target)} + e`, 'value'));
       });
-      if (extent) w.line('}');
-      w.line(w.store(target, `${w.offset(target)} + e`, 'value'));
-      const groups = groupsOf(Math.ceil(size / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };

@@ -3,7 +3,7 @@ import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, elementStage } from '../element-stage.ts';
-import { elementTypeOf, valueTypeOf, zeroText } from '../element-type.ts';
+import { elementTypeOf, valueTypeOf, zeroText } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { strideless } from '../indexing/choose.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';

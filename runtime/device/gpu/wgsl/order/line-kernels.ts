@@ -3,7 +3,7 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../../tensor-meta.ts';
 import { scratch } from '../../core/kernel-plan.ts';
-import { elementTypeOf, valueTypeOf } from '../element-type.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../../spec/shape.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
-import { elementTypeOf, type ValueType } from '../element-type.ts';
+import { elementTypeOf, type ValueType } from '../elements/element-type.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
 import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';

@@ -2,7 +2,7 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
-import { type ElementType, elementTypeOf, valueTypeOf } from '../element-type.ts';
+import { type ElementType, elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { readOperand, type WgslOperand, type WgslPlan } from '../wgsl-plan.ts';
 import { type Lines, type SortedTarget, sortLines } from './sorted-lines.ts';

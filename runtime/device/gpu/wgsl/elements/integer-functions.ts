@@ -1,6 +1,6 @@
 /** int32 in WGSL: the functions of runtime/device/cpu/core/imported.ts, and conversions as WebAssembly has them. */
-import type { BinaryFn, UnaryFn } from '../../../ops/expr/expr.ts';
-import { toInt32 } from '../../cpu/scalar/pointwise.ts';
+import type { BinaryFn, UnaryFn } from '../../../../ops/expr/expr.ts';
+import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 
 /** An i32 literal of the number, the fraction dropped and what is out of range saturated. */
 export function intText(value: number): string {

@@ -8,6 +8,8 @@ export interface Bound {
   readonly written: readonly boolean[];
   /** The elements of each operand. */
   readonly types: readonly ElementType[];
+  /** Each word of packed elements is written by one thread, in the order of its elements. */
+  readonly ownsWords: boolean;
 }
 
 /** The element type of a buffer's array. */
@@ -15,8 +17,8 @@ type ArrayType = 'f32' | 'i32' | 'u32' | 'atomic<u32>';
 
 /**
  * Reads and writes elements of storage buffers. A buffer whose operands have one type of whole words is an array of
- * that; another one is an array of words. Elements that share a word are written by atomic operations, each of which
- * changes the bits of its element alone, so that threads may write neighbours.
+ * that; another one is an array of words. Elements that share a word are collected by the thread that owns the word, or
+ * written by atomic operations, each of which changes the bits of its element alone: other threads may write neighbours.
  */
 export class Buffers {
   readonly #bound: Bound;
@@ -29,12 +31,17 @@ export class Buffers {
     const { bindings, written, types } = bound;
     this.#arrays = written.map((isWritten, buffer) => {
       const own = new Set(types.filter((_, operand) => bindings[operand] === buffer));
-      return arrayTypeOf(own, isWritten);
+      return arrayTypeOf(own, isWritten && !bound.ownsWords);
     });
   }
 
   get written(): readonly boolean[] {
     return this.#bound.written;
+  }
+
+  /** A kernel of which threads write elements of one word. */
+  get isAtomic(): boolean {
+    return this.#arrays.includes('atomic<u32>');
   }
 
   /** Declarations of the buffers, from binding 1 on. */
@@ -74,8 +81,18 @@ export class Buffers {
         : `${buffer}[${index}] = ${word};`;
     }
     const name = `store_${buffer}_${type}`;
+    if (this.#bound.ownsWords) {
+      this.#functions.set(name, collectFunction(name, packing, buffer));
+      const word = collectedWord(operand);
+      return `${word} = ${name}(${word}, ${index}, ${value}, isLast);`;
+    }
     this.#functions.set(name, storeFunction(name, packing, buffer));
     return `${name}(${index}, ${value});`;
+  }
+
+  /** Declares what a thread that owns words collects of these operands' elements. */
+  collectors(operands: readonly number[]): readonly string[] {
+    return operands.map((operand) => `var ${collectedWord(operand)} = 0u;`);
   }
 
   #word(buffer: string, array: ArrayType, index: string): string {
@@ -89,10 +106,10 @@ export class Buffers {
   }
 }
 
-function arrayTypeOf(types: ReadonlySet<ElementType>, isWritten: boolean): ArrayType {
+function arrayTypeOf(types: ReadonlySet<ElementType>, isShared: boolean): ArrayType {
   const [only] = types;
   const arePacked = [...types].some((type) => packingOf(type));
-  if (arePacked) return isWritten ? 'atomic<u32>' : 'u32';
+  if (arePacked) return isShared ? 'atomic<u32>' : 'u32';
   return types.size === 1 ? valueTypeOf(only!) : 'u32';
 }
 
@@ -117,6 +134,27 @@ function loadFunction(name: string, packing: Packing, wordAt: (index: string) =>
   const { word, shift, mask } = placeText(packing);
   const bits = `((${wordAt(word)} >> (${shift})) & ${mask})`;
   return `fn ${name}(i : u32) -> ${packing.value} { return ${packing.decode(bits)}; }`;
+}
+
+const collectedWord = (operand: number) => `word${operand}`;
+
+/**
+ * Adds an element to the word that a thread collects, and returns that, or 0 once it is stored: with its last element, or
+ * with the thread's last one, whose followers in the word stay as they are.
+ */
+function collectFunction(name: string, packing: Packing, buffer: string): string {
+  const { word, shift } = placeText(packing);
+  const { perWord, bits } = packing;
+  const kept = `~0u << (((i & ${perWord - 1}u) + 1u) * ${bits}u)`;
+  return `fn ${name}(collected : u32, i : u32, value : ${packing.value}, isLast : bool) -> u32 {
+  let bits = collected | (${packing.encode('value')} << (${shift}));
+  if ((i & ${perWord - 1}u) == ${perWord - 1}u) {
+    ${buffer}[${word}] = bits;
+    return 0u;
+  }
+  if (isLast) { ${buffer}[${word}] = (${buffer}[${word}] & (${kept})) | bits; }
+  return bits;
+}`;
 }
 
 /** No other thread changes the element: its old bits are known, and those that differ are flipped. */

@@ -1,5 +1,5 @@
-import { invariant } from '../../../errors/invariant.ts';
-import type { DType } from '../../../spec/dtype.ts';
+import { invariant } from '../../../../errors/invariant.ts';
+import type { DType } from '../../../../spec/dtype.ts';
 
 /** The elements of an operand as its storage buffer has them: those of a dtype, or the 32-bit words of scratch. */
 export type ElementType = Exclude<DType, 'float64'> | 'word';
