@@ -36,6 +36,8 @@ const special = Int32Array.of(
   ...[border - 1, border - 2, -border, -border + 1],
 );
 
+const bytes = Uint8Array.of(0, 1, 2, 3, 7, 16, 100, 127, 128, 129, 254, 255);
+
 /** Numbers around which casts to int32 change. */
 const floats = Float32Array.of(
   ...[0, -0, 0.5, -0.5, 1.5, -1.5, 2 ** 24, 2 ** 24 + 2, 1e9, -1e9],
@@ -68,19 +70,18 @@ describe.skipIf(skipGpu)('gpu/dtypes/integers', () => {
     expect(pointwiseOps.length).toBeGreaterThan(30);
   });
 
-  it.each(pointwiseOps)(
-    '$name of every pair of special integers',
-    async ({ name, count, attrs }) => {
-      const op = opNamed(name);
+  it.each(pointwiseOps)('$name of every pair of special integers', async (given) => {
+    const { name, count, attrs } = given;
+    const op = opNamed(name);
+    for (const values of [special, bytes]) {
       const run = () => {
-        const { length } = special;
-        const x = ints().unsqueeze(1).expand([length, length]).clone();
-        return bind1(op, count === 1 ? [x] : [x, ints()], attrs);
+        const { length } = values;
+        const x = tensor(values).unsqueeze(1).expand([length, length]).clone();
+        return bind1(op, count === 1 ? [x] : [x, tensor(values)], attrs);
       };
-      const isWhole = !dtypes[run().dtype].floating;
-      await expectParity(gpu(), run, isWhole ? exact : { relative: 2e-5 });
-    },
-  );
+      await expectParity(gpu(), run, dtypes[run().dtype].floating ? { relative: 2e-5 } : exact);
+    }
+  });
 
   it('numbers beyond 2^24 as operands, attributes and literals', async () => {
     const large = [2 ** 24 + 1, -(2 ** 24) - 3, border - 1, -border];
