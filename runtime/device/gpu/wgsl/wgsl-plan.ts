@@ -19,8 +19,8 @@ export interface WgslOperand {
   readonly elements: number;
   readonly type: ElementType;
   /**
-   * The thread with number t of a part of the dispatch writes `unit` elements one after the other, from number t × `unit`
-   * on, by `packed` of the writer where threads own words.
+   * A thread writes its unit of elements one after the other (each-element.ts), and each unit begins with a word if the
+   * operand does.
    */
   readonly inOrder?: boolean;
 }

@@ -16,8 +16,9 @@ export type UniformValue =
   | { readonly kind: 'offset'; readonly operand: number }
   /** `integer`: as an int32, the fraction dropped and what is out of range saturated. */
   | { readonly kind: 'attr'; readonly name: string; readonly integer?: true }
+  /** An int32. */
   | { readonly kind: 'int'; readonly value: number }
-  /** 32 bits, from attributes. */
+  /** A u32, from attributes. */
   | { readonly kind: 'integer'; readonly of: (attrs: Attrs) => number };
 
 interface Uniform {
