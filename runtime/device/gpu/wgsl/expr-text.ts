@@ -155,8 +155,8 @@ function convertText(value: string, from: Form, to: Form): string {
   if (from === to) return value;
   switch (to) {
     case 'bool':
-      // Asked this way round because drivers answer `NaN != 0` with no.
-      return from === 'f32' ? `select(true, false, ${value} == 0.0f)` : `(${value} != 0i)`;
+      // By bits: drivers answer `NaN != 0` with no, and take subnormal numbers for 0.
+      return from === 'f32' ? `((bitcast<u32>(${value}) & 0x7fffffffu) != 0u)` : `(${value} != 0i)`;
     case 'i32':
       return from === 'f32' ? `f_to_int(${value})` : `select(0i, 1i, ${value})`;
     case 'f32':

@@ -8,8 +8,7 @@ import {
   type FoldTexts,
   foldText,
   partsOf,
-  slicesOf,
-  threadsFor,
+  sharingOf,
 } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
@@ -88,11 +87,11 @@ function foldStage(
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
-      const slices = slicesOf({ outputs: total, count: sizes.count });
-      const w = new WgslWriter(threadsFor(slices), issue);
+      const sharing = sharingOf({ outputs: total, count: sizes.count }, isAlong);
+      const w = new WgslWriter(sharing.threads, issue);
       const at = elementsOf(w);
       const texts = { parts, isAlong, source: source(w, at) };
-      const groups = foldText(w, fold, sizes, texts);
+      const groups = foldText(w, fold, sizes, texts, sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const loops = walksOf(out.shape, [out.strides]).loops;
         const index = isPart ? 'o' : indexTexts(w, loops, 'o', 'out_')[0]!;

@@ -12,18 +12,11 @@ export interface Fold {
   readonly step: string;
 }
 
-/** NaN wins, as in PyTorch; comparisons with NaN are false. */
-const extreme = (sign: '>' | '<'): Fold => ({
-  type: 'f32',
-  start: sign === '>' ? '-u.inf' : 'u.inf',
-  step: `select(select(x + v, v, v ${sign} x), x, v ${sign === '>' ? '<=' : '>='} x)`,
-});
-
 export const folds = {
   sum: { type: 'f32', start: '0.0f', step: 'x + v' },
   prod: { type: 'f32', start: '1.0f', step: 'x * v' },
-  max: extreme('>'),
-  min: extreme('<'),
+  max: { type: 'f32', start: '-u.inf', step: 'f_max(x, v)' },
+  min: { type: 'f32', start: 'u.inf', step: 'f_min(x, v)' },
   /** Two sums at once. */
   sums: { type: 'vec2<f32>', start: 'vec2<f32>(0.0f, 0.0f)', step: 'x + v' },
 } as const satisfies Record<string, Fold>;
@@ -57,25 +50,32 @@ export function partsOf({ count, outputs }: FoldSizes): number {
   return count > partLength && outputs < fewOutputs ? Math.ceil(count / partLength) : 1;
 }
 
-/** Threads that keep a GPU busy. */
-const busyThreads = 8192;
+/** Threads that keep a GPU busy, and those of a workgroup at most. */
+const busyThreads = 65536;
+const mostThreads = 256;
 
-/** Threads that fold one output together, a power of 2: no more than keep the GPU busy, and 16 for long rows. */
-export function slicesOf({ count, outputs }: FoldSizes): number {
-  const elements = Math.min(count, partLength);
-  const wanted = Math.max(busyThreads / Math.max(1, outputs), elements >= 1024 ? 16 : 1);
-  return powerOfTwo(Math.min(mostSlices, wanted, elements / 8));
+/** How many threads fold one output together, a power of 2, and how many a workgroup has. */
+export interface Sharing {
+  readonly slices: number;
+  readonly threads: number;
 }
 
-const mostSlices = 256;
+/**
+ * No more threads for an output than keep the GPU busy, but 64 for long ones whose elements are neighbours. Where the
+ * neighbours are elements of other outputs, a workgroup has at least 8 of these, which are one access to memory.
+ */
+export function sharingOf({ count, outputs }: FoldSizes, isAlong: boolean): Sharing {
+  const elements = Math.min(count, partLength);
+  const wanted = Math.max(busyThreads / Math.max(1, outputs), isAlong && elements >= 1024 ? 64 : 1);
+  const most = isAlong ? mostThreads : mostThreads / 8;
+  const slices = powerOfTwo(Math.min(most, wanted, elements / 8));
+  const threads = isAlong ? slices : Math.min(mostThreads, slices * 32);
+  return { slices, threads: Math.max(workgroupThreads, threads) };
+}
 
 /** The largest one up to the value; at least 1. */
 function powerOfTwo(value: number): number {
   return 2 ** Math.floor(Math.log2(Math.max(1, value)));
-}
-
-export function threadsFor(slices: number): number {
-  return Math.max(workgroupThreads, slices);
 }
 
 export interface FoldTexts {
@@ -85,20 +85,24 @@ export interface FoldTexts {
   readonly parts: number;
   /** Elements of one output are neighbours in memory, rather than those of neighbouring outputs. */
   readonly isAlong: boolean;
+  /** Text of the statement that stores an output; calls `finish(o, value)` by default. */
+  readonly store?: (output: string, value: string) => string;
 }
 
+/** Elements of an output that a thread loads before it folds them. */
+const unrolled = 4;
+
 /**
- * Writes the fold of each output, or of each part of one, which `finish(o, value)` gets once: thread `s` of `slices`
+ * Writes the fold of each output, or of each part of one, which is stored once: thread `s` of `slices`
  * folds the elements s, s + slices, …, then few threads fold what all of them have.
  */
 export function foldText(
   w: WgslWriter,
   { type, start, step }: Fold,
   { outputs, count }: FoldSizes,
-  { source, parts, isAlong }: FoldTexts,
+  { source, parts, isAlong, store = (o, value) => `finish(${o}, ${value});` }: FoldTexts,
+  { slices, threads }: Sharing,
 ): Groups {
-  const slices = slicesOf({ outputs: outputs * parts, count });
-  const threads = threadsFor(slices);
   const perGroup = threads / slices;
   const total = w.count('outputs', outputs * parts);
   const length = w.count('length', count);
@@ -120,9 +124,18 @@ export function foldText(
     end = w.let(`min(${part} + ${partLength}u, ${length})`);
   }
   const element = source(out);
-  w.line(`for (var r = ${first}; r < ${end}; r = r + ${slices}u) {`);
-  const value = element('r');
-  w.line(`x = fold(x, ${value});`, '}', '}');
+  const loop = (number: number): void => {
+    const ahead = number > 1 ? ` + ${(number - 1) * slices}u` : '';
+    w.line(`for (; r${ahead} < ${end}; r = r + ${number * slices}u) {`);
+    const values = [...Array(number).keys()].map((i) =>
+      w.let(element(i === 0 ? 'r' : `(r + ${i * slices}u)`)),
+    );
+    w.line(...values.map((value) => `x = fold(x, ${value});`), '}');
+  };
+  w.line(`var r = ${first};`);
+  if (Math.min(count, partLength) >= unrolled * slices) loop(unrolled);
+  loop(1);
+  w.line('}');
   if (slices > 1) {
     w.shared('partial', `array<${type}, ${threads}>`);
     w.line(`partial[s * ${perGroup}u + q] = x;`, 'workgroupBarrier();');
@@ -138,6 +151,6 @@ export function foldText(
     }
     w.line('if (s == 0u) {', ...fold('0u', rows > 1 ? rows : slices, 1), '}');
   }
-  w.line(`if (s == 0u && o < ${total}) { finish(o, x); }`);
+  w.line(`if (s == 0u && o < ${total}) { ${store('o', 'x')} }`);
   return groupsOf(Math.ceil((outputs * parts) / perGroup));
 }

@@ -36,7 +36,7 @@ export const binaryText: { readonly [F in BinaryFn]: (x: string, y: string) => s
   add: (x, y) => `(${x} + ${y})`,
   sub: (x, y) => `(${x} - ${y})`,
   mul: (x, y) => `(${x} * ${y})`,
-  div: (x, y) => `(${x} / ${y})`,
+  div: (x, y) => `f_div(${x}, ${y})`,
   max: (x, y) => `f_max(${x}, ${y})`,
   min: (x, y) => `f_min(${x}, ${y})`,
   pow: (x, y) => `f_pow(${x}, ${y})`,
@@ -84,8 +84,8 @@ function wholePower(x: string, exponent: number, name: (text: string) => string)
 /** By name. Arguments are float32, and so are results, unless they say otherwise. */
 export const mathFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    // `x == x` may be folded to true.
-    f_is_number: '(x : f32) -> bool { return x > 0.0f || x <= 0.0f; }',
+    // By bits: drivers fold `x == x` to true, and take comparisons to be of numbers.
+    f_is_number: '(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }',
     f_trunc: '(x : f32) -> f32 { return select(floor(x), -floor(-x), x < 0.0f); }',
     f_round: `(x : f32) -> f32 {
   let low = floor(x);
@@ -137,13 +137,15 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   return select(x, tanh(clamped), f_is_number(x));
 }`,
     // The larger or smaller one; NaN when either is NaN.
-    f_max: `(x : f32, y : f32) -> f32 {
-  let other = select(x + y, y, y > x);
-  return select(other, x, x >= y);
-}`,
-    f_min: `(x : f32, y : f32) -> f32 {
-  let other = select(x + y, y, y < x);
-  return select(other, x, x <= y);
+    f_max:
+      '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x >= y), f_are_numbers(x, y)); }',
+    f_min:
+      '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x <= y), f_are_numbers(x, y)); }',
+    f_are_numbers: '(x : f32, y : f32) -> bool { return f_is_number(x) && f_is_number(y); }',
+    // Drivers multiply by the reciprocal, which is 0 where y is beyond 2^126: both are made smaller.
+    f_div: `(x : f32, y : f32) -> f32 {
+  let scale = select(1.0f, ${numberText(2 ** -32)}, abs(y) > ${numberText(2 ** 126)});
+  return (x * scale) / (y * scale);
 }`,
     f_pow: `(x : f32, y : f32) -> f32 {
   let size = abs(x);
@@ -162,7 +164,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
 }`,
     // Whole quotient and rest of magnitudes; corrected by one step, because a driver's division may be off by one.
     f_division: `(x : f32, y : f32) -> vec2<f32> {
-  var whole = floor(x / y);
+  var whole = floor(f_div(x, y));
   var rest = x - whole * y;
   if (rest < 0.0f) { whole = whole - 1.0f; rest = rest + y; }
   if (rest >= y) { whole = whole + 1.0f; rest = rest - y; }

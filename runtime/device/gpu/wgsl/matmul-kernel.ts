@@ -1,13 +1,23 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
-import { elementTypeOf, valueTypeOf, zeroText } from './elements/element-type.ts';
+import type { Groups } from '../core/command-batch.ts';
+import { elementTypeOf, valueTypeOf } from './elements/element-type.ts';
+import {
+  type Fold,
+  type FoldSizes,
+  type FoldTexts,
+  foldOf,
+  foldText,
+  type Sharing,
+  sharingOf,
+} from './fold-text.ts';
 import { headOperands, headText, storedHead } from './head-text.ts';
-import { indexTexts, walksOf } from './index-text.ts';
+import { indexTexts, splitText, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
-import { type ProductTexts, sideOf, tileFor, tileText } from './product-tiles.ts';
+import { type ProductTexts, threadsOf, tileFor, tilesOf, tileText } from './product-tiles.ts';
 import type { HeadBody } from './staged-body.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from './wgsl-text.ts';
+import { groupsOf } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** How an operand's rows and columns lie: which of both its neighbours in memory are. */
@@ -47,18 +57,20 @@ export function productPlan(
   const [left, right] = factorMetas.map(({ strides }) => sidesOf(strides)) as [Sides, Sides];
   const { operands, strides } = headOperands(head, [0, 1], inputs, outputs);
   const loops = batchWalks(strides);
-  const type = valueTypeOf(elementTypeOf(factorMetas[0]!.dtype));
+  const { dtype } = factorMetas[0]!;
+  const type = valueTypeOf(elementTypeOf(dtype));
   // Tiles are of floats; products of integers, which wrap around, are rare.
   const tile = type === 'f32' ? tileFor(m, k, n, batches) : null;
-  const side = tile ? sideOf(tile) : 1;
-  const tiles = Math.ceil(m / side) * Math.ceil(n / side);
-  const threads = tile ? tile.threads * tile.threads : workgroupThreads;
+  // Threads share a sum along what they read most of.
+  const isAlong = m > n ? left.column === 1 : right.column !== 1 && right.row === 1;
+  const sharing = sharingOf({ outputs: m * n * batches, count: k }, isAlong);
+  const slices = Math.min(batches, mostSlices);
   const stage: WgslStage = {
     operands,
     isEmpty: sizeOf(shape) === 0,
     chosenBy: chosenByExponents(exponentNames(body, attr)),
     write: (issue) => {
-      const w = new WgslWriter(threads, issue);
+      const w = new WgslWriter(tile ? threadsOf(tile) : sharing.threads, issue);
       const counts = { m: w.count('m', m), n: w.count('n', n), k: w.count('k', k) };
       const times = (name: string, stride: number) =>
         stride === 1 ? '' : ` * ${w.count(name, stride)}`;
@@ -84,7 +96,10 @@ export function productPlan(
         store: (column) => (row, value) => `finish(z, ${row}, ${column}, ${value});`,
       };
       if (tile) tileText(w, tile, texts);
-      else directText(w, texts, zeroText(type));
+      const sizes = { outputs: m * n, count: k };
+      const groups = tile
+        ? groupsOf(tilesOf(tile, m, n), slices)
+        : thinText(w, texts, foldOf('sum', dtype), sizes, isAlong, sharing, slices);
       w.line('}');
       w.function(`finish(z : u32, row : u32, column : u32, product : ${type})`, () => {
         const own = indexTexts(w, loops, 'z', 'own_');
@@ -99,10 +114,7 @@ export function productPlan(
       return {
         text: w.text(),
         uniforms: w.uniforms,
-        groups: groupsOf(
-          tile ? tiles : Math.ceil(tiles / workgroupThreads),
-          Math.min(batches, mostSlices),
-        ),
+        groups,
       };
     },
   };
@@ -117,18 +129,30 @@ function sidesOf(strides: readonly number[]): Sides {
 /** Workgroups along z; more batches than these take several rounds. */
 const mostSlices = 65535;
 
-/** One thread per output. */
-function directText(w: WgslWriter, t: ProductTexts, zero: string): void {
-  w.line(
-    `let i = group * ${workgroupThreads}u + thread;`,
-    `let row = i / ${t.n};`,
-    `let column = i - row * ${t.n};`,
-    `if (row < ${t.m}) {`,
-    `var sum = ${zero};`,
-    `for (var j = 0u; j < ${t.k}; j = j + 1u) {`,
-    `sum = sum + ${t.left.at('row')('j', '0u')} * ${t.right.at('column')('j', '0u')};`,
-    '}',
-    t.store('column')('row', 'sum'),
-    '}',
-  );
+/** Few rows or columns: threads share the sum of an output, and nothing else. */
+function thinText(
+  w: WgslWriter,
+  t: ProductTexts,
+  sum: Fold,
+  sizes: FoldSizes,
+  isAlong: boolean,
+  sharing: Sharing,
+  slices: number,
+): Groups {
+  const split = (output: string) => splitText(w, output, t.n);
+  const texts: FoldTexts = {
+    parts: 1,
+    isAlong,
+    source: (output) => {
+      const [row, column] = split(output);
+      const [left, right] = [t.left.at(row), t.right.at(column)];
+      return (k) => `${left(k, '0u')} * ${right(k, '0u')}`;
+    },
+    store: (output, value) => {
+      const row = `${output} / ${t.n}`;
+      return t.store(`${output} - (${row}) * ${t.n}`)(row, value);
+    },
+  };
+  const [x, y] = foldText(w, sum, sizes, texts, sharing);
+  return [x, y, slices];
 }

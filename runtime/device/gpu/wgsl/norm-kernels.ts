@@ -24,7 +24,8 @@ interface Groups {
 /** Threads that share a group: a power of 2. */
 function threadsPerGroup(length: number): number {
   if (length < 32) return 1;
-  if (length < 1024) return 8;
+  if (length < 128) return 8;
+  if (length < 1024) return 32;
   return length < 4096 ? 64 : 256;
 }
 

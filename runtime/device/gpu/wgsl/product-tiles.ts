@@ -1,29 +1,68 @@
+import { invariant } from '../../../errors/invariant.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** Outputs and products of one workgroup: each thread has `perThread` × `perThread` outputs in registers. */
+/** Outputs and products of one workgroup, whose threads have `rows` × `columns` outputs each in registers. */
 export interface Tile {
-  /** Threads along rows, and along columns. */
-  readonly threads: number;
-  readonly perThread: number;
+  readonly rowThreads: number;
+  readonly columnThreads: number;
+  /** Outputs of a thread, in blocks of 4 along each dimension. */
+  readonly rows: number;
+  readonly columns: number;
   /** Products per step, the depth of what lies in workgroup memory. */
   readonly depth: number;
+  /** The next step's elements are loaded while a step is computed, which takes registers. */
+  readonly prefetches: boolean;
 }
 
-const middleTile: Tile = { threads: 8, perThread: 4, depth: 16 };
-const largeTile: Tile = { threads: 16, perThread: 4, depth: 16 };
+const square = (threads: number): Tile => ({
+  rowThreads: threads,
+  columnThreads: threads,
+  rows: 4,
+  columns: 4,
+  depth: 16,
+  prefetches: true,
+});
+const smallTile = square(8);
+const middleTile = square(16);
+/** Its two factors are the 16 KiB of workgroup memory that every adapter has. */
+const largeTile: Tile = {
+  rowThreads: 8,
+  columnThreads: 16,
+  rows: 16,
+  columns: 8,
+  depth: 16,
+  prefetches: false,
+};
 
-/** Null: one thread per output, which waits for no other one; what threads could share is too little. */
+/** Workgroups that keep a GPU busy with tiles of this size. */
+const enoughMiddle = 128;
+const enoughLarge = 256;
+
+/** Null: threads share the sum of an output; what tiles could share is too little. */
 export function tileFor(m: number, k: number, n: number, batches: number): Tile | null {
   const least = Math.min(m, n);
   if (least <= 8 || k < 8) return null;
-  const largeTiles = Math.ceil(m / 64) * Math.ceil(n / 64) * batches;
-  return least > 32 && largeTiles >= 16 ? largeTile : middleTile;
+  const tiles = (tile: Tile) => tilesOf(tile, m, n) * batches;
+  if (least > 64 && tiles(largeTile) >= enoughLarge) return largeTile;
+  return least > 32 && tiles(middleTile) >= enoughMiddle ? middleTile : smallTile;
 }
 
-/** Rows, and columns, of a tile's outputs. */
-export function sideOf({ threads, perThread }: Tile): number {
-  return threads * perThread;
+/** A tile for a product that keeps other facts in workgroup memory, too. */
+export function withRoom(tile: Tile | null): Tile | null {
+  return tile === largeTile ? { ...tile, depth: 8 } : tile;
 }
+
+export function threadsOf({ rowThreads, columnThreads }: Tile): number {
+  return rowThreads * columnThreads;
+}
+
+/** Tiles of m × n outputs. */
+export function tilesOf(tile: Tile, m: number, n: number): number {
+  return Math.ceil(m / height(tile)) * Math.ceil(n / width(tile));
+}
+
+const height = ({ rowThreads, rows }: Tile): number => rowThreads * rows;
+const width = ({ columnThreads, columns }: Tile): number => columnThreads * columns;
 
 /** One operand of a product: the left one has an element per row and step, the right one per column and step. */
 export interface FactorTexts {
@@ -49,90 +88,158 @@ export interface ProductTexts {
   readonly prepare?: (k: string, slot: string) => void;
 }
 
+const block = ['x', 'y', 'z', 'w'] as const;
+
 /** Writes the outputs of the tile with number `group`. */
 export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
-  const { threads, perThread, depth } = tile;
-  const side = sideOf(tile);
-  const all = threads * threads;
-  const elements = side * depth;
-  const outputs = [...Array(perThread * perThread).keys()];
-  const own = [...Array(perThread).keys()];
+  const { columnThreads, depth } = tile;
   w.line(
-    `let across = (${t.n} + ${side - 1}u) / ${side}u;`,
-    `let row0 = (group / across) * ${side}u;`,
-    `let column0 = (group % across) * ${side}u;`,
-    `let tx = thread % ${threads}u;`,
-    `let ty = thread / ${threads}u;`,
-    ...outputs.map((i) => `var sum${i} = 0.0f;`),
+    `let across = (${t.n} + ${width(tile) - 1}u) / ${width(tile)}u;`,
+    `let row0 = (group / across) * ${height(tile)}u;`,
+    `let column0 = (group % across) * ${width(tile)}u;`,
+    `let tx = thread % ${columnThreads}u;`,
+    `let ty = thread / ${columnThreads}u;`,
   );
-  const loads = [
-    loadText(w, tile, 'left', t.left, 'row0', t.m),
-    loadText(w, tile, 'right', t.right, 'column0', t.n),
+  for (const name of sumsOf(tile).flat()) w.line(`var ${name} = vec4<f32>();`);
+  const factors = [
+    factorText(w, tile, 'left', height(tile), t.left, 'row0', t.m),
+    factorText(w, tile, 'right', width(tile), t.right, 'column0', t.n),
   ];
+  const load = (k0: string) => {
+    for (const factor of factors) factor.load(k0, t.k);
+  };
   const prepare = (first: string) => {
     if (!t.prepare) return;
     w.line(`if (thread < ${depth}u) {`);
     t.prepare(`${first} + thread`, 'thread');
     w.line('}');
   };
+  // What a step's loads need is prepared between barriers: it can't be there a step earlier.
+  const prefetches = tile.prefetches && !t.prepare;
+  if (prefetches) load('0u');
   prepare('0u');
   if (t.prepare) w.line('workgroupBarrier();');
   w.line(`for (var k0 = 0u; k0 < ${t.k}; k0 = k0 + ${depth}u) {`);
-  w.line(`for (var i = thread; i < ${elements}u; i = i + ${all}u) {`);
-  for (const load of loads) load(`k0`, t.k);
-  w.line('}', 'workgroupBarrier();');
+  if (!prefetches) load('k0');
+  for (const factor of factors) factor.store();
+  w.line('workgroupBarrier();');
+  if (prefetches) load(`(k0 + ${depth}u)`);
   // What the loads have read is free for the next steps'.
   prepare(`k0 + ${depth}u`);
-  w.line(
-    // Products of what lies beyond k would make NaN of 0 × Infinity.
-    `let steps = min(${depth}u, ${t.k} - k0);`,
-    'for (var j = 0u; j < steps; j = j + 1u) {',
-    ...own.map((i) => `let a${i} = leftTile[j * ${side}u + ty + ${i * threads}u];`),
-    ...own.map((i) => `let c${i} = rightTile[j * ${side}u + tx + ${i * threads}u];`),
-    ...outputs.map((i) => {
-      const [row, column] = [Math.floor(i / perThread), i % perThread];
-      return `sum${i} = sum${i} + a${row} * c${column};`;
-    }),
-    '}',
-    'workgroupBarrier();',
-    '}',
+  stepsText(w, tile);
+  w.line('workgroupBarrier();', '}');
+  outputsText(w, tile, t);
+}
+
+/** Names of a thread's sums: of four neighbouring columns each, by row and block of columns. */
+function sumsOf({ rows, columns }: Tile): string[][] {
+  return Array.from({ length: rows }, (_, r) =>
+    Array.from({ length: columns / 4 }, (_, v) => `sum${r}_${v}`),
   );
-  for (const c of own) {
-    const column = w.let(`column0 + tx + ${c * threads}u`);
-    w.line(`if (${column} < ${t.n}) {`);
-    const store = t.store(column);
-    for (const r of own) {
-      const row = `row0 + ty + ${r * threads}u`;
-      w.line(`if (${row} < ${t.m}) { ${store(row, `sum${r * perThread + c}`)} }`);
-    }
-    w.line('}');
+}
+
+/** Adds the products of the steps in workgroup memory; those beyond the last step are 0 · 0. */
+function stepsText(w: WgslWriter, tile: Tile): void {
+  const { rowThreads, columnThreads, rows, columns, depth } = tile;
+  w.line(`for (var j = 0u; j < ${depth}u; j = j + 1u) {`);
+  for (let i = 0; i < rows / 4; i++) {
+    w.line(`let a${i} = leftTile[j * ${height(tile) / 4}u + ty + ${i * rowThreads}u];`);
   }
+  for (let v = 0; v < columns / 4; v++) {
+    w.line(`let c${v} = rightTile[j * ${width(tile) / 4}u + tx + ${v * columnThreads}u];`);
+  }
+  sumsOf(tile).forEach((sums, r) => {
+    const factor = `a${r >> 2}.${block[r & 3]!}`;
+    for (const [v, sum] of sums.entries()) w.line(`${sum} = ${sum} + ${factor} * c${v};`);
+  });
+  w.line('}');
 }
 
 /**
- * Declares a factor's part of workgroup memory, [depth, side], so that threads of a row read one element or
- * neighbours; returns what writes the load of its element `i`.
+ * Stores the outputs a row of each thread at a time, by way of workgroup memory: neighbouring threads store neighbours,
+ * and the text of an element is there once, however many outputs a thread has.
  */
-function loadText(
+function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
+  const { rowThreads, columnThreads, rows } = tile;
+  const side = width(tile);
+  w.line(`for (var r = 0u; r < ${rows}u; r = r + 1u) {`);
+  sumsOf(tile).forEach((sums, r) => {
+    w.line(`if (r == ${r}u) {`);
+    for (const [v, sum] of sums.entries()) {
+      w.line(`leftTile[ty * ${side / 4}u + tx + ${v * columnThreads}u] = ${sum};`);
+    }
+    w.line('}');
+  });
+  w.line(
+    'workgroupBarrier();',
+    `for (var i = thread; i < ${rowThreads * side}u; i = i + ${threadsOf(tile)}u) {`,
+    `let column = column0 + i % ${side}u;`,
+    // Blocks of 4 rows of all threads follow one another.
+    `let row = row0 + (i / ${side}u) * 4u + (r / 4u) * ${rowThreads * 4}u + r % 4u;`,
+    `if (row < ${t.m} && column < ${t.n}) {`,
+  );
+  const value = w.let(`leftTile[i / 4u][i % 4u]`);
+  w.line(t.store('column')('row', value), '}', '}', 'workgroupBarrier();', '}');
+}
+
+/**
+ * A factor's part of workgroup memory, [depth, side] in blocks of 4 along the side. `load` writes what brings a
+ * thread's elements of the steps from `k0` on into registers, `store` what puts them into workgroup memory.
+ */
+function factorText(
   w: WgslWriter,
   tile: Tile,
   name: 'left' | 'right',
+  side: number,
   { isAlongSteps, at }: FactorTexts,
   first: string,
   count: string,
-) {
-  const side = sideOf(tile);
-  w.shared(`${name}Tile`, `array<f32, ${side * tile.depth}>`);
-  // The number of threads is a multiple of the side: each thread loads of one row or column only.
-  const hoisted = isAlongSteps ? null : w.let(`${first} + thread % ${side}u`);
-  const elementOfHoisted = hoisted === null ? null : at(hoisted);
-  return (k0: string, k: string): void => {
-    const slot = w.let(isAlongSteps ? `i % ${tile.depth}u` : `i / ${side}u`);
-    const outer = hoisted ?? w.let(`${first} + i / ${tile.depth}u`);
-    const value = w.name();
-    w.line(`var ${value} = 0.0f;`, `if (${outer} < ${count} && ${k0} + ${slot} < ${k}) {`);
-    const element = (elementOfHoisted ?? at(outer))(`${k0} + ${slot}`, slot);
-    w.line(`${value} = ${element};`, '}');
-    w.line(`${name}Tile[${slot} * ${side}u + ${outer} - ${first}] = ${value};`);
+): { load: (k0: string, k: string) => void; store: () => void } {
+  const { depth } = tile;
+  const all = threadsOf(tile);
+  const blocks = (side * depth) / 4;
+  const across = isAlongSteps ? depth / 4 : side / 4;
+  invariant(blocks % all === 0 && all % across === 0, 'threads share the loads of a tile evenly');
+  w.shared(`${name}Tile`, `array<vec4<f32>, ${blocks}>`);
+  const numbers = [...Array(blocks / all).keys()];
+  const values = numbers.map((q) => `${name}${q}`);
+  w.line(...values.map((value) => `var ${value} = vec4<f32>();`));
+  // A thread's blocks lie in one column of blocks.
+  const inner = w.let(`(thread % ${across}u) * 4u`);
+  const lines = numbers.map((q) => w.let(`thread / ${across}u + ${(q * all) / across}u`));
+  const outers = (isAlongSteps ? lines : block.map((_, c) => `${inner} + ${c}u`)).map((own) =>
+    w.let(`${first} + ${own}`),
+  );
+  const elements = outers.map((outer) => at(outer));
+  /** The numbers of a block's element: of its row or column, and its step's. */
+  const placeOf = (q: number, c: number): readonly [outer: number, slot: string] =>
+    isAlongSteps ? [q, `${inner} + ${c}u`] : [c, lines[q]!];
+  return {
+    load: (k0, k) => {
+      for (const [q, value] of values.entries()) {
+        const lanes = block.map((_, c) => {
+          const [outer, slot] = placeOf(q, c);
+          const step = `${k0} + ${slot}`;
+          const element = elements[outer]!(step, slot);
+          // Without a branch: what lies outside may be read, if only as something else.
+          return `select(0.0f, ${element}, (${outers[outer]!} < ${count}) & (${step} < ${k}))`;
+        });
+        w.line(`${value} = vec4<f32>(${lanes.join(', ')});`);
+      }
+    },
+    store: () => {
+      for (const [q, value] of values.entries()) {
+        const line = lines[q]!;
+        if (!isAlongSteps) {
+          w.line(`${name}Tile[${line} * ${side / 4}u + ${inner} / 4u] = ${value};`);
+          continue;
+        }
+        for (const [c, lane] of block.entries()) {
+          w.line(
+            `${name}Tile[(${inner} + ${c}u) * ${side / 4}u + ${line} / 4u][${line} % 4u] = ${value}.${lane};`,
+          );
+        }
+      }
+    },
   };
 }

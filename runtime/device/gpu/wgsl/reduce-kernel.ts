@@ -3,7 +3,7 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import { type ElementType, elementTypeOf } from './elements/element-type.ts';
-import { type Fold, type FoldTexts, foldText, partsOf, slicesOf, threadsFor } from './fold-text.ts';
+import { type Fold, type FoldTexts, foldText, partsOf, sharingOf } from './fold-text.ts';
 import { headText } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
@@ -106,9 +106,9 @@ function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: n
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
-      const slices = slicesOf({ outputs: total, count: given.count });
-      const w = new WgslWriter(threadsFor(slices), issue);
-      const groups = foldText(w, fold, given, sourceOf(w, given, 0, parts));
+      const sharing = sharingOf({ outputs: total, count: given.count }, isAlong(given));
+      const w = new WgslWriter(sharing.threads, issue);
+      const groups = foldText(w, fold, given, sourceOf(w, given, 0, parts), sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         w.line(w.store(1, `${w.offset(1)} + o`, 'value'));
       });
@@ -136,7 +136,7 @@ export function lastStage(
     isBound(i) ? broadcastStrides(meta.shape, meta.strides, shape) : shape.map(() => 0),
   );
   const { loops } = walksOf(shape, strides);
-  const slices = slicesOf(given);
+  const sharing = sharingOf(given, isAlong(given));
   const own = metas.length;
   return {
     operands: [
@@ -152,8 +152,8 @@ export function lastStage(
     isEmpty: given.outputs === 0,
     chosenBy: chosenByExponents(exponentNames(body, head.attr)),
     write: (issue) => {
-      const w = new WgslWriter(threadsFor(slices), issue);
-      const groups = foldText(w, fold, given, sourceOf(w, given, own, 1));
+      const w = new WgslWriter(sharing.threads, issue);
+      const groups = foldText(w, fold, given, sourceOf(w, given, own, 1), sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const indices = indexTexts(w, loops, 'o', 'own_');
         const place = (i: number) => `${w.offset(i)} + ${indices[i]!}`;
@@ -164,18 +164,18 @@ export function lastStage(
   };
 }
 
+/** Whether the elements of an output are neighbours in memory. */
+function isAlong({ strides }: Reduction): boolean {
+  return strides.at(-1) === 1;
+}
+
 /** The elements of operand `operand`. */
-function sourceOf(
-  w: WgslWriter,
-  { keptShape, keptStrides, shape, strides }: Reduction,
-  operand: number,
-  parts: number,
-): FoldTexts {
-  const kept = walksOf(keptShape, [keptStrides]).loops;
-  const reduced = walksOf(shape, [strides]).loops;
+function sourceOf(w: WgslWriter, given: Reduction, operand: number, parts: number): FoldTexts {
+  const kept = walksOf(given.keptShape, [given.keptStrides]).loops;
+  const reduced = walksOf(given.shape, [given.strides]).loops;
   return {
     parts,
-    isAlong: strides.at(-1) === 1,
+    isAlong: isAlong(given),
     source: (out) => {
       const base = w.let(`${w.offset(operand)} + ${indexTexts(w, kept, out, 'kept_')[0]!}`);
       return (r) => w.load(operand, `${base} + ${indexTexts(w, reduced, r, 'own_r')[0]!}`);

@@ -4,7 +4,15 @@ import type { TensorMeta } from '../../../tensor-meta.ts';
 import { headOperands, headText, storedHead } from '../head-text.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByExponents, exponentNames } from '../pointwise-kernel.ts';
-import { type ProductTexts, sideOf, type Tile, tileFor, tileText } from '../product-tiles.ts';
+import {
+  type ProductTexts,
+  type Tile,
+  threadsOf,
+  tileFor,
+  tilesOf,
+  tileText,
+  withRoom,
+} from '../product-tiles.ts';
 import type { HeadBody } from '../staged-body.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
@@ -65,14 +73,16 @@ export function headedGather(
   const phases = gather.phases[0] * gather.phases[1];
   const columns = shape[0] * gather.mostOutputs(0) * gather.mostOutputs(1);
   const slicesAll = groups * phases;
-  const tile = tileFor(outChannels, conv.sourceChannels * gather.mostTaps, columns, slicesAll);
+  const tile = withRoom(
+    tileFor(outChannels, conv.sourceChannels * gather.mostTaps, columns, slicesAll),
+  );
   const { operands, strides } = headOperands(head, [0, 1], inputs, outputs);
   const stage: WgslStage = {
     operands,
     isEmpty: sizeOf(shape) === 0,
     chosenBy: chosenByExponents(exponentNames(head.body, head.attr)),
     write: (issue) => {
-      const threads = tile ? tile.threads * tile.threads : workgroupThreads;
+      const threads = tile ? threadsOf(tile) : workgroupThreads;
       const w = new WgslWriter(threads, issue);
       const [from, by] = head.reads as readonly [number, number];
       const texts: GatherBuffers = {
@@ -103,8 +113,7 @@ export function headedGather(
       w.line(`for (var z = at.z; z < ${slices}; z = z + count.z) {`);
       tileText(w, tile, productTexts(w, tile, conv, shape, texts));
       w.line('}');
-      const side = sideOf(tile);
-      const tiles = Math.ceil(outChannels / side) * Math.ceil(columns / side);
+      const tiles = tilesOf(tile, outChannels, columns);
       const groups = groupsOf(tiles, Math.min(slicesAll, mostSlices));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },

@@ -6,7 +6,15 @@ import { elementTypeOf } from '../elements/element-type.ts';
 import { folds } from '../fold-text.ts';
 import { storedHead } from '../head-text.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
-import { type ProductTexts, sideOf, type Tile, tileFor, tileText } from '../product-tiles.ts';
+import {
+  type ProductTexts,
+  type Tile,
+  threadsOf,
+  tileFor,
+  tilesOf,
+  tileText,
+  withRoom,
+} from '../product-tiles.ts';
 import { lastStage } from '../reduce-kernel.ts';
 import { chosenByNothing, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf } from '../wgsl-text.ts';
@@ -50,7 +58,7 @@ export function weightProductPlan(
   const rows = outAll / groups;
   const columns = sizeOf(dw!.shape.slice(1));
   const pixels = batch * outHeight * outWidth;
-  const tile = tileFor(rows, pixels, columns, groups * Math.ceil(pixels / leastPart));
+  const tile = withRoom(tileFor(rows, pixels, columns, groups * Math.ceil(pixels / leastPart)));
   if (!tile) return null;
   const tiles = tilesOf(tile, rows, columns) * groups;
   const wanted = Math.min(mostParts, pixels / leastPart, busyGroups / tiles);
@@ -77,11 +85,6 @@ export function weightProductPlan(
   };
 }
 
-function tilesOf(tile: Tile, rows: number, columns: number): number {
-  const side = sideOf(tile);
-  return Math.ceil(rows / side) * Math.ceil(columns / side);
-}
-
 function productStage(product: WeightProduct): WgslStage {
   const { dy, x, dw, attrs, tile, rows, columns, parts } = product;
   const { groups } = windowsOf(attrs);
@@ -103,7 +106,7 @@ function productStage(product: WeightProduct): WgslStage {
     isEmpty: elements === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
-      const w = new WgslWriter(tile.threads * tile.threads, issue);
+      const w = new WgslWriter(threadsOf(tile), issue);
       pixelText(w, x, 1);
       w.function('finish(part : u32, element : u32, value : f32)', () => {
         const { loops } = walksOf(dw.shape, [dw.strides]);

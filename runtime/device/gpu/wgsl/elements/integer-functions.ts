@@ -38,6 +38,7 @@ export const integerFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
     // Of what is out of range WGSL says nothing that all drivers keep.
     f_to_int: `(x : f32) -> i32 {
+  if (!f_is_number(x)) { return 0i; }
   let isInside = x > -2147483648.0f && x < 2147483648.0f;
   let inside = i32(select(0.0f, x, isInside));
   let upper = select(inside, 2147483647i, x >= 2147483648.0f);
