@@ -42,7 +42,9 @@ export interface Device {
   readonly mostFusedBuffers: number;
   /** Bytes beside all tensors for values between the stages of a staged op; 0: it runs none. */
   readonly innerBytes: number;
-  /** Bytes of one element in this device's memory (a GPU may store bool as float32). */
+  /** Elements are stored in their dtype; false: as float32, in which integers are exact to ±2^24. */
+  readonly typedElements: boolean;
+  /** Bytes of one element in this device's memory. Throws DTypeError for a dtype that the device doesn't store. */
   elementBytes(dtype: DType): number;
   /**
    * Binds an op's kernel to its operands' metas. Offsets in the metas are a hint only for kernels that

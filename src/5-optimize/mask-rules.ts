@@ -71,7 +71,7 @@ export function maskMeta({ shape, device }: TensorMeta): TensorMeta {
   return contiguousMeta({ dtype: 'bool', shape }, device);
 }
 
-/** Whether a device has the dtype of packed bits: a GPU has none of 8 bits. */
+/** Whether a device packs bits: a GPU has no kernel for that. */
 export const fitsBits = ({ device }: TensorMeta): boolean => device.kind !== 'gpu';
 
 /** The elements of a mask as bits. */

@@ -35,6 +35,11 @@ function metasOf(dtype: SavedDType, { shape, device }: TensorMeta): readonly Ten
   ];
 }
 
+/** Whether the device has kernels for the values: a GPU has none that quantize, and with gpu.js alone no halves. */
+function isAvailable({ device }: TensorMeta, dtype: SavedDType): boolean {
+  return device.kind !== 'gpu' || (device.typedElements && dtype !== 'int8');
+}
+
 type Like = Pick<ProgramOp, 'at' | 'recordsGrad'>;
 
 const linear = { code: 'linear' };
@@ -90,8 +95,7 @@ function candidatesIn(
     op.inputs.forEach((id, operand) => {
       if (operandUse(op.op, operand) === 'shape' || late[facts.definitionIndex(id)]) return;
       const root = facts.rootOf(id);
-      // On a GPU every element is 4 bytes.
-      if (isFree(root) || values[root]!.device.kind === 'gpu') return;
+      if (!isAvailable(values[root]!, saved) || isFree(root)) return;
       const own = found.get(root) ?? { reads: new Set(), firstRead: i };
       own.reads.add(id);
       found.set(root, own);

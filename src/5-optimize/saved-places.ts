@@ -24,7 +24,7 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
     const places = op.outputs[1];
     if (places === undefined || !fitsBytes(op, values[op.inputs[0]!]!)) continue;
     const { shape, device } = values[places]!;
-    // On a GPU every element is 4 bytes.
+    // A GPU has no kernel for them.
     if (device.kind === 'gpu' || held.has(facts.memoryOf(places)) || facts.isWritten(places))
       continue;
     const readers = facts.readersOfMemory(places).map((index) => ops[index]!);

@@ -108,10 +108,10 @@ function poisonedFor({ dtype, shape, strides, offset, device }: TensorMeta): Hol
   return new Holder(device, (last + 1) * device.elementBytes(dtype));
 }
 
-/** All of a holder's memory as one tensor of the smallest elements that its device has. */
+/** All of a holder's memory as one tensor of elements that are copied bit by bit; a GPU copies words alone. */
 function wholeOf(holder: Holder): Tensor {
   const { device, bytes } = holder;
-  const dtype = device.kind === 'gpu' ? 'float32' : 'uint8';
+  const dtype = device.kind === 'gpu' ? 'int32' : 'uint8';
   const size = Math.ceil(bytes / device.elementBytes(dtype));
   return new Tensor({ dtype, shape: [size], strides: [1], offset: 0, device }, holder.retain());
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { elementBytes } from '../../runtime/device/gpu/element-storage.ts';
+import { floatStorage, typedStorage } from '../../runtime/device/gpu/core/element-storage.ts';
 import { rand, randn } from '../../runtime/ops/movement/create.ts';
 import { linspace } from '../../runtime/ops/movement/ranges.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';
@@ -136,6 +136,8 @@ describe('float64', () => {
   });
 
   it('is refused on a GPU by name', () => {
-    expect(() => elementBytes('float64')).toThrow('float64 is not available on the GPU');
+    for (const storage of [typedStorage, floatStorage]) {
+      expect(() => storage.bytesOf('float64')).toThrow('float64 is not available on the GPU');
+    }
   });
 });

@@ -88,10 +88,20 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
     });
   });
 
-  it('bool and int32 take four bytes each', () => {
-    expect((['bool', 'int32', 'float32'] as const).map((d) => gpu().elementBytes(d))).toEqual([
-      4, 4, 4,
-    ]);
+  it('elements take the bytes of their dtype', () => {
+    const device = gpu();
+    const { counter } = device.allocator;
+    for (const [dtype, bytes] of [
+      ...(['bool', 'uint8'] as const).map((own) => [own, 1] as const),
+      ...(['float16', 'bfloat16'] as const).map((own) => [own, 2] as const),
+      ...(['int32', 'float32'] as const).map((own) => [own, 4] as const),
+    ]) {
+      const { allocated } = counter;
+      const x = deviceGuard(device, () => zeros([640], { dtype }));
+      expect(device.elementBytes(dtype)).toBe(bytes);
+      expect(counter.allocated - allocated).toBe(640 * bytes);
+      x.dispose();
+    }
   });
 
   it('emptyCache gives idle buffers back', () => {

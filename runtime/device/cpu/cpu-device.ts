@@ -48,6 +48,7 @@ export class CpuDevice implements Device {
   readonly kind = 'cpu';
   readonly allocator: BestFitAllocator;
   readonly sumsInBlocks = hasSimd;
+  readonly typedElements = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
   readonly mostFusedBuffers = Infinity;

@@ -12,10 +12,11 @@ import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { userKernelPlan } from './codegen/user-kernel.ts';
 import type { BufferPool, CheckedHandle } from './core/buffer-pool.ts';
 import type { CommandCounts } from './core/command-batch.ts';
-import type { DeviceCore, KernelStats } from './core/device-core.ts';
+import type { DeviceCore, KernelStats, Place } from './core/device-core.ts';
+import { type ElementStorage, spanOf, typedStorage, wordsOf } from './core/element-storage.ts';
 import type { KernelPlan } from './core/kernel-plan.ts';
 import { fitsGpuJs } from './core/limits.ts';
-import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
+import { asFloats, FloatOperands } from './float-operands.ts';
 import { HostOp } from './host-op.ts';
 import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
@@ -58,15 +59,17 @@ export interface GpuDeviceOptions<H extends CheckedHandle> {
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
+  readonly storage: ElementStorage;
   /** Null: kernels of gpu.js alone. */
   readonly ownKernels: OwnKernels<H> | null;
 }
 
-/** Tensors in buffers of WebGPU or textures of WebGL2. Every element is a float32. */
+/** Tensors in buffers of WebGPU or textures of WebGL2. */
 export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
+  readonly typedElements: boolean;
   readonly overwritesOperands = false;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
@@ -79,6 +82,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly #copyKernels = new Map<string, Prepared<H>>();
   readonly #missing: MissingKernels;
   readonly #ours: OwnKernels<H> | null;
+  readonly #storage: ElementStorage;
 
   constructor(core: DeviceCore<H>, options: GpuDeviceOptions<H>) {
     this.api = options.api;
@@ -86,6 +90,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     this.#core = core;
     this.#missing = new MissingKernels(options.missingKernels);
     this.#ours = options.ownKernels;
+    this.#storage = options.storage;
+    this.typedElements = options.storage === typedStorage;
     this.fusesPointwise = options.ownKernels !== null;
     this.mostFusedBuffers = this.#core.mostBuffers;
   }
@@ -115,7 +121,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   elementBytes(dtype: DType): number {
-    return elementBytes(dtype);
+    return this.#storage.bytesOf(dtype);
   }
 
   prepare(
@@ -168,8 +174,12 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean {
-    const isGpuJs = hasGpuJsKernel(op) && [...inputs, ...outputs].every(fitsGpuJs);
-    return isGpuJs || (this.#ours?.has(op, inputs, outputs, attrs) ?? false);
+    if (this.#ours?.has(op, inputs, outputs, attrs)) return true;
+    const operands = [...inputs, ...outputs];
+    if (!hasGpuJsKernel(op) || !operands.every(fitsGpuJs)) return false;
+    // Beside kernels of ours those of gpu.js have operands in float32 alone; users' kernels get copies.
+    const areFloats = operands.every(({ dtype }) => dtype === 'float32');
+    return !this.#ours || areFloats || op.kernel.kind === 'user';
   }
 
   #prepared(
@@ -198,20 +208,38 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   ): Prepared<H> {
     const ours = this.#ours?.prepare(op, inputs, outputs, attrs);
     if (ours) return ours;
-    const plan = planFor(op, inputs, outputs, attrs);
-    return new PreparedKernel(op.name, this.#core, plan, outputs);
+    const read = this.#ours ? inputs.map(asFloats) : inputs;
+    const plan = planFor(op, read, outputs, attrs);
+    const kernel = new PreparedKernel(op.name, this.#core, plan, outputs);
+    if (read.every((meta, i) => meta === inputs[i])) return kernel;
+    const copyKernel = (from: TensorMeta, to: TensorMeta) => this.#copyKernel(from, to);
+    return new FloatOperands(op.name, this.#core, kernel, inputs, copyKernel);
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
     if (data.length === 0) return;
-    const values = toFloats(data, meta.dtype);
-    this.#core.write(values, this.#core.place(target, 'upload'), values !== data);
+    const words = this.#storage.toWords(data, meta.dtype);
+    const kept = words.buffer !== data.buffer;
+    const place = this.#core.place(target, 'upload');
+    const bytes = this.elementBytes(meta.dtype);
+    const first = (place.offset * bytes) / 4;
+    const end = (place.offset + data.length) * bytes;
+    // The last word may have more elements than these, unless it ends with the tensor's memory.
+    if (Number.isInteger(first) && (end % 4 === 0 || end === target.holder?.bytes)) {
+      this.#core.write(words, { buffer: place.buffer, first }, kept);
+      return;
+    }
+    this.#core.withScratch([words.byteLength], ([scratch]) => {
+      const source = { buffer: scratch!, offset: 0 };
+      this.#core.write(words, { buffer: scratch!, first: 0 }, kept);
+      const kernel = this.#copyKernel(contiguousMeta(meta, this), meta);
+      kernel.run((slot) => (slot.kind === 'input' ? source : place), {});
+    });
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
     const size = sizeOf(meta.shape);
-    if (size === 0) return newTypedArray(meta.dtype, 0);
-    return fromFloats(await this.#read(meta, source, size), meta.dtype);
+    return size === 0 ? newTypedArray(meta.dtype, 0) : this.#read(meta, source, size);
   }
 
   downloadSync(meta: TensorMeta, _source: Operand, use = 'dataSync'): TypedArray {
@@ -237,22 +265,30 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.close();
   }
 
-  #read(meta: TensorMeta, source: Operand, size: number): Promise<Float32Array> {
+  #read(meta: TensorMeta, source: Operand, size: number): Promise<TypedArray> {
+    const { dtype } = meta;
+    const bytes = this.elementBytes(dtype);
+    const read = async ({ buffer, offset }: Place<H>) => {
+      const span = spanOf(offset, size, bytes);
+      const words = await this.#core.read({ buffer, ...span }, 'data');
+      return this.#storage.fromWords(words, dtype, size, span.skipped);
+    };
     const place = this.#core.place(source, 'data');
-    if (isContiguousMeta(meta)) return this.#core.read(place, size, 'data');
+    if (isContiguousMeta(meta)) return read(place);
     // Issued in order and read from scratch, whose next owner comes after.
-    let result: Promise<Float32Array> | undefined;
-    this.#core.withScratch([size], ([scratch]) => {
+    let result: Promise<TypedArray> | undefined;
+    this.#core.withScratch([size * bytes], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
       const kernel = this.#copyKernel(meta, contiguousMeta(meta, this));
       kernel.run((slot) => (slot.kind === 'input' ? place : target), {});
-      result = this.#core.read(target, size, 'data');
+      result = read(target);
     });
     return result!;
   }
 
   #hostOp(op: KernelOp, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp<H> {
-    return new HostOp(op, this.#core, inputs, outputs, (from, to) => this.#copyKernel(from, to));
+    const copyKernel = (from: TensorMeta, to: TensorMeta) => this.#copyKernel(from, to);
+    return new HostOp(op, this.#core, inputs, outputs, this.#storage, copyKernel);
   }
 
   /** Packs strided elements, or spreads packed ones. */
@@ -287,7 +323,9 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   #random(op: string, kernel: 'uniform' | 'normal', meta: TensorMeta, attrs: Attrs): Launch {
     return (_inputs, [target], now = attrs) => {
       const values = randomNumbers(kernel, now, sizeOf(meta.shape));
-      if (values.length > 0) this.#core.write(values, this.#core.place(target!, op), true);
+      if (values.length === 0) return;
+      const { buffer, offset } = this.#core.place(target!, op);
+      this.#core.write(wordsOf(values), { buffer, first: offset }, true);
     };
   }
 }

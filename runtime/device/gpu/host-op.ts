@@ -1,6 +1,7 @@
 import { userPosition, withPositionProvider } from '../../errors/position.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
+import type { TypedArray } from '../../spec/dtype.ts';
 import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
@@ -9,8 +10,13 @@ import { Holder } from '../holder.ts';
 import { type Attrs, type KernelOp, operandUse, userName } from '../kernel-op.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
-import type { DeviceCore, Place, Span } from './core/device-core.ts';
-import { fromFloats, toFloats } from './element-storage.ts';
+import type { DeviceCore, Place, WordSpan } from './core/device-core.ts';
+import {
+  type ElementSpan,
+  type ElementStorage,
+  spanOf,
+  type Words,
+} from './core/element-storage.ts';
 import type { Prepared } from './prepared-kernel.ts';
 
 /** A kernel that copies elements from one layout to another. */
@@ -37,6 +43,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #core: DeviceCore<H>;
   readonly #inputs: readonly TensorMeta[];
   readonly #outputs: readonly TensorMeta[];
+  readonly #storage: ElementStorage;
   readonly #copyKernel: CopyKernel<H>;
 
   constructor(
@@ -44,21 +51,42 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
     core: DeviceCore<H>,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
+    storage: ElementStorage,
     copyKernel: CopyKernel<H>,
   ) {
     this.#op = op;
     this.#core = core;
     this.#inputs = inputs;
     this.#outputs = outputs;
+    this.#storage = storage;
     this.#copyKernel = copyKernel;
   }
 
-  /** Strided operands are packed on the GPU before they are read, strided results unpacked there. */
+  /**
+   * Strided operands are packed on the GPU before they are read, strided results unpacked there. So are results whose
+   * elements share words: the host writes whole ones.
+   */
   scratchBytes(): number {
-    const strided = [...this.#inputs.filter((_, i) => this.#isRead(i)), ...this.#outputs].filter(
-      (meta) => !isContiguousMeta(meta),
-    );
-    return strided.reduce((sum, { shape }) => sum + alignedBytes(sizeOf(shape) * 4), 0);
+    const read = this.#inputs.filter((_, i) => this.#isRead(i));
+    const sizes = [
+      ...read.map((meta) => this.#packedBytes(meta)),
+      ...this.#outputs.map((meta) => this.#spreadBytes(meta)),
+    ];
+    return sizes.reduce((sum, bytes) => sum + alignedBytes(bytes), 0);
+  }
+
+  /** Bytes of an operand's copy; 0: it is read where it is. */
+  #packedBytes(meta: TensorMeta): number {
+    return isContiguousMeta(meta) ? 0 : this.#bytesOf(meta);
+  }
+
+  #spreadBytes(meta: TensorMeta): number {
+    const areWords = this.#storage.bytesOf(meta.dtype) === 4;
+    return isContiguousMeta(meta) && areWords ? 0 : this.#bytesOf(meta);
+  }
+
+  #bytesOf({ dtype, shape }: TensorMeta): number {
+    return sizeOf(shape) * this.#storage.bytesOf(dtype);
   }
 
   bind(attrs: Attrs): Launch {
@@ -78,19 +106,19 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       const known = transfers.findIndex((other) => isSame(other, { meta, operand }));
       return known >= 0 ? known : transfers.push({ meta, operand }) - 1;
     });
-    const packed = transfers.map(({ meta }) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
-    const spread = this.#outputs.map((meta) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
+    const packed = transfers.map(({ meta }) => this.#packedBytes(meta));
+    const spread = this.#outputs.map((meta) => this.#spreadBytes(meta));
     const sizes = [...packed, ...spread].filter((size) => size > 0);
     const at = userPosition();
     this.#core.withScratch(sizes, (scratch) => {
       let next = 0;
-      const reads: Span<H>[] = transfers.map(({ meta, operand }, i) => {
+      const reads = transfers.map(({ meta, operand }, i): WordSpan<H> & ElementSpan => {
         const place = this.#core.place(operand, this.#op.name);
-        const count = sizeOf(meta.shape);
-        if (packed[i] === 0) return { ...place, count };
+        const [count, bytes] = [sizeOf(meta.shape), this.#storage.bytesOf(meta.dtype)];
+        if (packed[i] === 0) return { buffer: place.buffer, ...spanOf(place.offset, count, bytes) };
         const target = { buffer: scratch[next++]!, offset: 0 };
         copyBetween(this.#copyKernel(meta, contiguousMeta(meta, meta.device)), place, target);
-        return { ...target, count };
+        return { buffer: target.buffer, ...spanOf(0, count, bytes) };
       });
       const targets = outputs.map((operand) => this.#core.place(operand, this.#op.name));
       const writes = targets.map((place, i) =>
@@ -99,7 +127,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       this.#core.computeOnHost({
         op: this.#op.name,
         reads,
-        writes,
+        writes: writes.map(({ buffer, offset }) => ({ buffer, first: offset })),
         compute: (values) =>
           withPositionProvider(
             () => at,
@@ -107,7 +135,10 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
               const outer = events.op;
               events.op = this.#op.name;
               try {
-                return this.#onCpu(values, transfers, slots, attrs);
+                const data = transfers.map(({ meta: { dtype, shape } }, i) =>
+                  this.#storage.fromWords(values[i]!, dtype, sizeOf(shape), reads[i]!.skipped),
+                );
+                return this.#onCpu(data, transfers, slots, attrs);
               } finally {
                 events.op = outer;
               }
@@ -123,11 +154,11 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   }
 
   #onCpu(
-    values: readonly Float32Array[],
+    values: readonly TypedArray[],
     transfers: readonly Transfer[],
     slots: readonly number[],
     attrs: Attrs,
-  ): Float32Array<ArrayBuffer>[] {
+  ): Words[] {
     const cpu = deviceNamed('cpu');
     const holders: Holder[] = [];
     const hold = (meta: TensorMeta): Operand => {
@@ -139,7 +170,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       const copies = transfers.map(({ meta }, i) => {
         const operand = hold(meta);
         if (traceStream.active) traceStream.transform(userName(this.#op), meta, onCpu(meta, cpu));
-        cpu.upload(fromFloats(values[i]!, meta.dtype), onCpu(meta, cpu), operand);
+        cpu.upload(values[i]!, onCpu(meta, cpu), operand);
         return operand;
       });
       const inputs = slots.map((slot, i) => {
@@ -153,7 +184,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
       cpu.prepare(this.#op, inputMetas, outputMetas, attrs)(inputs, outputs, attrs);
       if (traceStream.active) this.#traceResults(outputMetas);
       return outputMetas.map((meta, i) =>
-        toFloats(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
+        this.#storage.toWords(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
       );
     } finally {
       for (const holder of holders) holder.release();

@@ -30,6 +30,12 @@ export interface Prepared<H extends CheckedHandle = BufferHandle> {
   run(operands: Places<H>, attrs: Attrs): void;
 }
 
+/** Kernels of gpu.js store every element as a float32. */
+const floatBytes = 4;
+
+const scratchSizes = ({ scratch }: KernelPlan): number[] =>
+  scratch.map((elements) => elements * floatBytes);
+
 /** A plan on a device: sees to inputs that are the output's own buffer, and issues the stages. */
 export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements Prepared<H> {
   readonly #op: string;
@@ -48,7 +54,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   }
 
   get scratchBytes(): number {
-    return this.#plan.scratch.reduce((sum, elements) => sum + alignedBytes(elements * 4), 0);
+    return scratchSizes(this.#plan).reduce((sum, bytes) => sum + alignedBytes(bytes), 0);
   }
 
   build(inPlace: boolean): void {
@@ -69,7 +75,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   }
 
   run(operands: Places<H>, attrs: Attrs): void {
-    this.#core.withScratch(this.#plan.scratch, (scratch) => {
+    this.#core.withScratch(scratchSizes(this.#plan), (scratch) => {
       const places: Places<H> = (slot) =>
         slot.kind === 'scratch' ? { buffer: scratch[slot.index]!, offset: 0 } : operands(slot);
       const moved: number[] = [];
@@ -103,7 +109,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   /** Results go to scratch first, and are copied after the last read of the old contents. */
   #issueMoved(moved: readonly number[], places: Places<H>, attrs: Attrs): void {
     const stages = moved.map((s) => this.#plan.stages[s]!);
-    const sizes = stages.map((stage) => stage.threads);
+    const sizes = stages.map((stage) => stage.threads * floatBytes);
     this.#core.withScratch(sizes, (results) => {
       moved.forEach((s, i) => {
         this.#issueStage(s, places, attrs, { buffer: results[i]!, offset: 0 }, null);
@@ -116,11 +122,12 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
 
   #copyResult(index: number, result: PoolBuffer<H>, target: Place<H>): void {
     const meta = this.#outputs[index]!;
-    const from = { buffer: result, offset: 0 };
     if (isContiguousMeta(meta)) {
-      this.#core.copy(from, target, sizeOf(meta.shape));
+      const from = { buffer: result, first: 0, count: sizeOf(meta.shape) };
+      this.#core.copy(from, { buffer: target.buffer, first: target.offset });
       return;
     }
+    const from = { buffer: result, offset: 0 };
     let copy = this.#copies.get(index);
     if (!copy) {
       const plan = pointwisePlan(E.input(0), [contiguousMeta(meta, meta.device)], meta, {});

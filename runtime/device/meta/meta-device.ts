@@ -35,6 +35,7 @@ class MetaDevice implements Device {
   readonly allocator: BestFitAllocator;
   /** The facts of the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
+  readonly typedElements = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
   readonly mostFusedBuffers = Infinity;

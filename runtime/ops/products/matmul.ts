@@ -14,11 +14,13 @@ import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
 
 function check(a: TensorMeta, b: TensorMeta): void {
   const isWhole = !dtypes[a.dtype].floating;
-  if (a.dtype === 'bool' || a.dtype !== b.dtype || (isWhole && a.device.kind === 'gpu')) {
+  if (a.dtype === 'bool' || a.dtype !== b.dtype || (isWhole && !a.device.typedElements)) {
     throw new DTypeError({
       what: 'matmul: not numbers of one dtype',
       given: `${formatSpec(a)} and ${formatSpec(b)}`,
-      expected: 'two tensors of one dtype, not bool; on a GPU float32',
+      expected: a.device.typedElements
+        ? 'two tensors of one dtype, not bool'
+        : 'two float32 tensors: the device stores integers as float32',
       remedy: "cast them: x.to('float32')",
     });
   }

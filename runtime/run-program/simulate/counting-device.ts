@@ -41,6 +41,7 @@ class CountingDevice implements Device {
   readonly kind = 'meta';
   readonly allocator: Allocator;
   readonly sumsInBlocks: boolean;
+  readonly typedElements: boolean;
   readonly overwritesOperands: boolean;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
@@ -53,6 +54,7 @@ class CountingDevice implements Device {
     this.name = real.name;
     this.allocator = new CountingAllocator(real.name);
     this.sumsInBlocks = real.sumsInBlocks;
+    this.typedElements = real.typedElements;
     this.overwritesOperands = real.overwritesOperands;
     this.fusesPointwise = real.fusesPointwise;
     this.mostFusedBuffers = real.mostFusedBuffers;

@@ -6,6 +6,7 @@ import { destroyGpu } from '../../../runtime/device/gpu/init.ts';
 import {
   crossEntropy,
   type Device,
+  DTypeError,
   deviceGuard,
   deviceNamed,
   init,
@@ -93,5 +94,21 @@ describe.skipIf(skipGpu)("gpu/gpujs-alone: init('gpu', { kernels: 'gpu.js' })", 
     expect(device.kernelStats.compiled).toBeGreaterThan(10);
     expect(device.kernelStats.wgsl).toBe(0);
     expect(device.computedOnCpu.size).toBe(0);
+  });
+
+  it('integers that float32 cannot hold are refused at the upload', () => {
+    const upload = () => deviceGuard(device, () => tensor(new Int32Array([1, 2 ** 24 + 1])));
+    expect(upload).toThrow(DTypeError);
+    expect(upload).toThrow(/16777217 at element 1/);
+    const product = () =>
+      deviceGuard(device, () =>
+        tensor([[1, 2]])
+          .int()
+          .matmul(tensor([1, 2]).int()),
+      );
+    expect(product).toThrow(/stores integers as float32/);
+    for (const dtype of ['float16', 'uint8', 'float64'] as const) {
+      expect(() => device.elementBytes(dtype)).toThrow(DTypeError);
+    }
   });
 });

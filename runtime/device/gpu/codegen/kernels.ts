@@ -99,7 +99,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   conv2dInputGrad,
   conv2dWeightGrad,
   maxPool2d,
-  // WebGPU has no uint8.
+  // gpu.js has no uint8.
   maxPool2dCoded: null,
   adaptiveMaxPool2d: null,
   maxPool2dGrad,

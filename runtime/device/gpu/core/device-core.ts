@@ -1,6 +1,7 @@
 import type { Operand } from '../../device.ts';
 import type { BufferHandle, BufferPool, CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 import type { CommandCounts } from './command-batch.ts';
+import type { Words } from './element-storage.ts';
 import type { KernelText } from './kernel-text.ts';
 
 /** An operand's first element. */
@@ -9,18 +10,23 @@ export interface Place<H extends CheckedHandle = BufferHandle> {
   readonly offset: number;
 }
 
-/** A place and how many elements of it are meant. */
-export interface Span<H extends CheckedHandle = BufferHandle> extends Place<H> {
+/** A part of a buffer, in 32-bit words. */
+export interface WordPlace<H extends CheckedHandle = BufferHandle> {
+  readonly buffer: PoolBuffer<H>;
+  readonly first: number;
+}
+
+export interface WordSpan<H extends CheckedHandle = BufferHandle> extends WordPlace<H> {
   readonly count: number;
 }
 
-/** One op whose elements the host computes. */
+/** One op that the host computes. */
 export interface HostRun<H extends CheckedHandle = BufferHandle> {
   readonly op: string;
-  readonly reads: readonly Span<H>[];
-  readonly writes: readonly Place<H>[];
+  readonly reads: readonly WordSpan<H>[];
+  readonly writes: readonly WordPlace<H>[];
   /** From what was read to what is written, in their orders; throws what the op throws. */
-  readonly compute: (values: readonly Float32Array[]) => readonly Float32Array<ArrayBuffer>[];
+  readonly compute: (values: readonly Words[]) => readonly Words[];
 }
 
 /** One run of a kernel of gpu.js. */
@@ -38,8 +44,9 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 export interface KernelStats {
   /** Since the start. */
   readonly compiled: number;
-  /** Kernels among those in our own WGSL. */
+  /** Kernels among those in our own WGSL, and those of them whose threads write elements of one word. */
   readonly wgsl: number;
+  readonly atomic: number;
   /** Kept now. */
   readonly cached: number;
 }
@@ -58,17 +65,17 @@ export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly isLost: boolean;
   /** Throws DeviceError when the device is closed or lost. */
   place(operand: Operand, op: string): Place<H>;
-  /** Scratch for what `body` issues; counted like any other memory. */
-  withScratch(elements: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void;
+  /** Scratch of these sizes, in bytes, for what `body` issues; counted like any other memory. */
+  withScratch(bytes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void;
   /** Starts a kernel's build. Throws DeviceError for what gpu.js can't translate. */
   startBuild(op: string, key: string, text: KernelText): void;
   runStage(run: StageRun<H>): void;
-  copy(from: Place<H>, to: Place<H>, count: number): void;
+  copy(from: WordSpan<H>, to: WordPlace<H>): void;
   computeOnHost(run: HostRun<H>): void;
   /** `data` must not change afterwards, unless `kept` is false: then it is copied when it must wait. */
-  write(data: Float32Array<ArrayBuffer>, to: Place<H>, kept: boolean): void;
-  /** Reads `count` elements, after everything issued before. */
-  read(from: Place<H>, count: number, op: string): Promise<Float32Array>;
+  write(data: Words, to: WordPlace<H>, kept: boolean): void;
+  /** Reads after everything issued before. */
+  read(from: WordSpan<H>, op: string): Promise<Words>;
   /** Resolves when the GPU has finished everything issued before. */
   synchronize(): Promise<void>;
   close(): Promise<void>;

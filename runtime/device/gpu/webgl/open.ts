@@ -1,4 +1,5 @@
 import { DeviceError } from '../../../errors/errors.ts';
+import { floatStorage } from '../core/element-storage.ts';
 import { GpuDevice } from '../gpu-device.ts';
 import type { OpenDeviceOptions } from '../init.ts';
 import { openContext, releaseContext } from './context.ts';
@@ -14,6 +15,7 @@ export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice>
       api: 'webgl2',
       adapter: context.adapter,
       missingKernels: options.missingKernels,
+      storage: floatStorage,
       ownKernels: null,
     });
   } catch (cause) {

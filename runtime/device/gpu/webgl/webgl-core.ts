@@ -4,7 +4,16 @@ import { copying, copyingAsync } from '../../../profiler/copying.ts';
 import type { Operand } from '../../device.ts';
 import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
 import type { CommandCounts } from '../core/command-batch.ts';
-import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../core/device-core.ts';
+import type {
+  DeviceCore,
+  HostRun,
+  KernelStats,
+  Place,
+  StageRun,
+  WordPlace,
+  WordSpan,
+} from '../core/device-core.ts';
+import { type Words, wordsOf } from '../core/element-storage.ts';
 import {
   buildError,
   closedError,
@@ -45,7 +54,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   /** Read by kernels of empty tensors. */
   readonly #nothing: PoolBuffer<TextureHandle>;
   /** Reads in progress. */
-  readonly #reads = new Set<Promise<Float32Array>>();
+  readonly #reads = new Set<Promise<Words>>();
   #draws = 0;
   #closed = false;
 
@@ -89,7 +98,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   }
 
   get kernelStats(): KernelStats {
-    return { compiled: this.#kernels.compiled, wgsl: 0, cached: this.#kernels.size };
+    return { compiled: this.#kernels.compiled, wgsl: 0, atomic: 0, cached: this.#kernels.size };
   }
 
   get isLost(): boolean {
@@ -104,13 +113,10 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   }
 
   withScratch(
-    elements: readonly number[],
+    bytes: readonly number[],
     body: (buffers: readonly PoolBuffer<TextureHandle>[]) => void,
   ): void {
-    this.pool.withScratch(
-      elements.map((count) => count * elementBytes),
-      body,
-    );
+    this.pool.withScratch(bytes, body);
   }
 
   startBuild(op: string, key: string, text: KernelText): void {
@@ -154,9 +160,10 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     }
   }
 
-  copy(from: Place<TextureHandle>, target: Place<TextureHandle>, count: number): void {
+  copy(from: WordSpan<TextureHandle>, to: WordPlace<TextureHandle>): void {
+    const target = { buffer: to.buffer, offset: to.first };
     const aliases = from.buffer === target.buffer ? [0] : [];
-    const counts = { threads: count, arrays: 1, scalars: 2 };
+    const counts = { threads: from.count, arrays: 1, scalars: 2 };
     const text = {
       source: copySource,
       ...counts,
@@ -164,15 +171,16 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       storeOffset: 'storeOffset',
       aliases,
     };
-    const scalars = [from.offset, target.offset];
+    const scalars = [from.first, target.offset];
     this.runStage({ op: 'copy', key: keyOf(text), text, target, inputs: [from.buffer], scalars });
   }
 
   computeOnHost({ op, reads, writes, compute }: HostRun<TextureHandle>): void {
-    const values = reads.map(({ buffer, offset, count }) => {
+    const values = reads.map(({ buffer, first, count }) => {
       const bytes = count * elementBytes;
       events.copy(name, 'host', bytes);
-      return copying(name, 'host', bytes, () => this.#textures.readSync(buffer, offset, count));
+      const read = () => this.#textures.readSync(buffer, first, count);
+      return wordsOf(copying(name, 'host', bytes, read));
     });
     if (this.isLost) throw lostError(op, lost);
     const results = compute(values);
@@ -181,17 +189,18 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     });
   }
 
-  write(data: Float32Array<ArrayBuffer>, { buffer, offset }: Place<TextureHandle>): void {
+  write(data: Words, { buffer, first }: WordPlace<TextureHandle>): void {
     events.copy('host', name, data.byteLength);
     copying('host', name, data.byteLength, () => {
-      this.#textures.write(buffer, offset, data);
+      const floats = new Float32Array(data.buffer, data.byteOffset, data.length);
+      this.#textures.write(buffer, first, floats);
     });
   }
 
-  read({ buffer, offset }: Place<TextureHandle>, count: number, op: string): Promise<Float32Array> {
-    const bytes = count * elementBytes;
+  read(from: WordSpan<TextureHandle>, op: string): Promise<Words> {
+    const bytes = from.count * elementBytes;
     events.copy(name, 'host', bytes);
-    const read = () => this.#read(buffer, offset, count, op);
+    const read = () => this.#read(from, op);
     const reading = copyingAsync(name, 'host', bytes, read);
     this.#reads.add(reading);
     const done = () => this.#reads.delete(reading);
@@ -199,14 +208,9 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     return reading;
   }
 
-  async #read(
-    buffer: TextureHandle,
-    offset: number,
-    count: number,
-    op: string,
-  ): Promise<Float32Array> {
+  async #read({ buffer, first, count }: WordSpan<TextureHandle>, op: string): Promise<Words> {
     try {
-      return await this.#textures.read(buffer, offset, count);
+      return wordsOf(await this.#textures.read(buffer, first, count));
     } catch (cause) {
       if (this.isLost) throw lostError(op, lost);
       throw cause instanceof DeviceError ? cause : runError(op, cause);

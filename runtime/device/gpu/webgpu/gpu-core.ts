@@ -5,7 +5,16 @@ import { spans } from '../../../profiler/spans.ts';
 import type { Operand } from '../../device.ts';
 import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from '../core/command-batch.ts';
-import type { DeviceCore, HostRun, KernelStats, Place, StageRun } from '../core/device-core.ts';
+import type {
+  DeviceCore,
+  HostRun,
+  KernelStats,
+  Place,
+  StageRun,
+  WordPlace,
+  WordSpan,
+} from '../core/device-core.ts';
+import type { Words } from '../core/element-storage.ts';
 import {
   buildError,
   closedError,
@@ -21,7 +30,7 @@ import { WgslKernel } from '../wgsl/wgsl-kernel.ts';
 import type { WgslText } from '../wgsl/wgsl-text.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
 
-const elementBytes = 4;
+const wordBytes = 4;
 
 /** By value: WebGPU's global for it does not exist everywhere. */
 const mapModeRead = 1;
@@ -57,12 +66,14 @@ export class GpuCore implements DeviceCore {
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
   /** Reads in progress. */
-  readonly #reads = new Set<Promise<Float32Array>>();
+  readonly #reads = new Set<Promise<Words>>();
   /** Submits of which WebGPU has yet to say whether they failed. */
   readonly #reports = new Set<Promise<void>>();
   /** The error that WebGPU reported on its own, thrown at the next read. */
   #reported: string | null = null;
   #closed = false;
+  /** Kernels compiled so far whose threads write elements of one word. */
+  #atomicKernels = 0;
   #lost: GPUDeviceLostInfo | null = null;
 
   /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
@@ -70,7 +81,7 @@ export class GpuCore implements DeviceCore {
     this.#backend = backend;
     this.#hasClock = backend.device.features.has('timestamp-query');
     const { bufferLimit } = backend;
-    const ofGpuJs = gpuJsLimit(elementBytes);
+    const ofGpuJs = gpuJsLimit(wordBytes);
     const limit =
       isGpuJsAlone && ofGpuJs.maxBufferBytes < bufferLimit.maxBufferBytes ? ofGpuJs : bufferLimit;
     this.#batch = new CommandBatch(backend.device, (cause) => {
@@ -99,7 +110,10 @@ export class GpuCore implements DeviceCore {
     );
     this.wgslKernels = new KernelCache(
       kernelCapacity,
-      (text) => new WgslKernel(backend.device, text),
+      (text) => {
+        if (text.isAtomic) this.#atomicKernels++;
+        return new WgslKernel(backend.device, text);
+      },
       // WebGPU frees a pipeline when nothing refers to it.
       () => {},
     );
@@ -129,6 +143,7 @@ export class GpuCore implements DeviceCore {
     return {
       compiled: kernels.compiled + wgslKernels.compiled,
       wgsl: wgslKernels.compiled,
+      atomic: this.#atomicKernels,
       cached: kernels.size + wgslKernels.size,
     };
   }
@@ -144,11 +159,8 @@ export class GpuCore implements DeviceCore {
     return { buffer: this.pool.at(holder.ptr), offset };
   }
 
-  withScratch(elements: readonly number[], body: (buffers: readonly PoolBuffer[]) => void): void {
-    this.pool.withScratch(
-      elements.map((count) => count * elementBytes),
-      body,
-    );
+  withScratch(bytes: readonly number[], body: (buffers: readonly PoolBuffer[]) => void): void {
+    this.pool.withScratch(bytes, body);
   }
 
   startBuild(op: string, key: string, text: KernelText): void {
@@ -157,7 +169,7 @@ export class GpuCore implements DeviceCore {
 
   runStage({ op, key, text, target, inputs, scalars }: StageRun): void {
     for (const { bytes } of [...inputs, target.buffer]) {
-      if (bytes > maxElements * elementBytes) throw tooLargeForGpuJs(op, bytes);
+      if (bytes > maxElements * wordBytes) throw tooLargeForGpuJs(op, bytes);
     }
     const kernel = this.#compile(op, key, text);
     const { buffer } = target;
@@ -168,7 +180,7 @@ export class GpuCore implements DeviceCore {
       kernel,
       reads: inputs,
       writes,
-      replaced: text.threads * 4 === buffer.bytes ? writes : [],
+      replaced: text.threads * wordBytes === buffer.bytes ? writes : [],
       encode: (batch) => kernel.encode(batch, { output: buffer.buffer, inputs: bound, scalars }),
     });
   }
@@ -275,7 +287,7 @@ export class GpuCore implements DeviceCore {
    */
   computeOnHost(run: HostRun): void {
     let ready: Promise<void> | null = null;
-    let results: readonly Float32Array<ArrayBuffer>[] = [];
+    let results: readonly Words[] = [];
     let failure: Error | null = null;
     const compute = async () => {
       try {
@@ -298,36 +310,36 @@ export class GpuCore implements DeviceCore {
     });
   }
 
-  #readAll({ op, reads }: HostRun): Promise<Float32Array[]> {
+  #readAll({ op, reads }: HostRun): Promise<Words[]> {
     return Promise.all(
-      reads.map(({ buffer, offset, count }) => {
-        const failure = failureOf(buffer);
+      reads.map((span) => {
+        const failure = failureOf(span.buffer);
         if (failure) throw failure;
-        const bytes = count * elementBytes;
+        const bytes = span.count * wordBytes;
         this.#emitCopy(this.name, 'host', bytes);
-        const read = () => this.#map(buffer, offset, count, op);
+        const read = () => this.#map(span, op);
         return copyingAsync(this.name, 'host', bytes, read);
       }),
     );
   }
 
-  #writeNow(values: Float32Array<ArrayBuffer>, { buffer, offset }: Place): void {
+  #writeNow(values: Words, to: WordPlace): void {
     if (values.length === 0) return;
     this.#emitCopy('host', this.name, values.byteLength);
     copying('host', this.name, values.byteLength, () => {
-      this.#upload(values, buffer, offset);
+      this.#upload(values, to);
     });
-    if (values.byteLength === buffer.bytes) buffer.failure = null;
+    if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
   }
 
   /** The queue writes at once: what was encoded before must be submitted before. */
-  #upload(values: Float32Array<ArrayBuffer>, { buffer }: PoolBuffer, offset: number): void {
+  #upload(values: Words, { buffer, first }: WordPlace): void {
     this.#batch.flush();
-    this.#backend.device.queue.writeBuffer(buffer, offset * elementBytes, values);
+    this.#backend.device.queue.writeBuffer(buffer.buffer, first * wordBytes, values);
   }
 
-  /** Copies `count` elements between two buffers. */
-  copy(from: Place, to: Place, count: number): void {
+  /** Copies words between two buffers. */
+  copy(from: WordSpan, to: WordPlace): void {
     this.#queue.issueNow(() => {
       const failure = failureOf(from.buffer);
       if (failure) {
@@ -335,13 +347,13 @@ export class GpuCore implements DeviceCore {
         return;
       }
       if (to.buffer.missing) return;
-      const bytes = count * elementBytes;
+      const bytes = from.count * wordBytes;
       this.#encode([from.buffer, to.buffer], () => {
         this.#batch.copy(
           from.buffer.buffer,
-          from.offset * elementBytes,
+          from.first * wordBytes,
           to.buffer.buffer,
-          to.offset * elementBytes,
+          to.first * wordBytes,
           bytes,
         );
       });
@@ -349,12 +361,11 @@ export class GpuCore implements DeviceCore {
     });
   }
 
-  write(data: Float32Array<ArrayBuffer>, to: Place, kept: boolean): void {
+  write(data: Words, to: WordPlace, kept: boolean): void {
     this.#emitCopy('host', this.name, data.byteLength);
-    const write = (values: Float32Array<ArrayBuffer>) => {
-      const { buffer, offset } = to;
-      this.#upload(values, buffer, offset);
-      if (values.byteLength === buffer.bytes) buffer.failure = null;
+    const write = (values: Words) => {
+      this.#upload(values, to);
+      if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
     };
     copying('host', this.name, data.byteLength, () => {
       const values = kept || !this.#queue.busy ? data : data.slice();
@@ -362,37 +373,38 @@ export class GpuCore implements DeviceCore {
     });
   }
 
-  read({ buffer, offset }: Place, count: number, op: string): Promise<Float32Array> {
-    this.#emitCopy(this.name, 'host', count * elementBytes);
+  read(from: WordSpan, op: string): Promise<Words> {
+    const bytes = from.count * wordBytes;
+    this.#emitCopy(this.name, 'host', bytes);
     const read = () =>
-      new Promise<Float32Array>((resolve, reject) => {
+      new Promise<Words>((resolve, reject) => {
         this.#queue.issueNow(() => {
-          const failure = failureOf(buffer);
+          const failure = failureOf(from.buffer);
           if (failure) reject(failure);
-          else this.#map(buffer, offset, count, op).then(resolve, reject);
+          else this.#map(from, op).then(resolve, reject);
         });
       });
-    const reading = copyingAsync(this.name, 'host', count * elementBytes, read);
+    const reading = copyingAsync(this.name, 'host', bytes, read);
     this.#reads.add(reading);
     const done = () => this.#reads.delete(reading);
     reading.then(done, done);
     return reading;
   }
 
-  async #map(buffer: PoolBuffer, offset: number, count: number, op: string): Promise<Float32Array> {
+  async #map({ buffer, first, count }: WordSpan, op: string): Promise<Words> {
     const { device } = this.#backend;
-    const bytes = count * elementBytes;
+    const bytes = count * wordBytes;
     const staging = this.#backend.createReadBuffer(bytes);
     try {
       // By itself: there may be no memory for the staging buffer.
       this.#batch.flush();
       const encoder = device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer.buffer, offset * elementBytes, staging, 0, bytes);
+      encoder.copyBufferToBuffer(buffer.buffer, first * wordBytes, staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
       await Promise.all(this.#reports);
       this.#expectThere(buffer);
-      const values = new Float32Array(staging.getMappedRange().slice(0));
+      const values = new Uint32Array(staging.getMappedRange().slice(0));
       staging.unmap();
       this.#tellReported(op);
       return values;

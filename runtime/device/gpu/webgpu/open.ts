@@ -1,3 +1,4 @@
+import { floatStorage, typedStorage } from '../core/element-storage.ts';
 import { GpuDevice } from '../gpu-device.ts';
 import type { OpenDeviceOptions } from '../init.ts';
 import { GpuCore } from './gpu-core.ts';
@@ -12,6 +13,7 @@ export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice>
     api: 'webgpu',
     adapter: backend.adapter,
     missingKernels: options.missingKernels,
+    storage: isGpuJsAlone ? floatStorage : typedStorage,
     ownKernels: isGpuJsAlone ? null : new WgslKernels(core),
   });
 }

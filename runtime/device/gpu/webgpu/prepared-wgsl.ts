@@ -1,11 +1,13 @@
 import { alignedBytes } from '../../../memory/allocator.ts';
+import { toInt32 } from '../../cpu/scalar/pointwise.ts';
 import type { Launch } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
 import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
+import { bytesOf } from '../wgsl/elements/element-type.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
-import { isWhole, type StorageType, type UniformValue } from '../wgsl/wgsl-writer.ts';
+import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore } from './gpu-core.ts';
 
 /** A plan on a device: finds which operands are one buffer, and issues the stages. */
@@ -13,6 +15,8 @@ export class PreparedWgsl implements Prepared {
   readonly #op: string;
   readonly #core: GpuCore;
   readonly #plan: WgslPlan;
+  /** Bytes of each scratch buffer. */
+  readonly #scratch: readonly number[];
   /** The written stages of each stage number, by what decides the text. */
   readonly #written: readonly Map<string, WrittenStage>[];
 
@@ -20,11 +24,12 @@ export class PreparedWgsl implements Prepared {
     this.#op = op;
     this.#core = core;
     this.#plan = plan;
+    this.#scratch = plan.scratch.map((words) => words * 4);
     this.#written = plan.stages.map(() => new Map());
   }
 
   get scratchBytes(): number {
-    return this.#plan.scratch.reduce((sum, elements) => sum + alignedBytes(elements * 4), 0);
+    return this.#scratch.reduce((sum, bytes) => sum + alignedBytes(bytes), 0);
   }
 
   /** Starts the builds for operands in buffers of their own; an op in place has its result in operand 0. */
@@ -36,7 +41,8 @@ export class PreparedWgsl implements Prepared {
       );
       const distinct = [...new Set(names)];
       const bindings = names.map((name) => distinct.indexOf(name));
-      this.#core.wgslKernel(this.#writtenFor(s, bindings, attrs).text);
+      const ownsWords = mayOwnWords(stage.operands);
+      this.#core.wgslKernel(this.#writtenFor(s, bindings, ownsWords, attrs).text);
     });
   }
 
@@ -48,7 +54,7 @@ export class PreparedWgsl implements Prepared {
   }
 
   run(operands: Places, attrs: Attrs): void {
-    this.#core.withScratch(this.#plan.scratch, (scratch) => {
+    this.#core.withScratch(this.#scratch, (scratch) => {
       const places = this.#plan.stages.map((stage) =>
         stage.operands.map(({ slot }) =>
           slot.kind === 'scratch' ? { buffer: scratch[slot.index]!, offset: 0 } : operands(slot),
@@ -59,14 +65,11 @@ export class PreparedWgsl implements Prepared {
         this.#issueAll(places, attrs);
         return;
       }
-      const sizes = overwritten.map(({ bytes }) => bytes / 4);
+      const sizes = overwritten.map(({ bytes }) => bytes);
       this.#core.withScratch(sizes, (copies) => {
         overwritten.forEach((buffer, i) => {
-          this.#core.copy(
-            { buffer, offset: 0 },
-            { buffer: copies[i]!, offset: 0 },
-            buffer.bytes / 4,
-          );
+          const whole = { buffer, first: 0, count: buffer.bytes / 4 };
+          this.#core.copy(whole, { buffer: copies[i]!, first: 0 });
         });
         const moved = places.map((own, s) =>
           own.map((place, i): Place => {
@@ -122,7 +125,8 @@ export class PreparedWgsl implements Prepared {
       const known = buffers.indexOf(buffer);
       return known >= 0 ? known : buffers.push(buffer) - 1;
     });
-    const { text, uniforms, groups } = this.#writtenFor(s, bindings, attrs);
+    const ownsWords = mayOwnWords(stage.operands, places);
+    const { text, uniforms, groups } = this.#writtenFor(s, bindings, ownsWords, attrs);
     const kernel = this.#core.wgslKernel(text);
     const values = uniforms.map((uniform) => uniformValue(uniform, places, attrs));
     const bound = buffers.map(({ buffer }) => buffer);
@@ -136,37 +140,53 @@ export class PreparedWgsl implements Prepared {
       writes,
       replaced: writes.filter((buffer) =>
         stage.operands.some(
-          ({ written, elements }, i) =>
-            written && places[i]!.buffer === buffer && elements * 4 === buffer.bytes,
+          ({ written, elements, type }, i) =>
+            written && places[i]!.buffer === buffer && elements * bytesOf(type) === buffer.bytes,
         ),
       ),
       encode: (batch) => {
         const { dispatched } = kernel;
         const at = batch.nextUniforms(dispatched);
         for (let i = 0; i < values.length; i++) {
-          (isWhole(uniforms[i]!.kind) ? batch.u32 : batch.f32)[at + i] = values[i]!;
+          batch[typeOf(uniforms[i]!)][at + i] = values[i]!;
         }
         batch.dispatch(dispatched, bound, groups);
       },
     });
   }
 
-  #writtenFor(s: number, bindings: readonly number[], attrs: Attrs): WrittenStage {
+  #writtenFor(
+    s: number,
+    bindings: readonly number[],
+    ownsWords: boolean,
+    attrs: Attrs,
+  ): WrittenStage {
     const stage = this.#plan.stages[s]!;
-    const key = `${bindings.join()}|${stage.chosenBy(attrs)}`;
+    const key = `${bindings.join()}|${ownsWords}|${stage.chosenBy(attrs)}`;
     let found = this.#written[s]!.get(key);
     if (!found) {
       const written: boolean[] = [];
-      const types: StorageType[] = [];
+      const types = stage.operands.map(({ type }) => type);
       stage.operands.forEach((operand, i) => {
         written[bindings[i]!] ||= operand.written;
-        types[bindings[i]!] = operand.type ?? 'f32';
       });
-      found = stage.write({ bindings, written, types, attrs });
+      found = stage.write({ bindings, written, types, ownsWords, attrs });
       this.#written[s]!.set(key, found);
     }
     return found;
   }
+}
+
+/**
+ * Whether threads may own the words that they write: each operand whose elements share words is written in order, and
+ * begins with a word, as tensors do. `places` is left out for operands in buffers of their own.
+ */
+function mayOwnWords(operands: WgslStage['operands'], places?: readonly Place[]): boolean {
+  return operands.every(({ written, type, inOrder }, i) => {
+    if (!written || bytesOf(type) === 4) return true;
+    const offset = places ? places[i]!.offset : 0;
+    return inOrder === true && (offset * bytesOf(type)) % 4 === 0;
+  });
 }
 
 /** Whether each thread reads operand `i` where it writes operand `j`, and nowhere else. */
@@ -176,10 +196,11 @@ function isOne(
   i: number,
   j: number,
 ): boolean {
-  const { walk } = operands[i]!;
+  const { walk, type } = operands[i]!;
   return (
     walk !== null &&
     walk === operands[j]!.walk &&
+    bytesOf(type) === bytesOf(operands[j]!.type) &&
     places[i]!.buffer === places[j]!.buffer &&
     places[i]!.offset === places[j]!.offset
   );
@@ -189,11 +210,12 @@ function uniformValue(uniform: UniformValue, places: readonly Place[], attrs: At
   switch (uniform.kind) {
     case 'count':
     case 'number':
+    case 'int':
       return uniform.value;
     case 'offset':
       return places[uniform.operand]!.offset;
     case 'attr':
-      return Number(attrs[uniform.name]);
+      return uniform.integer ? toInt32(Number(attrs[uniform.name])) : Number(attrs[uniform.name]);
     case 'integer':
       return uniform.of(attrs);
   }

@@ -12,7 +12,7 @@ import {
 } from '../wgsl/convolution/pool-kernel.ts';
 import { resampleGradPlan, resamplePlan } from '../wgsl/convolution/resample-kernel.ts';
 import { convWeightGradPlan } from '../wgsl/convolution/weight-gradient.ts';
-import { folds } from '../wgsl/fold-text.ts';
+import { type FoldName, foldOf } from '../wgsl/fold-text.ts';
 import { elementsPlan, indexPlan } from '../wgsl/indexing/choose.ts';
 import {
   gatherGradPlan,
@@ -82,7 +82,8 @@ const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, Wgsl
     'sumTo',
     {
       why: shared,
-      plan: ([x, like], [out]) => reducePlan(folds.sum, x!, repeatedDims(x!, like!), out!),
+      plan: ([x, like], [out]) =>
+        reducePlan(foldOf('sum', x!.dtype), x!, repeatedDims(x!, like!), out!),
     },
   ],
   ['softmax', { why: shared, plan: alongRows('softmax') }],
@@ -166,8 +167,9 @@ function alongRows(name: RowOpName): NamedWgslPlan {
   return (inputs, outputs) => rowPlan(name, inputs, outputs);
 }
 
-function overDims(fold: keyof typeof folds): NamedWgslPlan {
-  return ([x], [out], { dims }) => reducePlan(folds[fold], x!, dims as readonly number[], out!);
+function overDims(name: FoldName): NamedWgslPlan {
+  return ([x], [out], { dims }) =>
+    reducePlan(foldOf(name, x!.dtype), x!, dims as readonly number[], out!);
 }
 
 /** A product, convolution or sum, and the pointwise ops on its elements. */
@@ -184,7 +186,7 @@ function stagedPlan(
   if (isGather(name)) return headedGather(name, own, body, inputs, outputs);
   invariant(name === 'sum' || name === 'sumTo', `${op.name} as the head of a staged op`);
   const dims = name === 'sum' ? (own.dims as readonly number[]) : repeatedDims(x!, like!);
-  return headedReduction(folds.sum, reductionOf(x!, dims), body, inputs, outputs);
+  return headedReduction(foldOf('sum', x!.dtype), reductionOf(x!, dims), body, inputs, outputs);
 }
 
 function isGather(name: KernelName | null): name is GatherOp {

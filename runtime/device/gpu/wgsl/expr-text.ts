@@ -1,8 +1,9 @@
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
-import type { Expr } from '../../../ops/expr/expr.ts';
+import type { BinaryFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
-import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
-import type { DType } from '../../../spec/dtype.ts';
+import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr/expr-type.ts';
+import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { intBinaryText, intText, intUnaryText } from './elements/integer-functions.ts';
 import {
   binaryText,
   compareText,
@@ -25,76 +26,140 @@ export function exponentClass(value: number): string {
   return isProduct(value) ? String(value) : 'any';
 }
 
+/** The type in WGSL of a value in an expression. */
+type Form = 'f32' | 'i32' | 'bool';
+
 /** The texts of the operands and attributes that an expression reads. */
 export interface ExprSources {
   /** The name of an operand's element. */
   readonly element: (index: number) => string;
   /** An expression for an attribute. */
-  readonly attr: (name: string) => string;
+  readonly attr: (name: string, form: 'f32' | 'i32') => string;
   readonly exponent: (name: string) => number;
 }
 
-/** Writes a tree in static single assignment: a subtree that occurs twice is computed once. */
-export function exprText(w: WgslWriter, expr: Expr, sources: ExprSources): string {
-  const written = new Map<Expr, string>();
-  const name = (text: string) => w.let(text);
-  const write = (node: Expr): string => {
-    let known = written.get(node);
-    if (known === undefined) {
-      known = node.kind === 'input' ? sources.element(node.index) : name(code(node));
-      written.set(node, known);
+/**
+ * Writes the value of an expression as an element of `dtype`, given its operands' dtypes; a uint8 or a half is rounded
+ * when it is stored. In static single assignment: a subtree that occurs twice is computed once.
+ */
+export function exprText(
+  w: WgslWriter,
+  expr: Expr,
+  given: readonly DType[],
+  dtype: DType,
+  sources: ExprSources,
+): string {
+  const writer = new ExprWriter(w, arithmetics(expr, given), sources);
+  if (dtype === 'bool') return w.let(convertText(writer.write(expr, 'bool'), 'bool', 'i32'));
+  return writer.write(expr, dtypes[dtype].floating ? 'f32' : 'i32');
+}
+
+class ExprWriter {
+  readonly #w: WgslWriter;
+  readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
+  readonly #sources: ExprSources;
+  readonly #written = new Map<Expr, Map<Form, string>>();
+
+  constructor(w: WgslWriter, arithmetics: ReadonlyMap<Expr, Arithmetic>, sources: ExprSources) {
+    this.#w = w;
+    this.#arithmetics = arithmetics;
+    this.#sources = sources;
+  }
+
+  /** The name of the node's value in a form. */
+  write(node: Expr, form: Form): string {
+    let forms = this.#written.get(node);
+    if (!forms) {
+      forms = new Map();
+      this.#written.set(node, forms);
     }
-    return known;
-  };
-  const code = (node: Exclude<Expr, { kind: 'input' }>): string => {
+    let name = forms.get(form);
+    if (name === undefined) {
+      name = this.#convert(node, form);
+      forms.set(form, name);
+    }
+    return name;
+  }
+
+  #convert(node: Expr, form: Form): string {
+    const own = this.#ownForm(node, form);
+    if (own !== form) return this.#w.let(convertText(this.write(node, own), own, form));
+    return node.kind === 'input'
+      ? this.#sources.element(node.index)
+      : this.#w.let(this.#code(node, own));
+  }
+
+  /** The form that the node is computed in. */
+  #ownForm(node: Expr, wanted: Form): Form {
+    if (node.kind === 'compare') return 'bool';
+    const own = this.#arithmetics.get(node)!;
+    invariant(own !== 'f64', 'the GPU computes in float32');
+    if (own === 'fraction') return 'f32';
+    if (own !== 'literal') return own;
+    return wanted === 'bool' ? 'f32' : wanted;
+  }
+
+  #code(node: Exclude<Expr, { kind: 'input' }>, form: Form): string {
     switch (node.kind) {
       case 'const':
-        return numberText(node.value);
+        return form === 'i32' ? intText(node.value) : numberText(node.value);
       case 'attr':
-        return sources.attr(node.name);
+        return this.#sources.attr(node.name, form === 'i32' ? 'i32' : 'f32');
       case 'unary':
-        return unaryText[node.fn](write(node.x));
-      case 'binary': {
-        const exponent = node.fn === 'pow' ? known(node.y) : null;
-        if (exponent !== null) return powerText(write(node.x), exponent, name);
-        return binaryText[node.fn](write(node.x), write(node.y));
+        return this.#unary(node.fn, node.x, form);
+      case 'binary':
+        return this.#binary(node.fn, node.x, node.y, form);
+      case 'compare': {
+        const { x, y } = node;
+        const common = comparedIn(this.#arithmetics.get(x)!, this.#arithmetics.get(y)!);
+        invariant(common !== 'f64', 'the GPU computes in float32');
+        return compareText(node.fn, this.write(x, common), this.write(y, common));
       }
-      case 'compare':
-        return compareText(node.fn, write(node.x), write(node.y));
       case 'select': {
-        const [then, otherwise] = [write(node.then), write(node.otherwise)];
-        // Asked this way round because drivers answer `NaN != 0` with no.
-        return `select(${then}, ${otherwise}, ${write(node.test)} == 0.0f)`;
+        const test = this.write(node.test, 'bool');
+        const [then, otherwise] = [this.write(node.then, form), this.write(node.otherwise, form)];
+        return `select(${otherwise}, ${then}, ${test})`;
       }
       case 'precision':
       case 'double':
         throw new InvariantError('the GPU computes in float32');
     }
-  };
-  const known = (node: Expr): number | null => {
-    if (node.kind !== 'const' && node.kind !== 'attr') return null;
-    const value = node.kind === 'const' ? node.value : sources.exponent(node.name);
-    return isProduct(value) ? value : null;
-  };
-  return write(expr);
-}
-
-/** The value as an element of the dtype: integers and bools live in float32, and whatever isn't one is made one. */
-export function storedText(
-  w: WgslWriter,
-  value: string,
-  expr: Expr,
-  dtypes: readonly DType[],
-  dtype: DType,
-): string {
-  invariant(dtype === 'float32' || dtype === 'int32' || dtype === 'bool', `${dtype} on the GPU`);
-  if (dtype === 'float32') return value;
-  if (dtype === 'bool') {
-    return isBool(expr, dtypes) ? value : w.let(compareText('ne', value, '0.0f'));
   }
-  return arithmeticOf(expr, dtypes) === 'i32' ? value : w.let(unaryText.toInt(value));
+
+  #unary(fn: UnaryFn, operand: Expr, form: Form): string {
+    if (fn === 'toInt') return this.write(operand, 'i32');
+    const int = form === 'i32' ? intUnaryText[fn] : undefined;
+    return int ? int(this.write(operand, 'i32')) : unaryText[fn](this.write(operand, 'f32'));
+  }
+
+  #binary(fn: BinaryFn, x: Expr, y: Expr, form: Form): string {
+    const int = form === 'i32' ? intBinaryText[fn] : undefined;
+    if (int) return int(this.write(x, 'i32'), this.write(y, 'i32'));
+    const exponent = fn === 'pow' ? this.#exponent(y) : null;
+    if (exponent !== null) {
+      return powerText(this.write(x, 'f32'), exponent, (text) => this.#w.let(text));
+    }
+    return binaryText[fn](this.write(x, 'f32'), this.write(y, 'f32'));
+  }
+
+  /** A known exponent for which the power is a product. */
+  #exponent(node: Expr): number | null {
+    if (node.kind !== 'const' && node.kind !== 'attr') return null;
+    const value = node.kind === 'const' ? node.value : this.#sources.exponent(node.name);
+    return isProduct(value) ? value : null;
+  }
 }
 
-function isBool(expr: Expr, dtypes: readonly DType[]): boolean {
-  return expr.kind === 'compare' || (expr.kind === 'input' && dtypes[expr.index] === 'bool');
+/** A value in another form, as the CPU converts it. */
+function convertText(value: string, from: Form, to: Form): string {
+  if (from === to) return value;
+  switch (to) {
+    case 'bool':
+      // By bits: drivers answer `NaN != 0` with no, and take subnormal numbers for 0.
+      return from === 'f32' ? `((bitcast<u32>(${value}) & 0x7fffffffu) != 0u)` : `(${value} != 0i)`;
+    case 'i32':
+      return from === 'f32' ? `f_to_int(${value})` : `select(0i, 1i, ${value})`;
+    case 'f32':
+      return from === 'i32' ? `f32(${value})` : `select(0.0f, 1.0f, ${value})`;
+  }
 }

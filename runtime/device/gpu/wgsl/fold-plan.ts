@@ -1,6 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
+import { type ElementType, elementTypeOf } from './elements/element-type.ts';
 import {
   type Fold,
   type FoldSizes,
@@ -10,17 +11,22 @@ import {
   sharingOf,
 } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { chosenByNothing, type Issue, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** The text of an operand's element, by the operand's number among those that are read. */
 export type ElementAt = (operand: number, index: string) => string;
 
+export function elementsOf(w: WgslWriter): ElementAt {
+  return (operand, index) => w.load(operand, `${w.offset(operand)} + ${index}`);
+}
+
 /** An op whose results are folds of what it computes from its operands. */
 export interface FoldOp {
   readonly fold: Fold;
   readonly sizes: FoldSizes;
-  /** The inputs that it reads, by number. */
+  /** The inputs, of which it reads those with the numbers `reads`. */
+  readonly inputs: readonly TensorMeta[];
   readonly reads: readonly number[];
   readonly out: TensorMeta;
   readonly source: (w: WgslWriter, at: ElementAt) => FoldTexts['source'];
@@ -53,32 +59,44 @@ export function foldPlan(op: FoldOp): WgslPlan {
 
 /** One dispatch: results, or the results of parts. `from`: a further operand, after those that the op reads. */
 function foldStage(
-  { fold, sizes, reads, out, source, result, isAlong = true }: FoldOp,
+  { fold, sizes, inputs, reads, out, source, result, isAlong = true }: FoldOp,
   parts: number,
   target: Slot,
   from: Slot | null = null,
 ): WgslStage {
   const total = sizes.outputs * parts;
-  const read = [...reads.map(input), ...(from ? [from] : [])];
+  const unwritten = { written: false, walk: null, elements: 0 };
+  const type = (meta: TensorMeta): ElementType => elementTypeOf(meta.dtype);
+  const read: WgslOperand[] = reads.map((i) => {
+    return { ...unwritten, slot: input(i), type: type(inputs[i]!) };
+  });
+  // Results of parts.
+  if (from) read.push({ ...unwritten, slot: from, type: 'float32' });
+  const isPart = target.kind === 'scratch';
   return {
     operands: [
-      ...read.map((slot) => ({ slot, written: false, walk: null, elements: 0 })),
-      { slot: target, written: true, walk: null, elements: total },
+      ...read,
+      {
+        slot: target,
+        written: true,
+        walk: null,
+        elements: total,
+        type: isPart ? 'float32' : type(out),
+      },
     ],
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written }: Issue) => {
+    write: (issue) => {
       const sharing = sharingOf({ outputs: total, count: sizes.count }, isAlong);
-      const w = new WgslWriter({ threads: sharing.threads, written });
-      const at: ElementAt = (operand, index) =>
-        `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
+      const w = new WgslWriter(sharing.threads, issue);
+      const at = elementsOf(w);
       const texts = { parts, isAlong, source: source(w, at) };
       const groups = foldText(w, fold, sizes, texts, sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
-        const isPart = target.kind === 'scratch';
         const loops = walksOf(out.shape, [out.strides]).loops;
         const index = isPart ? 'o' : indexTexts(w, loops, 'o', 'out_')[0]!;
-        w.line(`${at(read.length, index)} = ${isPart ? 'value' : result('value', at)};`);
+        const place = `${w.offset(read.length)} + ${index}`;
+        w.line(w.store(read.length, place, isPart ? 'value' : result('value', at)));
       });
       return { text: w.text(), uniforms: w.uniforms, groups };
     },

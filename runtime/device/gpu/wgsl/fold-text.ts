@@ -1,10 +1,12 @@
+import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Groups } from '../core/command-batch.ts';
+import { intText } from './elements/integer-functions.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
 /** How values are folded, in an order that depends on sizes alone. */
 export interface Fold {
-  readonly type: 'f32' | 'vec2<f32>';
+  readonly type: 'f32' | 'i32' | 'vec2<f32>';
   readonly start: string;
   /** Folds `v` into `x`, both values or results of folds. */
   readonly step: string;
@@ -18,6 +20,21 @@ export const folds = {
   /** Two sums at once. */
   sums: { type: 'vec2<f32>', start: 'vec2<f32>(0.0f, 0.0f)', step: 'x + v' },
 } as const satisfies Record<string, Fold>;
+
+export type FoldName = 'sum' | 'prod' | 'max' | 'min';
+
+/** int32 wraps around. */
+const intFolds: { readonly [F in FoldName]: Fold } = {
+  sum: { type: 'i32', start: '0i', step: 'x + v' },
+  prod: { type: 'i32', start: '1i', step: 'x * v' },
+  max: { type: 'i32', start: intText(-(2 ** 31)), step: 'max(x, v)' },
+  min: { type: 'i32', start: intText(2 ** 31 - 1), step: 'min(x, v)' },
+};
+
+/** The fold of a dtype's elements. */
+export function foldOf(name: FoldName, dtype: DType): Fold {
+  return (dtypes[dtype].floating ? folds : intFolds)[name];
+}
 
 /** So many outputs, each the fold of `count` elements. */
 export interface FoldSizes {

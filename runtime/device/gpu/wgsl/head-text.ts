@@ -3,7 +3,8 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
-import { bodyText } from './pointwise-kernel.ts';
+import { elementTypeOf } from './elements/element-type.ts';
+import { bodyText, roundedName } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
@@ -16,7 +17,7 @@ export function storedHead(
 ): HeadBody {
   const copied = { expr: identity, operands: [{ operand: inputs.length }], dtype: out.dtype };
   const body = { shape: out.shape, parts: [copied], results: [0], writes: [] };
-  return { reads, body, attr: (_part, name) => name };
+  return { reads, body, dtype: out.dtype, attr: (_part, name) => name };
 }
 
 /** Operands of a head's stage, inputs before outputs, and their strides over the head's shape. */
@@ -49,26 +50,33 @@ export function headOperands(
       written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
       walk: isFactor(i) || bound !== i ? null : strides[i]!.join(),
       elements: sizeOf(meta.shape),
+      type: elementTypeOf(metas[i < inputs.length ? bound : i]!.dtype),
     };
   });
   return { operands, strides };
 }
 
-/** Writes what an element of the head, whose text is `value`, goes through before it is stored. */
+/**
+ * Writes what an element of the head, whose text is `value`, goes through before it is stored. `place`: the index of an
+ * operand's element.
+ */
 export function headText(
   w: WgslWriter,
-  { reads, body, attr }: HeadBody,
+  { body, attr, dtype }: HeadBody,
   inputs: readonly TensorMeta[],
   attrs: Attrs,
   value: string,
   place: (operand: number) => string,
 ): void {
+  // What is stored as it is needs no rounding before.
+  const isStored = body.parts.every(({ expr }) => expr === identity);
   bodyText(w, body, {
-    place,
+    load: (operand) => w.load(operand, place(operand)),
+    store: (operand, own) => w.store(operand, place(operand), own),
     // The head's element is the operand after those of the op, and results come after these.
     firstResult: inputs.length,
-    dtype: (i) => inputs[i]?.dtype ?? inputs[reads[0]!]!.dtype,
-    known: new Map([[inputs.length, value]]),
+    dtype: (i) => inputs[i]?.dtype ?? dtype,
+    known: new Map([[inputs.length, isStored ? value : roundedName(w, dtype, value)]]),
     attr: (part, name) => {
       const full = attr(part, name);
       return { field: `a_${full}`, name: full, value: Number(attrs[full]) };

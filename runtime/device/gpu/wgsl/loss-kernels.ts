@@ -1,35 +1,41 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import { contiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
-import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
-import { type ElementAt, foldPlan } from './fold-plan.ts';
+import { input, output, scratch } from '../core/kernel-plan.ts';
+import { elementTypeOf } from './elements/element-type.ts';
+import { type ElementAt, elementsOf, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
-import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
+import {
+  chosenByNothing,
+  readOperand,
+  type WgslOperand,
+  type WgslPlan,
+  type WgslStage,
+} from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** A label that doesn't count, as on the CPU. */
-const ignored = '-100.0f';
+const ignored = '-100i';
 
 /** 1 for a label that counts, 0 for one that is ignored. */
 const counts = (label: string) => `select(1.0f, 0.0f, ${label} == ${ignored})`;
 
 /** The sum of the rows' losses and the number of labels that count, by one workgroup. */
-export function nllLossPlan(
-  [logProbs, target]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-): WgslPlan {
+export function nllLossPlan(inputs: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan {
+  const [logProbs, target] = inputs;
   const [rows, classes] = logProbs!.shape as [number, number];
   const [row, column] = logProbs!.strides as [number, number];
   return foldPlan({
     fold: folds.sums,
     sizes: { outputs: 1, count: rows },
+    inputs,
     reads: [0, 1],
     out: out!,
     isWhole: true,
     source: (w, at) => () => (r) => {
       const label = w.let(at(1, `${r} * ${w.count('labelStep', target!.strides[0]!)}`));
-      const isClass = w.let(`${label} >= 0.0f && ${label} < ${classCount(w, classes)}`);
-      const place = w.let(`u32(select(0.0f, ${label}, ${isClass}))`);
+      const isClass = w.let(isClassText(w, label, classes));
+      const place = w.let(`u32(select(0i, ${label}, ${isClass}))`);
       const index = `${r} * ${w.count('rowStep', row)} + ${place} * ${w.count('columnStep', column)}`;
       const score = w.let(at(0, index));
       // A GPU can't throw: the loss of any other label is NaN.
@@ -44,12 +50,14 @@ export function nllLossPlan(
 
 /** −dy over the number of labels that count, by one workgroup. */
 export function nllLossSharePlan(
-  [, target]: readonly TensorMeta[],
+  inputs: readonly TensorMeta[],
   [share]: readonly TensorMeta[],
 ): WgslPlan {
+  const target = inputs[1];
   return foldPlan({
     fold: folds.sum,
     sizes: { outputs: 1, count: target!.shape[0]! },
+    inputs,
     reads: [0, 1],
     out: share!,
     isWhole: true,
@@ -73,11 +81,15 @@ export function nllLossGradPlan(
   const [, target] = inputs;
   const [rows, classes] = dx!.shape as [number, number];
   const isFew = rows <= fewRows;
-  const elements = labelStage([input(1), isFew ? input(0) : scratch(0)], dx!, (w, at, place) => {
+  const labels = readOperand(input(1), 'int32');
+  const divided = isFew
+    ? readOperand(input(0), elementTypeOf(inputs[0]!.dtype))
+    : readOperand(scratch(0), 'float32');
+  const elements = labelStage([labels, divided], dx!, (w, at, place) => {
     const step = w.count('labelStep', target!.strides[0]!);
     const label = w.let(at(0, `${place.row} * ${step}`));
     const share = isFew ? countedShare(w, at, step, rows) : w.let(at(1, '0u'));
-    const own = `select(0.0f, ${share}, ${label} == f32(${place.column}))`;
+    const own = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
     return knownLabel(w, label, classes, own);
   });
   if (isFew) return { scratch: [], stages: [elements] };
@@ -92,21 +104,23 @@ export function nllLossGradPlan(
 
 /** logSoftmaxGrad of nllLossGrad: from the share of a label, the labels and logSoftmax's result. */
 export function crossEntropyGradPlan(
-  [, target, logProbs]: readonly TensorMeta[],
+  inputs: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],
 ): WgslPlan {
+  const [, target, logProbs] = inputs;
+  const read = inputs.map(({ dtype }, i) => readOperand(input(i), elementTypeOf(dtype)));
   const classes = dx!.shape[1]!;
   const [row, column] = logProbs!.strides as [number, number];
   return {
     scratch: [],
     stages: [
-      labelStage([input(0), input(1), input(2)], dx!, (w, at, place) => {
+      labelStage(read, dx!, (w, at, place) => {
         const share = w.let(at(0, '0u'));
         const label = w.let(at(1, `${place.row} * ${w.count('labelStep', target!.strides[0]!)}`));
         const index = `${place.row} * ${w.count('rowStep', row)} + ${place.column} * ${w.count('columnStep', column)}`;
         const probability = w.let(`f_exp(${at(2, index)})`);
         const sum = `select(${share}, 0.0f, ${label} == ${ignored})`;
-        const own = `select(0.0f, ${share}, ${label} == f32(${place.column}))`;
+        const own = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
         return knownLabel(w, label, classes, `${own} - ${probability} * ${sum}`);
       }),
     ],
@@ -124,8 +138,7 @@ function countedShare(w: WgslWriter, at: ElementAt, step: string, rows: number):
 
 /** `value` for a class or an ignored label; NaN for any other label: a GPU can't throw. */
 function knownLabel(w: WgslWriter, label: string, classes: number, value: string): string {
-  const isClass = `${label} >= 0.0f && ${label} < ${classCount(w, classes)}`;
-  return `select(u.nan, ${value}, (${isClass}) || ${label} == ${ignored})`;
+  return `select(u.nan, ${value}, ${isClassText(w, label, classes)} || ${label} == ${ignored})`;
 }
 
 interface LabelPlace {
@@ -135,22 +148,27 @@ interface LabelPlace {
 
 /** One thread per element of [rows, classes]. */
 function labelStage(
-  reads: readonly Slot[],
+  reads: readonly WgslOperand[],
   dx: TensorMeta,
   value: (w: WgslWriter, at: ElementAt, place: LabelPlace) => string,
 ): WgslStage {
   const total = sizeOf(dx.shape);
   return {
     operands: [
-      ...reads.map((slot) => ({ slot, written: false, walk: null, elements: 0 })),
-      { slot: output(0), written: true, walk: null, elements: total },
+      ...reads,
+      {
+        slot: output(0),
+        written: true,
+        walk: null,
+        elements: total,
+        type: elementTypeOf(dx.dtype),
+      },
     ],
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written });
-      const at: ElementAt = (operand, index) =>
-        `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
+      const at = elementsOf(w);
       const columns = w.count('columns', dx.shape[1]!);
       w.line(
         `let e = group * ${workgroupThreads}u + thread;`,
@@ -160,13 +178,15 @@ function labelStage(
       const column = w.let(`e - ${row} * ${columns}`);
       const [rowStep, columnStep] = dx.strides.map((stride, d) => w.count(`out${d}`, stride));
       const stored = value(w, at, { row, column });
-      w.line(`${at(reads.length, `${row} * ${rowStep} + ${column} * ${columnStep}`)} = ${stored};`);
+      const target = `${w.offset(reads.length)} + ${row} * ${rowStep} + ${column} * ${columnStep}`;
+      w.line(w.store(reads.length, target, stored));
       const groups = groupsOf(Math.ceil(total / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };
 }
 
-function classCount(w: WgslWriter, classes: number): string {
-  return w.uniform('classes', { kind: 'number', value: classes });
+/** A negative label is beyond every class as a u32. */
+function isClassText(w: WgslWriter, label: string, classes: number): string {
+  return `(u32(${label}) < ${w.count('classes', classes)})`;
 }

@@ -15,7 +15,7 @@ export function numberText(value: number): string {
   return `${/[.e]/.test(text) ? text : `${text}.0`}f`;
 }
 
-export const unaryText: { readonly [F in UnaryFn]: (x: string) => string } = {
+export const unaryText: { readonly [F in Exclude<UnaryFn, 'toInt'>]: (x: string) => string } = {
   neg: (x) => `(-${x})`,
   abs: (x) => `abs(${x})`,
   floor: (x) => `floor(${x})`,
@@ -30,7 +30,6 @@ export const unaryText: { readonly [F in UnaryFn]: (x: string) => string } = {
   cos: (x) => `f_sine(${x}, 1.0f)`,
   sqrt: (x) => `f_sqrt(${x})`,
   tanh: (x) => `f_tanh(${x})`,
-  toInt: (x) => `f_to_int(${x})`,
 };
 
 export const binaryText: { readonly [F in BinaryFn]: (x: string, y: string) => string } = {
@@ -53,11 +52,11 @@ const comparisons: { readonly [F in Exclude<CompareFn, 'ne'>]: string } = {
   ge: '>=',
 };
 
-/** 1 or 0. */
+/** A bool of WGSL. */
 export function compareText(fn: CompareFn, x: string, y: string): string {
   // SwiftShader finds NaN neither equal nor unequal to anything.
-  if (fn === 'ne') return `select(1.0f, 0.0f, ${x} == ${y})`;
-  return `select(0.0f, 1.0f, ${x} ${comparisons[fn]} ${y})`;
+  if (fn === 'ne') return `select(true, false, ${x} == ${y})`;
+  return `(${x} ${comparisons[fn]} ${y})`;
 }
 
 /** Whole exponents up to this magnitude are products. */
@@ -136,11 +135,6 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let upper = select(x, 15.0f, x > 15.0f);
   let clamped = select(upper, -15.0f, upper < -15.0f);
   return select(x, tanh(clamped), f_is_number(x));
-}`,
-    f_to_int: `(x : f32) -> f32 {
-  let upper = select(x, 2147483648.0f, x > 2147483648.0f);
-  let clamped = select(upper, -2147483648.0f, upper < -2147483648.0f);
-  return select(0.0f, f_trunc(clamped), f_is_number(x));
 }`,
     // The larger or smaller one; NaN when either is NaN.
     f_max:

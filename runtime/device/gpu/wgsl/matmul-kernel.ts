@@ -1,10 +1,12 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Groups } from '../core/command-batch.ts';
+import { elementTypeOf, valueTypeOf } from './elements/element-type.ts';
 import {
+  type Fold,
   type FoldSizes,
   type FoldTexts,
-  folds,
+  foldOf,
   foldText,
   type Sharing,
   sharingOf,
@@ -55,7 +57,10 @@ export function productPlan(
   const [left, right] = factorMetas.map(({ strides }) => sidesOf(strides)) as [Sides, Sides];
   const { operands, strides } = headOperands(head, [0, 1], inputs, outputs);
   const loops = batchWalks(strides);
-  const tile = tileFor(m, k, n, batches);
+  const { dtype } = factorMetas[0]!;
+  const type = valueTypeOf(elementTypeOf(dtype));
+  // Tiles are of floats; products of integers, which wrap around, are rare.
+  const tile = type === 'f32' ? tileFor(m, k, n, batches) : null;
   // Threads share a sum along what they read most of.
   const isAlong = m > n ? left.column === 1 : right.column !== 1 && right.row === 1;
   const sharing = sharingOf({ outputs: m * n * batches, count: k }, isAlong);
@@ -64,8 +69,8 @@ export function productPlan(
     operands,
     isEmpty: sizeOf(shape) === 0,
     chosenBy: chosenByExponents(exponentNames(body, attr)),
-    write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads: tile ? threadsOf(tile) : sharing.threads, written });
+    write: (issue) => {
+      const w = new WgslWriter(tile ? threadsOf(tile) : sharing.threads, issue);
       const counts = { m: w.count('m', m), n: w.count('n', n), k: w.count('k', k) };
       const times = (name: string, stride: number) =>
         stride === 1 ? '' : ` * ${w.count(name, stride)}`;
@@ -74,7 +79,10 @@ export function productPlan(
       const bases = indexTexts(w, factorLoops, 'z', 'batch_');
       const first = bases.map((base, i) => w.let(`${w.offset(factors[i]!)} + ${base}`));
       const element = (i: number, { row, column }: Sides, r: string, c: string) =>
-        `b${bindings[factors[i]!]!}[${first[i]!} + (${r})${times(`row${i}`, row)} + (${c})${times(`column${i}`, column)}]`;
+        w.load(
+          factors[i]!,
+          `${first[i]!} + (${r})${times(`row${i}`, row)} + (${c})${times(`column${i}`, column)}`,
+        );
       const texts: ProductTexts = {
         ...counts,
         left: {
@@ -88,19 +96,20 @@ export function productPlan(
         store: (column) => (row, value) => `finish(z, ${row}, ${column}, ${value});`,
       };
       if (tile) tileText(w, tile, texts);
+      const sizes = { outputs: m * n, count: k };
       const groups = tile
         ? groupsOf(tilesOf(tile, m, n), slices)
-        : thinText(w, texts, { outputs: m * n, count: k }, isAlong, sharing, slices);
+        : thinText(w, texts, foldOf('sum', dtype), sizes, isAlong, sharing, slices);
       w.line('}');
-      w.function('finish(z : u32, row : u32, column : u32, product : f32)', () => {
+      w.function(`finish(z : u32, row : u32, column : u32, product : ${type})`, () => {
         const own = indexTexts(w, loops, 'z', 'own_');
         const place = (i: number) => {
           const sides = sidesOf(strides[i]!);
           const term = (name: string, coordinate: string, stride: number) =>
             stride === 0 ? '' : ` + ${coordinate}${times(`${name}${i}_own`, stride)}`;
-          return `b${bindings[i]!}[${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}]`;
+          return `${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}`;
         };
-        headText(w, head, inputs, attrs, 'product', place);
+        headText(w, head, inputs, issue.attrs, 'product', place);
       });
       return {
         text: w.text(),
@@ -124,6 +133,7 @@ const mostSlices = 65535;
 function thinText(
   w: WgslWriter,
   t: ProductTexts,
+  sum: Fold,
   sizes: FoldSizes,
   isAlong: boolean,
   sharing: Sharing,
@@ -143,6 +153,6 @@ function thinText(
       return t.store(`${output} - (${row}) * ${t.n}`)(row, value);
     },
   };
-  const [x, y] = foldText(w, folds.sum, sizes, texts, sharing);
+  const [x, y] = foldText(w, sum, sizes, texts, sharing);
   return [x, y, slices];
 }

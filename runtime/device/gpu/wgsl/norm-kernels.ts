@@ -2,9 +2,11 @@ import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot } from '../core/kernel-plan.ts';
+import { beginWithWords, rowUnits, type Unit, unitOf } from './each-element.ts';
+import { elementTypeOf } from './elements/element-type.ts';
 import { asItIs, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
-import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
+import type { WgslOperand, WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -51,15 +53,16 @@ function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
 class GroupWriter {
   readonly w: WgslWriter;
   readonly #groups: Groups;
+  /** Elements that a thread writes at once. */
+  readonly #unit: Unit;
   readonly #slices: number;
   readonly #threads: number;
-  readonly #operand: (i: number) => string;
   #sums = 0;
 
-  constructor(w: WgslWriter, groups: Groups, operand: (i: number) => string) {
+  constructor(w: WgslWriter, groups: Groups, unit: Unit) {
     this.w = w;
+    this.#unit = unit;
     this.#groups = groups;
-    this.#operand = operand;
     this.#slices = threadsPerGroup(groups.length);
     this.#threads = Math.max(workgroupThreads, this.#slices);
     const perGroup = this.#threads / this.#slices;
@@ -74,30 +77,44 @@ class GroupWriter {
 
   /** An operand's element that \`each\` is at. */
   own(i: number): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + i]`;
+    return this.w.load(i, `${this.w.offset(i)} + i`);
   }
 
   /** The weight of that element. */
   weight(i: number): string {
     const place = this.#groups.form === 'rows' ? 'k' : 'o';
-    return `${this.#operand(i)}[${this.w.offset(i)} + ${place}]`;
+    return this.w.load(i, `${this.w.offset(i)} + ${place}`);
   }
 
   /** One of the two numbers of the group. */
   statistic(i: number, which: 0 | 1): string {
-    return `${this.#operand(i)}[${this.w.offset(i)} + o * 2u + ${which}u]`;
+    return this.w.load(i, this.#statisticAt(i, which));
   }
 
-  each(body: () => void): void {
+  storeStatistic(i: number, which: 0 | 1, value: string): void {
+    this.w.line(this.w.store(i, this.#statisticAt(i, which), value));
+  }
+
+  #statisticAt(i: number, which: 0 | 1): string {
+    return `${this.w.offset(i)} + o * 2u + ${which}u`;
+  }
+
+  each(body: () => void, unit: Unit = { elements: 1, packed: [] }): void {
     const { w } = this;
-    w.line(`for (var k = s; k < end; k = k + ${this.#slices}u) {`);
-    if (this.#groups.form === 'rows') w.line('let i = o * u.size + k;');
-    else {
-      const inner = w.count('inner', this.#groups.inner);
-      w.line(`let i = (k / ${inner} * u.groups + o) * ${inner} + k % ${inner};`);
-    }
-    body();
-    w.line('}');
+    rowUnits(w, unit, this.#slices, () => {
+      if (this.#groups.form === 'rows') w.line('let i = o * u.size + k;');
+      else {
+        const inner = w.count('inner', this.#groups.inner);
+        w.line(`let i = (k / ${inner} * u.groups + o) * ${inner} + k % ${inner};`);
+      }
+      body();
+    });
+  }
+
+  /** Writes an operand's elements, each with a value of `i` and `k`. */
+  eachStored(i: number, value: string): void {
+    const { w } = this;
+    this.each(() => w.line(w.store(i, `${w.offset(i)} + i`, value)), this.#unit);
   }
 
   /** The mean over the group of an expression of `i` and `k`. */
@@ -136,21 +153,24 @@ function groupStage(
   outputs: readonly TensorMeta[],
   body: (group: GroupWriter, isCentered: boolean) => void,
 ): WgslStage {
-  const operand = (slot: Slot, written: boolean, { shape }: TensorMeta) => {
-    return { slot, written, walk: null, elements: sizeOf(shape) };
+  const operand = (slot: Slot, written: boolean, { shape, dtype }: TensorMeta): WgslOperand => {
+    const type = elementTypeOf(dtype);
+    const inOrder = beginWithWords(type, groups.inner, []);
+    return { slot, written, walk: null, elements: sizeOf(shape), type, inOrder };
   };
   const slices = threadsPerGroup(groups.length);
   const threads = Math.max(workgroupThreads, slices);
+  const operands = [
+    ...inputs.map((meta, i) => operand(input(i), false, meta)),
+    ...outputs.map((meta, i) => operand(output(i), true, meta)),
+  ];
   return {
-    operands: [
-      ...inputs.map((meta, i) => operand(input(i), false, meta)),
-      ...outputs.map((meta, i) => operand(output(i), true, meta)),
-    ],
+    operands,
     isEmpty: groups.count === 0,
     chosenBy: ({ centered }) => String(centered),
-    write: ({ bindings, written, types, attrs }) => {
-      const w = new WgslWriter({ threads, written, types });
-      body(new GroupWriter(w, groups, (i) => `b${bindings[i]!}`), attrs.centered === true);
+    write: (issue) => {
+      const w = new WgslWriter(threads, issue);
+      body(new GroupWriter(w, groups, unitOf(operands, issue)), issue.attrs.centered === true);
       const dispatched = groupsFor(Math.ceil((groups.count * slices) / threads));
       return { text: w.text(), uniforms: w.uniforms, groups: dispatched };
     },
@@ -174,13 +194,11 @@ export function standardizePlan(
     const eps = w.uniform('eps', { kind: 'attr', name: 'eps' });
     const scale = w.let(`1.0f / sqrt(${variance} + ${eps})`);
     const affine = inputs.length > 1 ? ` * ${group.weight(1)} + ${group.weight(2)}` : '';
-    group.each(() => w.line(`${group.own(out)} = ${distance} * ${scale}${affine};`));
-    w.line(
-      'if (s == 0u && exists) {',
-      `${group.statistic(stats, 0)} = ${mean};`,
-      `${group.statistic(stats, 1)} = ${scale};`,
-      '}',
-    );
+    group.eachStored(out, `${distance} * ${scale}${affine}`);
+    w.line('if (s == 0u && exists) {');
+    group.storeStatistic(stats, 0, mean);
+    group.storeStatistic(stats, 1, scale);
+    w.line('}');
   });
   return { scratch: [], stages: [stage] };
 }
@@ -201,11 +219,8 @@ export function standardizeGradPlan(
     const normal = `((${group.own(1)} - ${mean}) * ${scale})`;
     const shift = isCentered ? group.mean(own) : w.let('0.0f');
     const along = group.mean(`${own} * ${normal}`);
-    group.each(() => {
-      w.line(
-        `${group.own(inputs.length)} = ${scale} * (${own} - ${shift} - ${normal} * ${along});`,
-      );
-    });
+    const value = `${scale} * (${own} - ${shift} - ${normal} * ${along})`;
+    group.eachStored(inputs.length, value);
   });
   return { scratch: [], stages: [stage] };
 }
@@ -223,6 +238,7 @@ export function standardizeWeightGradPlan(
   return foldPlan({
     fold: folds.sum,
     sizes: isRows ? { outputs: length, count } : { outputs: count, count: length },
+    inputs,
     reads: [0, 1, 2],
     out: out!,
     isAlong: !isRows,

@@ -1,11 +1,13 @@
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
 import type { DType } from '../../../spec/dtype.ts';
-import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
+import { broadcastStrides, contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Slot } from '../core/kernel-plan.ts';
-import { exponentClass, exponentsOf, exprText, storedText } from './expr-text.ts';
+import { beginWithWords, unitOf, unitText } from './each-element.ts';
+import { elementTypeOf, roundedText } from './elements/element-type.ts';
+import { exponentClass, exponentsOf, exprText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
@@ -32,6 +34,8 @@ export interface PointwiseBody {
 interface Segment extends PointwiseBody {
   readonly walks: Walks;
   readonly first: number;
+  /** The number of its operands. */
+  readonly located: number;
   readonly size: number;
 }
 
@@ -51,34 +55,48 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     );
     const walks = walksOf(body.shape, strides);
     const first = operands.length;
-    located.forEach(({ slot, meta }, i) => {
+    const dense = contiguousStrides(walks.loops.shape).join();
+    located.forEach(({ slot, meta, base = 0 }, i) => {
       const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
       const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
-      operands.push({ slot, written, walk, elements: sizeOf(meta.shape) });
+      const type = elementTypeOf(meta.dtype);
+      // Parts of one result are written side by side: each has its words where it begins with one.
+      const inOrder = walks.loops.strides[i]!.join() === dense && beginWithWords(type, base, []);
+      operands.push({ slot, written, walk, elements: sizeOf(meta.shape), type, inOrder });
     });
-    return { ...each, walks, first, size: sizeOf(body.shape) };
+    return { ...each, walks, first, located: located.length, size: sizeOf(body.shape) };
   });
-  const total = segments.reduce((sum, { size }) => sum + size, 0);
   const exponents = bodies.flatMap(({ body, attr }) => exponentNames(body, attr));
   return {
     operands,
-    isEmpty: total === 0,
+    isEmpty: segments.every(({ size }) => size === 0),
     chosenBy: chosenByExponents(exponents),
-    write: ({ bindings, written, types, attrs }) => {
+    write: (issue) => {
+      const units = segments.map(({ first, located, size }) => {
+        const unit = unitOf(operands.slice(first, first + located), issue, first);
+        return { ...unit, count: Math.ceil(size / unit.elements) };
+      });
+      const total = units.reduce((sum, { count }) => sum + count, 0);
       const threads = total < large ? workgroupThreads : largeThreads;
-      const w = new WgslWriter({ threads, written, types });
-      if (segments.length === 1) {
+      const w = new WgslWriter(threads, issue);
+      if (segments.length === 1 && units[0]!.elements === 1) {
         const each = total < large ? 1 : perThread;
-        singleText(w, segments[0]!, threads, each, bindings, attrs);
+        singleText(w, segments[0]!, threads, each, issue.attrs);
         const groups = groupsOf(Math.ceil(total / (threads * each)));
         return { text: w.text(), uniforms: w.uniforms, groups };
       }
       w.line(`var e = group * ${threads}u + thread;`);
       segments.forEach((segment, s) => {
+        const unit = units[s]!;
         const size = w.count(`n${s}`, segment.size);
-        w.line(`if (e < ${size}) {`);
-        w.line(...segmentStores(w, segment, s, 'e', bindings, attrs), 'return;', '}');
-        if (s < segments.length - 1) w.line(`e = e - ${size};`);
+        const count = unit.elements === 1 ? size : w.count(`units${s}`, unit.count);
+        w.line(`if (e < ${count}) {`);
+        const text = (element: string) =>
+          w.line(...segmentStores(w, segment, s, element, issue.attrs));
+        if (unit.elements === 1) text('e');
+        else unitText(w, unit, size, [`e * ${unit.elements}u`, 'i'], () => text('i'));
+        w.line('return;', '}');
+        if (s < segments.length - 1) w.line(`e = e - ${count};`);
       });
       return {
         text: w.text(),
@@ -104,7 +122,6 @@ function singleText(
   segment: Segment,
   threads: number,
   each: number,
-  bindings: readonly number[],
   attrs: Attrs,
 ): void {
   const size = w.count('n0', segment.size);
@@ -114,7 +131,7 @@ function singleText(
   const elements = [...Array(each).keys()].map((i) =>
     i === 0 ? first : w.let(`${first} + ${i * threads}u`),
   );
-  const stores = elements.map((e) => segmentStores(w, segment, 0, e, bindings, attrs));
+  const stores = elements.map((e) => segmentStores(w, segment, 0, e, attrs));
   stores.forEach((lines, i) => {
     if (i > 0) w.line(`if (${elements[i]!} >= ${size}) { return; }`);
     w.line(...lines);
@@ -127,7 +144,6 @@ function segmentStores(
   segment: Segment,
   number: number,
   e: string,
-  bindings: readonly number[],
   attrs: Attrs,
 ): string[] {
   const { body, inputs, outputs, attr, walks, first } = segment;
@@ -136,10 +152,11 @@ function segmentStores(
   const place = (operand: number) => {
     const { base } = located[operand]!;
     const from = base === undefined ? '' : ` + ${w.count(`p${first + operand}`, base)}`;
-    return `b${bindings[first + operand]!}[${w.offset(first + operand)}${from} + ${indices[operand]!}]`;
+    return `${w.offset(first + operand)}${from} + ${indices[operand]!}`;
   };
   return bodyStores(w, body, {
-    place,
+    load: (operand) => w.load(first + operand, place(operand)),
+    store: (operand, value) => w.store(first + operand, place(operand), value),
     firstResult: inputs.length,
     dtype: (operand) => inputs[operand]!.meta.dtype,
     attr: (part, name) => {
@@ -151,8 +168,9 @@ function segmentStores(
 
 /** The names in scope of a body's text in its kernel. */
 export interface BodySources {
-  /** The element of an operand, or of the result with this number after the operands. */
-  readonly place: (operand: number) => string;
+  readonly load: (operand: number) => string;
+  /** The statement that stores an element of an operand, or of the result with this number after the operands. */
+  readonly store: (operand: number, value: string) => string;
   readonly dtype: (operand: number) => DType;
   readonly attr: (
     part: number,
@@ -164,6 +182,12 @@ export interface BodySources {
   readonly firstResult: number;
 }
 
+/** Names the value that an element of the dtype has once it was stored; bools are 0 or 1 before. */
+export function roundedName(w: WgslWriter, dtype: DType, value: string): string {
+  const text = dtype === 'bool' ? value : roundedText(elementTypeOf(dtype), value);
+  return text === value ? value : w.let(text);
+}
+
 /** Writes what one element goes through, and stores its results. */
 export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): void {
   w.line(...bodyStores(w, body, sources));
@@ -173,11 +197,19 @@ export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): 
 function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): string[] {
   const loaded = new Map<number, string>(sources.known);
   const values: string[] = [];
+  /** Values of parts that others read, as if they had been stored. */
+  const rounded = new Map<number, string>();
   const read = (from: FusedOperand): string => {
-    if ('part' in from) return values[from.part]!;
+    if ('part' in from) {
+      const { part } = from;
+      const { dtype } = body.parts[part]!;
+      const value = rounded.get(part) ?? roundedName(w, dtype, values[part]!);
+      rounded.set(part, value);
+      return value;
+    }
     let name = loaded.get(from.operand);
     if (name === undefined) {
-      name = w.let(sources.place(from.operand));
+      name = w.let(sources.load(from.operand));
       loaded.set(from.operand, name);
     }
     return name;
@@ -186,21 +218,20 @@ function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): strin
     'part' in from ? body.parts[from.part]!.dtype : sources.dtype(from.operand);
   body.parts.forEach(({ expr: given, operands, dtype }, part) => {
     const expr = inPrecision(given, 'single');
-    const value = exprText(w, expr, {
+    const value = exprText(w, expr, operands.map(dtypeOf), dtype, {
       element: (index) => read(operands[index]!),
-      attr: (name) => {
+      attr: (name, form) => {
         const own = sources.attr(part, name);
         const field = own.field.replaceAll(/\W/g, '_');
-        return w.uniform(field, { kind: 'attr', name: own.name });
+        if (form === 'f32') return w.uniform(field, { kind: 'attr', name: own.name });
+        return w.uniform(`${field}_int`, { kind: 'attr', name: own.name, integer: true });
       },
       exponent: (name) => sources.attr(part, name).value,
     });
-    values.push(storedText(w, value, expr, operands.map(dtypeOf), dtype));
+    values.push(value);
   });
   return [
-    ...body.writes.map(({ operand, part }) => `${sources.place(operand)} = ${values[part]!};`),
-    ...body.results.map(
-      (part, i) => `${sources.place(sources.firstResult + i)} = ${values[part]!};`,
-    ),
+    ...body.writes.map(({ operand, part }) => sources.store(operand, values[part]!)),
+    ...body.results.map((part, i) => sources.store(sources.firstResult + i, values[part]!)),
   ];
 }

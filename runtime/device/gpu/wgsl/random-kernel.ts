@@ -26,11 +26,13 @@ export function randomPlan(kind: 'uniform' | 'normal') {
       scratch: [],
       stages: [
         {
-          operands: [{ slot: output(0), written: true, walk: null, elements: size }],
+          operands: [
+            { slot: output(0), written: true, walk: null, elements: size, type: 'float32' },
+          ],
           isEmpty: size === 0,
           chosenBy: chosenByNothing,
-          write: ({ written }) => {
-            const w = new WgslWriter({ threads: workgroupThreads, written });
+          write: (issue) => {
+            const w = new WgslWriter(workgroupThreads, issue);
             const word = (name: string, of: (attrs: Attrs) => number) =>
               w.uniform(name, { kind: 'integer', of });
             const [low, high] = [0, 1].map((i) =>
@@ -49,7 +51,7 @@ export function randomPlan(kind: 'uniform' | 'normal') {
               `for (var lane = 0u; lane < ${lanes}u; lane = lane + 1u) {`,
               // Below 0 it is a very large number.
               `let i = t * ${lanes}u + lane - ${skipped};`,
-              `if (i < ${w.count('size', size)}) { b0[${w.offset(0)} + i] = drawn[lane]; }`,
+              `if (i < ${w.count('size', size)}) { ${w.store(0, `${w.offset(0)} + i`, 'drawn[lane]')} }`,
               '}',
             );
             const groups = groupsOf(Math.ceil(blocks / workgroupThreads));

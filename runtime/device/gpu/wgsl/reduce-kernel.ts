@@ -2,9 +2,11 @@ import { identity } from '../../../ops/expr/expr-type.ts';
 import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
+import { type ElementType, elementTypeOf } from './elements/element-type.ts';
 import { type Fold, type FoldTexts, foldText, partsOf, sharingOf } from './fold-text.ts';
+import { headText } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { bodyText, chosenByExponents, exponentNames } from './pointwise-kernel.ts';
+import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
 import { type HeadBody, operandsUsed } from './staged-body.ts';
 import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -50,7 +52,8 @@ export function reducePlan(
 ): WgslPlan {
   const copied = { expr: identity, operands: [{ operand: 1 }], dtype: out.dtype };
   const body = { shape: out.shape, parts: [copied], results: [0], writes: [] };
-  const head = { reads: [0], body, attr: (_part: number, name: string) => name };
+  const dtype = fold.type === 'i32' ? ('int32' as const) : ('float32' as const);
+  const head = { reads: [0], body, dtype, attr: (_part: number, name: string) => name };
   return headedReduction(fold, reductionOf(x, dims), head, [x], [out]);
 }
 
@@ -63,9 +66,11 @@ export function headedReduction(
   outputs: readonly TensorMeta[],
 ): WgslPlan {
   const parts = partsOf(given);
-  const source = input(head.reads[0]!);
+  const read = head.reads[0]!;
+  const source: FoldSource = { slot: input(read), type: elementTypeOf(inputs[read]!.dtype) };
   if (parts === 1)
     return { scratch: [], stages: [lastStage(fold, given, source, head, inputs, outputs)] };
+  const partial: FoldSource = { slot: scratch(0), type: partialType(fold) };
   const partials: Reduction = {
     keptShape: [given.outputs],
     keptStrides: [parts],
@@ -78,27 +83,34 @@ export function headedReduction(
     scratch: [given.outputs * parts],
     stages: [
       partialStage(fold, given, source, parts),
-      lastStage(fold, partials, scratch(0), head, inputs, outputs),
+      lastStage(fold, partials, partial, head, inputs, outputs),
     ],
   };
 }
 
-function partialStage(fold: Fold, given: Reduction, source: Slot, parts: number): WgslStage {
+/** The operand that is folded. */
+export interface FoldSource {
+  readonly slot: Slot;
+  readonly type: ElementType;
+}
+
+const partialType = ({ type }: Fold): ElementType => (type === 'i32' ? 'int32' : 'float32');
+
+function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: number): WgslStage {
   const total = given.outputs * parts;
   return {
     operands: [
-      { slot: source, written: false, walk: null, elements: 0 },
-      { slot: scratch(0), written: true, walk: null, elements: total },
+      { ...source, written: false, walk: null, elements: 0 },
+      { slot: scratch(0), written: true, walk: null, elements: total, type: partialType(fold) },
     ],
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written }) => {
+    write: (issue) => {
       const sharing = sharingOf({ outputs: total, count: given.count }, isAlong(given));
-      const w = new WgslWriter({ threads: sharing.threads, written });
-      const texts = sourceOf(w, given, bindings[0]!, 0, parts);
-      const groups = foldText(w, fold, given, texts, sharing);
-      w.function('finish(o : u32, value : f32)', () => {
-        w.line(`b${bindings[1]!}[${w.offset(1)} + o] = value;`);
+      const w = new WgslWriter(sharing.threads, issue);
+      const groups = foldText(w, fold, given, sourceOf(w, given, 0, parts), sharing);
+      w.function(`finish(o : u32, value : ${fold.type})`, () => {
+        w.line(w.store(1, `${w.offset(1)} + o`, 'value'));
       });
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
@@ -109,14 +121,14 @@ function partialStage(fold: Fold, given: Reduction, source: Slot, parts: number)
 export function lastStage(
   fold: Fold,
   given: Reduction,
-  source: Slot,
-  { reads, body, attr }: HeadBody,
+  source: FoldSource,
+  head: HeadBody,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): WgslStage {
+  const { body } = head;
   const { shape } = body;
   const metas = [...inputs, ...outputs];
-  const read = reads[0]!;
   // Operands that only give a shape are not read: they are bound as the one that is.
   const used = operandsUsed(body);
   const isBound = (i: number) => i >= inputs.length || used.has(i);
@@ -129,30 +141,23 @@ export function lastStage(
   return {
     operands: [
       ...metas.map((meta, i) => ({
-        slot: i >= inputs.length ? output(i - inputs.length) : isBound(i) ? input(i) : source,
+        slot: i >= inputs.length ? output(i - inputs.length) : isBound(i) ? input(i) : source.slot,
         written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
         walk: isBound(i) ? strides[i]!.join() : null,
         elements: sizeOf(meta.shape),
+        type: isBound(i) ? elementTypeOf(meta.dtype) : source.type,
       })),
-      { slot: source, written: false, walk: null, elements: 0 },
+      { ...source, written: false, walk: null, elements: 0 },
     ],
     isEmpty: given.outputs === 0,
-    chosenBy: chosenByExponents(exponentNames(body, attr)),
-    write: ({ bindings, written, attrs }) => {
-      const w = new WgslWriter({ threads: sharing.threads, written });
-      const groups = foldText(w, fold, given, sourceOf(w, given, bindings[own]!, own, 1), sharing);
-      w.function('finish(o : u32, value : f32)', () => {
+    chosenBy: chosenByExponents(exponentNames(body, head.attr)),
+    write: (issue) => {
+      const w = new WgslWriter(sharing.threads, issue);
+      const groups = foldText(w, fold, given, sourceOf(w, given, own, 1), sharing);
+      w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const indices = indexTexts(w, loops, 'o', 'own_');
-        bodyText(w, body, {
-          place: (i) => `b${bindings[i]!}[${w.offset(i)} + ${indices[i]!}]`,
-          firstResult: inputs.length,
-          dtype: (i) => inputs[i]?.dtype ?? inputs[read]!.dtype,
-          known: new Map([[inputs.length, 'value']]),
-          attr: (part, name) => {
-            const full = attr(part, name);
-            return { field: `a_${full}`, name: full, value: Number(attrs[full]) };
-          },
-        });
+        const place = (i: number) => `${w.offset(i)} + ${indices[i]!}`;
+        headText(w, head, inputs, issue.attrs, 'value', place);
       });
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
@@ -164,14 +169,8 @@ function isAlong({ strides }: Reduction): boolean {
   return strides.at(-1) === 1;
 }
 
-/** The elements of operand `operand`, which is bound as `buffer`. */
-function sourceOf(
-  w: WgslWriter,
-  given: Reduction,
-  buffer: number,
-  operand: number,
-  parts: number,
-): FoldTexts {
+/** The elements of operand `operand`. */
+function sourceOf(w: WgslWriter, given: Reduction, operand: number, parts: number): FoldTexts {
   const kept = walksOf(given.keptShape, [given.keptStrides]).loops;
   const reduced = walksOf(given.shape, [given.strides]).loops;
   return {
@@ -179,7 +178,7 @@ function sourceOf(
     isAlong: isAlong(given),
     source: (out) => {
       const base = w.let(`${w.offset(operand)} + ${indexTexts(w, kept, out, 'kept_')[0]!}`);
-      return (r) => `b${buffer}[${base} + ${indexTexts(w, reduced, r, 'own_r')[0]!}]`;
+      return (r) => w.load(operand, `${base} + ${indexTexts(w, reduced, r, 'own_r')[0]!}`);
     },
   };
 }

@@ -1,9 +1,11 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
+import { beginWithWords, rowUnits, unitOf } from './each-element.ts';
+import { elementTypeOf } from './elements/element-type.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
-import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -71,21 +73,27 @@ export function rowPlan(
   );
   const slices = threadsPerRow(length);
   const perGroup = workgroupThreads / slices;
+  const operands = metas.map(({ shape, strides, dtype }, i): WgslOperand => {
+    const type = elementTypeOf(dtype);
+    return {
+      slot: i < inputs.length ? input(i) : output(0),
+      written: i === inputs.length,
+      // All of a row is read before its first element is written.
+      walk: strides.join(),
+      elements: sizeOf(shape),
+      type,
+      inOrder: (strides.at(-1) ?? 1) === 1 && beginWithWords(type, length, strides.slice(0, -1)),
+    };
+  });
   return {
     scratch: [],
     stages: [
       {
-        operands: metas.map(({ shape, strides }, i) => ({
-          slot: i < inputs.length ? input(i) : output(0),
-          written: i === inputs.length,
-          // All of a row is read before its first element is written.
-          walk: strides.join(),
-          elements: sizeOf(shape),
-        })),
+        operands,
         isEmpty: rows * length === 0,
         chosenBy: chosenByNothing,
-        write: ({ bindings, written }) => {
-          const w = new WgslWriter({ threads: workgroupThreads, written });
+        write: (issue) => {
+          const w = new WgslWriter(workgroupThreads, issue);
           const [count, size] = [w.count('rows', rows), w.count('size', length)];
           w.line(
             `let s = thread % ${slices}u;`,
@@ -95,12 +103,12 @@ export function rowPlan(
           );
           const bases = indexTexts(w, loops, 'o', 'row_');
           const starts = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
-          const at = (i: number) => {
+          const place = (i: number) => {
             const stride = metas[i]!.strides.at(-1) ?? 0;
             const step = stride === 1 ? '' : ` * ${w.count(`step${i}`, stride)}`;
-            return `b${bindings[i]!}[${starts[i]!} + k${step}]`;
+            return `${starts[i]!} + k${step}`;
           };
-          const own = () => inputs.map((_, i) => w.let(at(i)));
+          const own = () => inputs.map((_, i) => w.let(w.load(i, place(i))));
           const loop = (body: () => void) => {
             w.line(`for (var k = s; k < end; k = k + ${slices}u) {`);
             body();
@@ -124,7 +132,10 @@ export function rowPlan(
             }
             known.push(name);
           });
-          loop(() => w.line(`${at(inputs.length)} = ${op.element(own(), known)};`));
+          const last = inputs.length;
+          rowUnits(w, unitOf(operands, issue), slices, () => {
+            w.line(w.store(last, place(last), op.element(own(), known)));
+          });
           return {
             text: w.text(),
             uniforms: w.uniforms,

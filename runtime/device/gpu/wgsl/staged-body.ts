@@ -6,6 +6,7 @@ import {
   type FusedPart,
   fusedAttr,
 } from '../../../ops/expr/fused-body.ts';
+import type { DType } from '../../../spec/dtype.ts';
 import type { Attrs, KernelOp } from '../../kernel-op.ts';
 import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
@@ -16,6 +17,8 @@ export interface HeadBody {
   readonly reads: readonly number[];
   /** Its operands are those of the whole, and after them the head's result. */
   readonly body: FusedBody;
+  /** The dtype of the head's result. */
+  readonly dtype: DType;
   /** The name, among the attributes of the whole, of a part's number. */
   readonly attr: (part: number, name: string) => string;
 }
@@ -101,7 +104,12 @@ export function headedOf(
   }));
   const body = { shape, parts, results, writes: written };
   const attr = (part: number, name: string) => names[part]!(name);
-  return { op: head.op, inputs, attrs: own, body: { reads, body, attr } };
+  return {
+    op: head.op,
+    inputs,
+    attrs: own,
+    body: { reads, body, dtype: head.dtypes[head.inputs.length]!, attr },
+  };
 }
 
 /** Operands that the body reads or writes. */

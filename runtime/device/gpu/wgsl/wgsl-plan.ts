@@ -1,8 +1,10 @@
 import type { Attrs } from '../../kernel-op.ts';
 import type { Groups } from '../core/command-batch.ts';
 import type { Slot } from '../core/kernel-plan.ts';
+import type { Bound } from './elements/buffers.ts';
+import type { ElementType } from './elements/element-type.ts';
 import type { WgslText } from './wgsl-text.ts';
-import type { StorageType, UniformValue } from './wgsl-writer.ts';
+import type { UniformValue } from './wgsl-writer.ts';
 
 /** A tensor that a stage reads or writes, through bindings that tensors of one buffer share. */
 export interface WgslOperand {
@@ -15,18 +17,16 @@ export interface WgslOperand {
   readonly walk: string | null;
   /** Elements of a written operand. */
   readonly elements: number;
-  /** The buffer's element type; float32 by default, as in every tensor. */
-  readonly type?: StorageType;
+  readonly type: ElementType;
+  /**
+   * A thread writes its unit of elements one after the other (each-element.ts), and each unit begins with a word if the
+   * operand does.
+   */
+  readonly inOrder?: boolean;
 }
 
 /** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */
-export interface Issue {
-  /** The number of each operand's storage buffer. */
-  readonly bindings: readonly number[];
-  /** Whether the kernel writes each storage buffer. */
-  readonly written: readonly boolean[];
-  /** The element type of each storage buffer. */
-  readonly types: readonly StorageType[];
+export interface Issue extends Bound {
   readonly attrs: Attrs;
 }
 
@@ -48,9 +48,14 @@ export interface WgslStage {
 
 /** An op as dispatches of our own kernels. */
 export interface WgslPlan {
-  /** Elements of each scratch buffer. */
+  /** 32-bit words of each scratch buffer. */
   readonly scratch: readonly number[];
   readonly stages: readonly WgslStage[];
+}
+
+/** An operand that is only read, with no promise of where. */
+export function readOperand(slot: Slot, type: ElementType): WgslOperand {
+  return { slot, written: false, walk: null, elements: 0, type };
 }
 
 /** For stages that no attribute chooses. */

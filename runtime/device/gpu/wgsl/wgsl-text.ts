@@ -5,6 +5,8 @@ export interface WgslText {
   readonly code: string;
   /** Whether the kernel writes each storage buffer, in the order of bindings 1, 2, …. */
   readonly written: readonly boolean[];
+  /** Threads write elements of one word. */
+  readonly isAtomic: boolean;
   /** Size of the uniforms, which are binding 0. */
   readonly uniformBytes: number;
 }

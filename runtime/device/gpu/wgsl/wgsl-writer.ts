@@ -1,5 +1,9 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../kernel-op.ts';
+import { type Bound, Buffers } from './elements/buffers.ts';
+import type { ValueType } from './elements/element-type.ts';
+import { halfFunctions } from './elements/half-functions.ts';
+import { integerFunctions } from './elements/integer-functions.ts';
 import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
@@ -10,8 +14,11 @@ export type UniformValue =
   | { readonly kind: 'number'; readonly value: number }
   /** The first element of the kernel's operand with this number. */
   | { readonly kind: 'offset'; readonly operand: number }
-  | { readonly kind: 'attr'; readonly name: string }
-  /** 32 bits, from attributes. */
+  /** `integer`: as an int32, the fraction dropped and what is out of range saturated. */
+  | { readonly kind: 'attr'; readonly name: string; readonly integer?: true }
+  /** An int32. */
+  | { readonly kind: 'int'; readonly value: number }
+  /** A u32, from attributes. */
   | { readonly kind: 'integer'; readonly of: (attrs: Attrs) => number };
 
 interface Uniform {
@@ -25,27 +32,34 @@ const leading: readonly Uniform[] = [
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** The element type of a storage buffer. */
-export type StorageType = 'f32' | 'u32';
-
-export interface WgslShape {
-  /** Threads of a workgroup. */
-  readonly threads: number;
-  readonly written: readonly boolean[];
-  /** The element type of each storage buffer; float32 by default. */
-  readonly types?: readonly StorageType[];
-}
-
 /** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
 export class WgslWriter {
-  readonly #shape: WgslShape;
+  readonly #threads: number;
+  readonly #buffers: Buffers;
   #lines: string[] = [];
   readonly #declarations: string[] = [];
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
 
-  constructor(shape: WgslShape) {
-    this.#shape = shape;
+  /** `threads`: of a workgroup. */
+  constructor(threads: number, bound: Bound) {
+    this.#threads = threads;
+    this.#buffers = new Buffers(bound);
+  }
+
+  /** The value of an operand's element; `index` counts from the start of its buffer. */
+  load(operand: number, index: string): string {
+    return this.#buffers.load(operand, index);
+  }
+
+  /** The statement that stores an element's value. */
+  store(operand: number, index: string, value: string): string {
+    return this.#buffers.store(operand, index, value);
+  }
+
+  /** Declares what a thread that owns words collects of these operands' elements. */
+  collect(operands: readonly number[]): void {
+    this.line(...this.#buffers.collectors(operands));
   }
 
   /** An expression for a uniform, which lies where the first one of its name does. */
@@ -94,25 +108,28 @@ export class WgslWriter {
 
   /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
   text(): WgslText {
-    const { threads, written, types } = this.#shape;
+    const { written } = this.#buffers;
+    const declarations = [...this.#buffers.functions, ...this.#declarations];
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
     const code = [
       `struct Uniforms {\n${fields.join('\n')}\n}`,
       '@group(0) @binding(0) var<uniform> u : Uniforms;',
-      ...written.map(
-        (isWritten, i) =>
-          `@group(0) @binding(${i + 1}) var<storage, ${isWritten ? 'read_write' : 'read'}> b${i} : array<${types?.[i] ?? 'f32'}>;`,
-      ),
-      ...functionsIn([body, ...this.#declarations].join('\n')),
-      ...this.#declarations,
-      `@compute @workgroup_size(${threads})`,
+      ...this.#buffers.declarations,
+      ...functionsIn([body, ...declarations].join('\n')),
+      ...declarations,
+      `@compute @workgroup_size(${this.#threads})`,
       'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
       '        @builtin(local_invocation_index) thread : u32) {',
       '  let group = at.y * count.x + at.x;',
       `${body}\n}`,
     ].join('\n');
-    return { code, written, uniformBytes: this.#uniforms.length * 4 };
+    return {
+      code,
+      written,
+      isAtomic: this.#buffers.isAtomic,
+      uniformBytes: this.#uniforms.length * 4,
+    };
   }
 
   /** In the order of the words that hold them. */
@@ -121,14 +138,23 @@ export class WgslWriter {
   }
 }
 
-/** Whether the uniform's word is a u32. */
-export function isWhole(kind: UniformValue['kind']): boolean {
-  return kind === 'count' || kind === 'offset' || kind === 'integer';
+/** The type of the uniform's word. */
+export function typeOf(value: UniformValue): ValueType {
+  switch (value.kind) {
+    case 'count':
+    case 'offset':
+    case 'integer':
+      return 'u32';
+    case 'int':
+      return 'i32';
+    case 'attr':
+      return value.integer ? 'i32' : 'f32';
+    case 'number':
+      return 'f32';
+  }
 }
 
-function typeOf({ kind }: UniformValue): string {
-  return isWhole(kind) ? 'u32' : 'f32';
-}
+const functions = [mathFunctions, integerFunctions, halfFunctions, randomFunctions];
 
 /** The functions of ours that the text calls, and those that they call, callees first. */
 function functionsIn(text: string): string[] {
@@ -136,7 +162,7 @@ function functionsIn(text: string): string[] {
   const visit = (code: string): void => {
     for (const [, name] of code.matchAll(/\b(f_\w+)\(/g)) {
       if (found.has(name!)) continue;
-      const source = mathFunctions.get(name!) ?? randomFunctions.get(name!);
+      const source = functions.map((known) => known.get(name!)).find((known) => known);
       invariant(source !== undefined, `WGSL calls ${name}, which is not there`);
       // Marked before its callees, so that a function that named itself would end the search.
       found.set(name!, '');

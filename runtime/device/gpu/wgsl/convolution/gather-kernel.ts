@@ -81,18 +81,18 @@ export function headedGather(
     operands,
     isEmpty: sizeOf(shape) === 0,
     chosenBy: chosenByExponents(exponentNames(head.body, head.attr)),
-    write: ({ bindings, written, attrs }) => {
+    write: (issue) => {
       const threads = tile ? threadsOf(tile) : workgroupThreads;
-      const w = new WgslWriter({ threads, written });
+      const w = new WgslWriter(threads, issue);
       const [from, by] = head.reads as readonly [number, number];
       const texts: GatherBuffers = {
         source: w.offset(from),
-        weight: (index) => `b${bindings[by]!}[${index}]`,
+        weight: (index) => w.load(by, index),
         weights: w.offset(by),
-        element: (index) => `b${bindings[from]!}[${index}]`,
+        element: (index) => w.load(from, index),
       };
       w.function('finish(n : u32, c : u32, h : u32, v : u32, value : f32)', () => {
-        headText(w, head, inputs, attrs, 'value', (i) => {
+        headText(w, head, inputs, issue.attrs, 'value', (i) => {
           const terms = ['n', 'c', 'h', 'v'].flatMap((coordinate, d) => {
             const stride = strides[i]![d]!;
             if (stride === 0) return [];
@@ -100,7 +100,7 @@ export function headedGather(
               ? [coordinate]
               : [`${coordinate} * ${w.count(`own${i}_${d}`, stride)}`];
           });
-          return `b${bindings[i]!}[${[w.offset(i), ...terms].join(' + ')}]`;
+          return [w.offset(i), ...terms].join(' + ');
         });
       });
       if (!tile) {
@@ -108,7 +108,7 @@ export function headedGather(
         const groups = groupsOf(Math.ceil(sizeOf(shape) / workgroupThreads));
         return { text: w.text(), uniforms: w.uniforms, groups };
       }
-      pixelText(w, conv.source, `b${bindings[from]!}`);
+      pixelText(w, conv.source, from);
       const slices = w.count('slices', slicesAll);
       w.line(`for (var z = at.z; z < ${slices}; z = z + count.z) {`);
       tileText(w, tile, productTexts(w, tile, conv, shape, texts));

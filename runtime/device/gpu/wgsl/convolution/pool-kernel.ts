@@ -2,6 +2,8 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
+import { foldOf } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';
 import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
@@ -14,12 +16,18 @@ interface PoolOperand {
   readonly meta: TensorMeta;
 }
 
-/** Writes one element, at coordinates n, c, h and v; `at` gives an operand's element. */
+/** Writes one element, at coordinates n, c, h and v. */
 type ElementWriter = (
   w: WgslWriter,
   coordinates: readonly [string, string, string, string],
-  at: (operand: number, coordinates: readonly string[]) => string,
+  elements: PoolElements,
 ) => void;
+
+interface PoolElements {
+  readonly at: (operand: number, coordinates: readonly string[]) => string;
+  /** The statement that stores an element. */
+  readonly store: (operand: number, coordinates: readonly string[], value: string) => string;
+}
 
 /** One dispatch with a thread per element of `shape`; the operands from `firstWritten` on are written. */
 function elementPlan(
@@ -38,22 +46,27 @@ function elementPlan(
           written: i >= firstWritten,
           walk: null,
           elements: sizeOf(meta.shape),
+          type: elementTypeOf(meta.dtype),
         })),
         isEmpty: size === 0,
         chosenBy: chosenByNothing,
-        write: ({ bindings, written }) => {
-          const w = new WgslWriter({ threads: workgroupThreads, written });
+        write: (issue) => {
+          const w = new WgslWriter(workgroupThreads, issue);
           const e = w.let(`group * ${workgroupThreads}u + thread`);
           w.line(`if (${e} < ${w.count('elements', size)}) {`);
           const [lines, v] = splitText(w, e, w.count('shape3', shape[3]!));
           const [planes, h] = splitText(w, lines, w.count('shape2', shape[2]!));
           const [n, c] = splitText(w, planes, w.count('shape1', shape[1]!));
-          write(w, [n, c, h, v], (operand, coordinates) => {
+          const place = (operand: number, coordinates: readonly string[]) => {
             const { strides } = operands[operand]!.meta;
             const terms = coordinates.map(
               (own, d) => `${own} * ${w.count(`s${operand}_${d}`, strides[d]!)}`,
             );
-            return `b${bindings[operand]!}[${[w.offset(operand), ...terms].join(' + ')}]`;
+            return [w.offset(operand), ...terms].join(' + ');
+          };
+          write(w, [n, c, h, v], {
+            at: (operand, own) => w.load(operand, place(operand, own)),
+            store: (operand, own, value) => w.store(operand, place(operand, own), value),
           });
           w.line('}');
           const groups = groupsOf(Math.ceil(size / workgroupThreads));
@@ -78,22 +91,25 @@ function largestPlan(
     { slot: output(0), meta: out! },
     { slot: output(1), meta: places! },
   ];
-  return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], at) => {
+  const isFloat = valueTypeOf(elementTypeOf(x.dtype)) === 'f32';
+  const isAbove = (value: string) =>
+    isFloat ? `!(${value} <= best) && (best > 0.0f || best <= 0.0f)` : `${value} > best`;
+  return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], { at, store }) => {
     const sizes = [w.count('height', x.shape[2]!), w.count('width', x.shape[3]!)] as const;
     // −1: nothing was seen yet, so that a window of −Infinity still has a place.
-    w.line('var best = -u.inf;', 'var place = -1.0f;');
+    w.line(`var best = ${foldOf('max', x.dtype).start};`, 'var place = -1i;');
     const h = loop(w, 0, oh, sizes[0]);
     const v = loop(w, 1, ow, sizes[1]);
     const value = w.let(at(0, [n, c, h, v]));
     w.line(
-      `if (place < 0.0f || (!(${value} <= best) && (best > 0.0f || best <= 0.0f))) {`,
+      `if (place < 0i || (${isAbove(value)})) {`,
       `best = ${value};`,
-      `place = f32(${h} * ${sizes[1]} + ${v});`,
+      `place = i32(${h} * ${sizes[1]} + ${v});`,
       '}',
       '}',
       '}',
-      `${at(1, [n, c, oh, ow])} = best;`,
-      `${at(2, [n, c, oh, ow])} = place;`,
+      store(1, [n, c, oh, ow], 'best'),
+      store(2, [n, c, oh, ow], 'place'),
     );
   });
 }
@@ -143,7 +159,7 @@ export function maxPoolGradPlan(
     { slot: input(1), meta: places! },
     { slot: output(0), meta: dx! },
   ];
-  return elementPlan(dx!.shape, operands, 2, (w, [n, c, h, v], at) => {
+  return elementPlan(dx!.shape, operands, 2, (w, [n, c, h, v], { at, store }) => {
     const loop = (d: 0 | 1, own: string, number: string) => {
       const count = w.count(`windows${d}`, dy!.shape[d + 2]!);
       let [first, end] = ['0u', count];
@@ -159,7 +175,7 @@ export function maxPoolGradPlan(
       }
       w.line(`for (var ${number} = ${first}; ${number} < ${end}; ${number} = ${number} + 1u) {`);
     };
-    const own = w.let(`f32(${h} * ${w.count('width', dx!.shape[3]!)} + ${v})`);
+    const own = w.let(`i32(${h} * ${w.count('width', dx!.shape[3]!)} + ${v})`);
     w.line('var sum = 0.0f;');
     loop(0, h, 'oh');
     loop(1, v, 'ow');
@@ -167,7 +183,7 @@ export function maxPoolGradPlan(
       `if (${at(1, [n, c, 'oh', 'ow'])} == ${own}) { sum = sum + ${at(0, [n, c, 'oh', 'ow'])}; }`,
       '}',
       '}',
-      `${at(2, [n, c, h, v])} = sum;`,
+      store(2, [n, c, h, v], 'sum'),
     );
   });
 }

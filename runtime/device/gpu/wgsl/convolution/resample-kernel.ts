@@ -5,6 +5,7 @@ import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { elementStage } from '../element-stage.ts';
+import { type ElementType, elementTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
@@ -16,6 +17,7 @@ interface Parts {
   readonly size: number;
   /** Means. */
   readonly count: number;
+  readonly type: ElementType;
   readonly attrs: Attrs;
 }
 
@@ -28,7 +30,7 @@ function partsOf(whole: TensorMeta, part: TensorMeta, attrs: Attrs): Parts | nul
   // Products of the two are u32.
   if ((size + 1) * (count + 1) >= 2 ** 32) return null;
   const [outer, inner] = [sizeOf(shape.slice(0, dim)), sizeOf(shape.slice(dim + 1))];
-  return { outer, inner, size, count, attrs };
+  return { outer, inner, size, count, type: elementTypeOf(whole.dtype), attrs };
 }
 
 /** Writes `start`, `end` and `divisor` of the mean with number `i`. */
@@ -63,18 +65,24 @@ function meansStage(
   from: number,
   write: (w: WgslWriter, own: string, at: (place: string) => string) => void,
 ): WgslStage {
-  const { outer, inner } = parts;
+  const { outer, inner, type } = parts;
   const shape = [outer, entries, inner];
   const operands = [
-    { slot: input(0), strides: [from * inner, 0, 1] },
-    { slot: output(0), strides: contiguousStrides(shape), written: true, elements: sizeOf(shape) },
+    { slot: input(0), strides: [from * inner, 0, 1], type },
+    {
+      slot: output(0),
+      strides: contiguousStrides(shape),
+      written: true,
+      elements: sizeOf(shape),
+      type,
+    },
   ];
-  return elementStage(shape, operands, ({ w, at }) => {
+  return elementStage(shape, operands, ({ w, at, store }) => {
     const [rows] = splitText(w, 'e', w.count('inner', inner));
     const [, own] = splitText(w, rows, w.count('entries', entries));
     w.line('var sum = 0.0f;');
     write(w, own, (place) => at(0, `${place} * ${w.count('inner', inner)}`));
-    w.line(`${at(1)} = sum;`);
+    w.line(store(1, 'sum'));
   });
 }
 

@@ -26,6 +26,7 @@ export function convWeightGradPlan(
   return foldPlan({
     fold: folds.sum,
     sizes: sizesOf(dw!, batch * outHeight * outWidth),
+    inputs,
     reads: [0, 1],
     out: dw!,
     source: (w, at) => products(w, at, [dy!, x!, dw!], attrs),

@@ -2,6 +2,7 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, scratch } from '../../core/kernel-plan.ts';
+import { elementTypeOf } from '../elements/element-type.ts';
 import { folds } from '../fold-text.ts';
 import { storedHead } from '../head-text.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
@@ -67,6 +68,7 @@ export function weightProductPlan(
   const stage = productStage({ dy: dy!, x: x!, dw: dw!, attrs, tile, ...sizes });
   if (parts === 1) return { scratch: [], stages: [stage] };
   const elements = sizeOf(dw!.shape);
+  const partial = { slot: scratch(0), type: 'float32' } as const;
   const partials = {
     keptShape: [elements],
     keptStrides: [1],
@@ -79,43 +81,43 @@ export function weightProductPlan(
   const head = storedHead([0], inputs, dw!);
   return {
     scratch: [parts * elements],
-    stages: [stage, lastStage(folds.sum, partials, scratch(0), head, inputs, [dw!])],
+    stages: [stage, lastStage(folds.sum, partials, partial, head, inputs, [dw!])],
   };
 }
 
 function productStage(product: WeightProduct): WgslStage {
-  const { x, dw, attrs, tile, rows, columns, parts } = product;
+  const { dy, x, dw, attrs, tile, rows, columns, parts } = product;
   const { groups } = windowsOf(attrs);
   const elements = sizeOf(dw.shape);
   const isWhole = parts === 1;
   const read = { written: false, walk: null, elements: 0 };
   return {
     operands: [
-      { ...read, slot: input(0) },
-      { ...read, slot: input(1) },
+      { ...read, slot: input(0), type: elementTypeOf(dy.dtype) },
+      { ...read, slot: input(1), type: elementTypeOf(x.dtype) },
       {
         slot: isWhole ? output(0) : scratch(0),
         written: true,
         walk: null,
         elements: parts * elements,
+        type: isWhole ? elementTypeOf(dw.dtype) : 'float32',
       },
     ],
     isEmpty: elements === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written }) => {
-      const w = new WgslWriter({ threads: threadsOf(tile), written });
-      const [grad, image, target] = bindings.map((binding) => `b${binding}`);
-      pixelText(w, x, image!);
+    write: (issue) => {
+      const w = new WgslWriter(threadsOf(tile), issue);
+      pixelText(w, x, 1);
       w.function('finish(part : u32, element : u32, value : f32)', () => {
         const { loops } = walksOf(dw.shape, [dw.strides]);
         const index = isWhole
           ? indexTexts(w, loops, 'element', 'out_')[0]!
           : `part * ${w.count('elements', elements)} + element`;
-        w.line(`${target!}[${w.offset(2)} + ${index}] = value;`);
+        w.line(w.store(2, `${w.offset(2)} + ${index}`, 'value'));
       });
       const slices = groups * parts;
       w.line(`for (var z = at.z; z < ${w.count('slices', slices)}; z = z + count.z) {`);
-      tileText(w, tile, productTexts(w, product, `${grad!}`));
+      tileText(w, tile, productTexts(w, product));
       w.line('}');
       const count = groupsOf(tilesOf(tile, rows, columns), Math.min(slices, mostSlices));
       return { text: w.text(), uniforms: w.uniforms, groups: count };
@@ -124,7 +126,7 @@ function productStage(product: WeightProduct): WgslStage {
 }
 
 /** Slice z is one part of one group's sum. */
-function productTexts(w: WgslWriter, product: WeightProduct, grad: string): ProductTexts {
+function productTexts(w: WgslWriter, product: WeightProduct): ProductTexts {
   const { dy, x, dw, tile } = product;
   const { stride, padding, dilation } = windowsOf(product.attrs);
   const rows = w.count('rows', product.rows);
@@ -160,7 +162,7 @@ function productTexts(w: WgslWriter, product: WeightProduct, grad: string): Prod
     left: {
       isAlongSteps: true,
       at: (row) => (_k, slot) =>
-        `${grad}[${firstGrad} + (${row}) * ${along('grad', dy, 1)} + stepGrad[${slot}]]`,
+        w.load(0, `${firstGrad} + (${row}) * ${along('grad', dy, 1)} + stepGrad[${slot}]`),
     },
     right: {
       // Neighbours of a row of pixels would be neighbours in memory, but each would split its column's number.

@@ -6,6 +6,7 @@ import type { TensorMeta } from '../../../tensor-meta.ts';
 import { type Entries, entriesOf } from '../../core/entries.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
@@ -16,7 +17,12 @@ export function strideless(strides: readonly number[], dim: number): readonly nu
 
 /** A negative index is beyond every size as a u32. */
 export function indexText(stored: string): string {
-  return `u32(i32(${stored}))`;
+  return `u32(${stored})`;
+}
+
+/** The value that an index out of range reads. */
+function nothingText({ dtype }: TensorMeta): string {
+  return valueTypeOf(elementTypeOf(dtype)) === 'f32' ? 'u.nan' : '0i';
 }
 
 /** (x, index; any strides) → out[i][j] = x[index[i][j]][j] for `dim` 0. */
@@ -27,17 +33,21 @@ export function elementsPlan(
 ): WgslPlan {
   const dim = attrs.dim as number;
   const operands = [
-    { slot: input(0), strides: strideless(x!.strides, dim) },
+    {
+      slot: input(0),
+      strides: strideless(x!.strides, dim),
+      type: elementTypeOf(x!.dtype),
+    },
     along(input(1), index!),
     along(output(0), out!, true),
   ];
-  const stage = elementStage(out!.shape, operands, ({ w, at }) => {
+  const stage = elementStage(out!.shape, operands, ({ w, at, store }) => {
     const chosen = w.let(indexText(at(1)));
     const further = `${chosen} * ${w.count('step', x!.strides[dim]!)}`;
     w.line(
-      'var value = u.nan;',
+      `var value = ${nothingText(x!)};`,
       `if (${chosen} < ${w.count('size', x!.shape[dim]!)}) { value = ${at(0, further)}; }`,
-      `${at(2)} = value;`,
+      store(2, 'value'),
     );
   });
   return { scratch: [], stages: [stage] };
@@ -78,17 +88,24 @@ export function indexPlan(
   const entries = entriesOf(x!, index!, attrs);
   const { outer, rows, inner, chosen } = entries;
   const shape = [outer, chosen, inner];
+  const type = elementTypeOf(x!.dtype);
   const operands: readonly ElementOperand[] = [
-    { slot: input(0), strides: [rows * inner, 0, 1] },
-    { slot: input(1), strides: [0, 1, 0] },
-    { slot: output(0), strides: contiguousStrides(shape), written: true, elements: sizeOf(shape) },
+    { slot: input(0), strides: [rows * inner, 0, 1], type },
+    { slot: input(1), strides: [0, 1, 0], type: elementTypeOf(index!.dtype) },
+    {
+      slot: output(0),
+      strides: contiguousStrides(shape),
+      written: true,
+      elements: sizeOf(shape),
+      type,
+    },
   ];
-  const stage = elementStage(shape, operands, ({ w, at }) => {
+  const stage = elementStage(shape, operands, ({ w, at, store }) => {
     const row = rowText(w, entries, (further) => at(1, further));
     w.line(
-      'var value = u.nan;',
+      `var value = ${nothingText(x!)};`,
       `if (${row} != ${none}) { value = ${at(0, `${row} * ${w.count('inner', inner)}`)}; }`,
-      `${at(2)} = value;`,
+      store(2, 'value'),
     );
   });
   return { scratch: [], stages: [stage] };

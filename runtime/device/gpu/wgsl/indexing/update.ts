@@ -9,10 +9,24 @@ import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { entriesOf } from '../../core/entries.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
+import { eachElement } from '../each-element.ts';
+import {
+  type ElementType,
+  elementTypeOf,
+  valueTypeOf,
+  zeroText,
+} from '../elements/element-type.ts';
+import { type ElementAt, elementsOf } from '../fold-plan.ts';
 import { indexTexts, splitText, walksOf } from '../index-text.ts';
-import { type ElementAt, type Lines, readOperand, sortLines } from '../order/sorted-lines.ts';
-import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { type Lines, sortLines } from '../order/sorted-lines.ts';
+import {
+  chosenByNothing,
+  readOperand,
+  type WgslOperand,
+  type WgslPlan,
+  type WgslStage,
+} from '../wgsl-plan.ts';
+import { workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { indexText, rowText, strideless } from './choose.ts';
 
@@ -29,6 +43,8 @@ interface Walked {
  * `dim`.
  */
 interface Update {
+  /** The elements of the result, the base and the source. */
+  readonly type: ElementType;
   readonly shape: readonly number[];
   readonly dim: number;
   readonly lines: Lines;
@@ -49,11 +65,11 @@ const shortLine = 16;
 function updatePlan(update: Update): WgslPlan {
   const { lines } = update;
   if (lines.size <= shortLine) {
-    const isOwn: WgslOperand[] = [readOperand(lines.source)];
+    const isOwn: WgslOperand[] = [lines.source];
     return { scratch: [], stages: [updateStage(update, isOwn, eachPlace(update))] };
   }
   const { scratch, stages, keys, places } = sortLines(lines);
-  const sorted = [readOperand(keys, 'u32'), readOperand(places, 'u32')];
+  const sorted = [readOperand(keys, 'word'), readOperand(places, 'word')];
   return { scratch, stages: [...stages, updateStage(update, sorted, sortedPlaces(update))] };
 }
 
@@ -97,42 +113,43 @@ function updateStage(
   found: readonly WgslOperand[],
   places: PlacesWriter,
 ): WgslStage {
-  const { shape, dim, lineStrides, extent, base, source, step, combine } = update;
+  const { type, shape, dim, lineStrides, extent, base, source, step, combine } = update;
   const size = sizeOf(shape);
-  const read = [...found, readOperand(source.slot), ...(base ? [readOperand(base.slot)] : [])];
+  const read = [
+    ...found,
+    ...[source, ...(base ? [base] : [])].map(({ slot }) => readOperand(slot, type)),
+  ];
   const target = read.length;
   const walked = [source.strides, lineStrides, ...(base ? [base.strides] : [])];
   const { loops } = walksOf(shape, walked);
+  const written = { slot: output(0), written: true, walk: null, elements: size, type };
+  const operands: readonly WgslOperand[] = [...read, { ...written, inOrder: true }];
   return {
-    operands: [...read, { slot: output(0), written: true, walk: null, elements: size }],
+    operands,
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
-      const at: ElementAt = (operand, index) =>
-        `b${bindings[operand]!}[${w.offset(operand)} + ${index}]`;
-      w.line(
-        `let e = group * ${workgroupThreads}u + thread;`,
-        `if (e >= ${w.count('elements', size)}) { return; }`,
-      );
-      const [from, line, around] = indexTexts(w, loops, 'e', 'w_');
-      const inner = w.count('inner', sizeOf(shape.slice(dim + 1)));
-      const [rest] = splitText(w, 'e', inner);
-      const [, own] = splitText(w, rest, w.count('entries', shape[dim]!));
-      w.line(
-        `let line = ${line!};`,
-        `let own = ${own};`,
-        `var value = ${base ? at(found.length + 1, around!) : '0.0f'};`,
-      );
-      if (extent) w.line(`if (${extentText(w, shape, dim, extent)}) {`);
-      places(w, at, (place) => {
-        const index = `${from!} + ${place} * ${w.count('step', step)}`;
-        const own = at(found.length, index);
-        w.line(`value = ${combine === 'add' ? `value + ${own}` : own};`);
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
+      const at = elementsOf(w);
+      const groups = eachElement(w, size, operands, issue, () => {
+        const [from, line, around] = indexTexts(w, loops, 'e', 'w_');
+        const inner = w.count('inner', sizeOf(shape.slice(dim + 1)));
+        const [rest] = splitText(w, 'e', inner);
+        const [, own] = splitText(w, rest, w.count('entries', shape[dim]!));
+        w.line(
+          `let line = ${line!};`,
+          `let own = ${own};`,
+          `var value = ${base ? at(found.length + 1, around!) : zeroText(valueTypeOf(type))};`,
+        );
+        if (extent) w.line(`if (${extentText(w, shape, dim, extent)}) {`);
+        places(w, at, (place) => {
+          const index = `${from!} + ${place} * ${w.count('step', step)}`;
+          const own = at(found.length, index);
+          w.line(`value = ${combine === 'add' ? `value + ${own}` : own};`);
+        });
+        if (extent) w.line('}');
+        w.line(w.store(target, `${w.offset(target)} + e`, 'value'));
       });
-      if (extent) w.line('}');
-      w.line(`${at(target, 'e')} = value;`);
-      const groups = groupsOf(Math.ceil(size / workgroupThreads));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };
@@ -169,12 +186,13 @@ function byElements(
   const others = shape.map((size, d) => (d === dim ? 1 : size));
   const { loops } = walksOf(others, [strideless(strides, dim)]);
   return updatePlan({
+    type: elementTypeOf(out.dtype),
     shape: out.shape,
     dim,
     lines: {
       count: sizeOf(others),
       size: shape[dim]!,
-      source: index.slot,
+      source: readOperand(index.slot, elementTypeOf(index.meta.dtype)),
       writeKey: (w, read) => {
         const start = indexTexts(w, loops, 'line', 'line_')[0]!;
         const place = `${start} + k * ${w.count('keyStep', strides[dim]!)}`;
@@ -230,12 +248,13 @@ function byRows(
   const { outer, rows, inner, chosen } = entries;
   const shape = [outer, rows, inner];
   return updatePlan({
+    type: elementTypeOf(out.dtype),
     shape,
     dim: 1,
     lines: {
       count: 1,
       size: chosen,
-      source: input(1),
+      source: readOperand(input(1), elementTypeOf(index.dtype)),
       writeKey: (w, read) => {
         const row = rowText(w, entries, (further) => read(0, `k + ${further}`));
         w.line(`return ${row};`);

@@ -1,25 +1,41 @@
+import { dtypes } from '../../../../spec/dtype.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, elementStage } from '../element-stage.ts';
+import { elementTypeOf, valueTypeOf, zeroText } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { strideless } from '../indexing/choose.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 
-/** () → `start`, `start` + `step`, … */
+/** () → `start`, `start` + `step`, …; null: integers of fractions that float32 is not exact for. */
 export function arangePlan(
   _inputs: readonly TensorMeta[],
   [out]: readonly TensorMeta[],
   attrs: Attrs,
-): WgslPlan {
-  const stage = elementStage(out!.shape, [along(output(0), out!, true)], ({ w, at }) => {
-    const [start, step] = (['start', 'step'] as const).map((name) =>
-      w.uniform(name, { kind: 'number', value: attrs[name] as number }),
-    );
-    const value = `${start} + f32(e) * ${step}`;
-    w.line(`${at(0)} = ${out!.dtype === 'int32' ? `trunc(${value})` : value};`);
+): WgslPlan | null {
+  const [start, step] = [attrs.start as number, attrs.step as number];
+  const isFloat = dtypes[out!.dtype].floating;
+  const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(step);
+  const cut = !isFloat && !isWhole;
+  if (cut && !hasExactFloats(start, step, attrs.count as number)) return null;
+  const stage = elementStage(out!.shape, [along(output(0), out!, true)], ({ w, store }) => {
+    const number = (name: string, value: number) =>
+      w.uniform(
+        name,
+        isFloat || cut ? { kind: 'number', value } : { kind: 'int', value: value | 0 },
+      );
+    const own = `${isFloat || cut ? 'f32' : 'i32'}(e)`;
+    const value = `${number('start', start)} + ${own} * ${number('step', step)}`;
+    w.line(store(0, cut ? `f_to_int(${value})` : value));
   });
   return { scratch: [], stages: [stage] };
+}
+
+/** Whether float32 has all digits of the numbers: of 24 bits these keep 8 for fractions. */
+function hasExactFloats(start: number, step: number, count: number): boolean {
+  const areDyadic = [start, step].every((value) => Number.isInteger(value * 2 ** 8));
+  return areDyadic && Math.abs(start) + Math.abs(step) * count < 2 ** 16;
 }
 
 /** (dy, x: shape) → each element of x, for every place in a window, adds up the window that has it there. */
@@ -30,12 +46,13 @@ export function unfoldGradPlan(
 ): WgslPlan {
   const dim = attrs.dim as number;
   const count = (name: string) => attrs[name] as number;
+  const type = elementTypeOf(dy!.dtype);
   const operands = [
-    { slot: input(0), strides: strideless(dy!.strides.slice(0, -1), dim) },
+    { slot: input(0), strides: strideless(dy!.strides.slice(0, -1), dim), type },
     along(output(0), dx!, true),
   ];
   const inner = dx!.strides[dim]!;
-  const stage = elementStage(dx!.shape, operands, ({ w, at }) => {
+  const stage = elementStage(dx!.shape, operands, ({ w, at, store }) => {
     const [lines] = splitText(w, 'e', w.count('inner', inner));
     const [, own] = splitText(w, lines, w.count('entries', dx!.shape[dim]!));
     const [step, dilation] = [
@@ -43,7 +60,7 @@ export function unfoldGradPlan(
       w.count('dilation', count('dilation')),
     ];
     w.line(
-      'var sum = 0.0f;',
+      `var sum = ${zeroText(valueTypeOf(type))};`,
       `for (var k = 0u; k < ${w.count('size', dy!.shape.at(-1)!)}; k = k + 1u) {`,
       `let reach = k * ${dilation};`,
       `if (${own} < reach || (${own} - reach) % ${step} != 0u) { continue; }`,
@@ -51,7 +68,7 @@ export function unfoldGradPlan(
       `if (window >= ${w.count('windows', dy!.shape[dim]!)}) { continue; }`,
     );
     const further = `window * ${w.count('along', dy!.strides[dim]!)} + k * ${w.count('in', dy!.strides.at(-1)!)}`;
-    w.line(`sum = sum + ${at(0, further)};`, '}', `${at(1)} = sum;`);
+    w.line(`sum = sum + ${at(0, further)};`, '}', store(1, 'sum'));
   });
   return { scratch: [], stages: [stage] };
 }

@@ -2,15 +2,19 @@
 
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
+import { dtypes } from '../../../../spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
+import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
+import { eachElement } from '../each-element.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
-import { chosenByNothing, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
-import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
+import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
+import { workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { partBody } from './joining.ts';
 
@@ -83,47 +87,46 @@ function boxStage(
 ): WgslStage {
   const dims = joined(sides);
   const size = sizeOf(out.shape);
+  const type = elementTypeOf(out.dtype);
   const value = typeof surroundings === 'number' ? surroundings : null;
   const read = typeof surroundings === 'number' ? [part] : [part, surroundings];
   const target = read.length;
+  const operands = [...read, output(0)].map((slot, i): WgslOperand => {
+    const written = i === target;
+    return { slot, written, walk: null, elements: size, type, inOrder: written };
+  });
   return {
-    operands: [...read, output(0)].map((slot, i) => {
-      return { slot, written: i === target, walk: null, elements: size };
-    }),
+    operands,
     isEmpty: size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
-      w.line(
-        `let e = group * ${workgroupThreads}u + thread;`,
-        `if (e >= ${w.count('elements', size)}) { return; }`,
-        `var part = ${w.offset(0)};`,
-        'var inside = true;',
-      );
-      const isAround = value === null;
-      if (isAround) w.line(`var around = ${w.offset(1)};`);
-      let rest = 'e';
-      for (let d = dims.length - 1; d >= 0; d--) {
-        const side = dims[d]!;
-        let own = rest;
-        if (d > 0) [rest, own] = splitText(w, rest, w.count(`size${d}`, side.size));
-        // As a u32: what is before the start is far beyond the end.
-        const place = w.let(`${own} - ${w.count(`start${d}`, side.start)}`);
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
+      const groups = eachElement(w, size, operands, issue, () => {
+        w.line(`var part = ${w.offset(0)};`, 'var inside = true;');
+        const isAround = value === null;
+        if (isAround) w.line(`var around = ${w.offset(1)};`);
+        let rest = 'e';
+        for (let d = dims.length - 1; d >= 0; d--) {
+          const side = dims[d]!;
+          let own = rest;
+          if (d > 0) [rest, own] = splitText(w, rest, w.count(`size${d}`, side.size));
+          // As a u32: what is before the start is far beyond the end.
+          const place = w.let(`${own} - ${w.count(`start${d}`, side.start)}`);
+          w.line(
+            `inside = inside && ${place} < ${w.count(`length${d}`, side.length)};`,
+            `part = part + ${place} * ${w.count(`stride${d}`, side.stride)};`,
+          );
+          if (isAround) w.line(`around = around + ${own} * ${w.count(`around${d}`, side.around)};`);
+        }
+        const other = isAround
+          ? w.load(1, 'around')
+          : w.uniform('value', { kind: valueTypeOf(type) === 'f32' ? 'number' : 'int', value });
         w.line(
-          `inside = inside && ${place} < ${w.count(`length${d}`, side.length)};`,
-          `part = part + ${place} * ${w.count(`stride${d}`, side.stride)};`,
+          `var value = ${other};`,
+          `if (inside) { value = ${w.load(0, 'part')}; }`,
+          w.store(target, `${w.offset(target)} + e`, 'value'),
         );
-        if (isAround) w.line(`around = around + ${own} * ${w.count(`around${d}`, side.around)};`);
-      }
-      const other = isAround
-        ? `b${bindings[1]!}[around]`
-        : w.uniform('value', { kind: 'number', value });
-      w.line(
-        `var value = ${other};`,
-        `if (inside) { value = b${bindings[0]!}[part]; }`,
-        `b${bindings[target]!}[${w.offset(target)} + e] = value;`,
-      );
-      const groups = groupsOf(Math.ceil(size / workgroupThreads));
+      });
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };
@@ -164,7 +167,7 @@ export function placePlan(
 /** A number as an element of a tensor. */
 function storedNumber(value: number, { dtype }: TensorMeta): number {
   if (dtype === 'bool') return value === 0 ? 0 : 1;
-  return dtype === 'int32' ? value | 0 : value;
+  return dtypes[dtype].floating ? value : toInt32(value);
 }
 
 /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */

@@ -1,15 +1,25 @@
+import { identity } from '../../../../ops/expr/expr-type.ts';
+import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
-import type { TensorMeta } from '../../../tensor-meta.ts';
+import { contiguousMeta, type TensorMeta } from '../../../tensor-meta.ts';
+import { scratch } from '../../core/kernel-plan.ts';
+import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
+import { singleBody } from '../pointwise-bodies.ts';
+import { pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
+import { orderKeyText } from './sort-kernel.ts';
 
 /** (x) → the place along `dim` of the largest or smallest element: the first of equals, and NaN before all. */
 export function extremePlacePlan(isLargest: boolean) {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
+    const type = elementTypeOf(x!.dtype);
+    const isFloat = valueTypeOf(type) === 'f32';
+    const smallest = isFloat ? 'select(~key, key, key == 0xffffffffu)' : '~key';
     const stage = lineStage([x!], out!, attrs.dim as number, true, ({ w, slices, at, ...text }) => {
-      w.function('key(x : f32) -> u32', () => {
-        w.line('let key = f_order_key(x);');
-        w.line(`return ${isLargest ? 'key' : 'select(~key, key, key == 0xffffffffu)'};`);
+      w.function(`key(x : ${valueTypeOf(type)}) -> u32`, () => {
+        w.line(`let key = ${orderKeyText(type, 'x')};`);
+        w.line(`return ${isLargest ? 'key' : smallest};`);
       });
       w.line(
         'var best = 0u;',
@@ -35,7 +45,7 @@ export function extremePlacePlan(isLargest: boolean) {
           '}',
         );
       }
-      w.line(`if (s == 0u && exists) { ${at(1, '0u')} = f32(place); }`);
+      w.line(`if (s == 0u && exists) { ${text.store(1, '0u', 'i32(place)')} }`);
     });
     return { scratch: [], stages: [stage] };
   };
@@ -43,23 +53,24 @@ export function extremePlacePlan(isLargest: boolean) {
 
 /** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then each from those before. */
 export function scanPlan(sign: '+' | '*') {
-  const unit = sign === '+' ? '0.0f' : '1.0f';
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const dim = attrs.dim as number;
+    const type = valueTypeOf(elementTypeOf(out!.dtype));
+    const unit = `${sign === '+' ? 0 : 1}${type === 'f32' ? '.0f' : 'i'}`;
     const stage = lineStage([x!], out!, dim, false, ({ w, slices, at, ...text }) => {
       const place = attrs.reverse ? 'u.size - 1u - k' : 'k';
       const loop = 'for (var k = start; k < end; k = k + 1u) {';
       w.line(`var x = ${unit};`);
       if (slices > 1) {
         w.line(loop, `x = x ${sign} ${at(0, place)};`, '}');
-        text.share('parts', 'f32', 'x');
+        text.share('parts', type, 'x');
         w.line(
           'workgroupBarrier();',
           `x = ${unit};`,
           `for (var j = 0u; j < s; j = j + 1u) { x = x ${sign} ${text.shared('parts', 'j')}; }`,
         );
       }
-      w.line(loop, `x = x ${sign} ${at(0, place)};`, `${at(1, place)} = x;`, '}');
+      w.line(loop, `x = x ${sign} ${at(0, place)};`, text.store(1, place, 'x'), '}');
     });
     return { scratch: [], stages: [stage] };
   };
@@ -72,21 +83,32 @@ export function cumprodGradPlan(
   attrs: Attrs,
 ): WgslPlan {
   const dim = attrs.dim as number;
-  const write: Parameters<typeof lineStage>[4] = ({ w, at }) => {
+  const write: Parameters<typeof lineStage>[4] = ({ w, at, store }) => {
     w.line(
       'var rest = 0.0f;',
       'for (var n = end; n > start; n = n - 1u) {',
       'let k = n - 1u;',
       `rest = rest + ${at(0, 'k')};`,
-      `${at(2, 'k')} = rest;`,
+      store(2, 'k', 'rest'),
       `rest = rest * ${at(1, 'k')};`,
       '}',
       'var before = 1.0f;',
       'for (var k = start; k < end; k = k + 1u) {',
-      `${at(2, 'k')} = ${at(2, 'k')} * before;`,
+      store(2, 'k', `${at(2, 'k')} * before`),
       `before = before * ${at(1, 'k')};`,
       '}',
     );
   };
-  return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
+  if (out!.dtype === 'float32') {
+    return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
+  }
+  // Results on their way are kept in float32, as on the CPU.
+  const wide = contiguousMeta({ dtype: 'float32', shape: out!.shape }, out!.device);
+  const stage = lineStage([dy!, x!], wide, dim, false, write, 1);
+  const operands = stage.operands.map((operand) =>
+    operand.written ? { ...operand, slot: scratch(0) } : operand,
+  );
+  const body = singleBody(identity, [wide], out!);
+  const rounded = pointwiseStage([{ ...body, inputs: [{ slot: scratch(0), meta: wide }] }]);
+  return { scratch: [sizeOf(out!.shape)], stages: [{ ...stage, operands }, rounded] };
 }

@@ -1,6 +1,7 @@
 import { sizeOf } from '../../../../spec/shape.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
+import { elementTypeOf, type ValueType } from '../elements/element-type.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
 import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
@@ -12,8 +13,10 @@ export interface LineText {
   readonly slices: number;
   /** The element of an operand (inputs, then the output) at a place of the line. */
   readonly at: (operand: number, place: string) => string;
+  /** The statement that stores such an element. */
+  readonly store: (operand: number, place: string, value: string) => string;
   /** A variable of each thread of the line, for the others: declares `array` and fills it. */
-  readonly share: (array: string, type: 'f32' | 'u32', value: string) => void;
+  readonly share: (array: string, type: ValueType, value: string) => void;
   /** The value that thread `number` of the line has shared. */
   readonly shared: (array: string, number: string) => string;
 }
@@ -49,11 +52,12 @@ export function lineStage(
       written: i === inputs.length,
       walk: null,
       elements: sizeOf(meta.shape),
+      type: elementTypeOf(meta.dtype),
     })),
     isEmpty: count * size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
       const length = w.count('size', size);
       w.line(
         `let s = thread % ${slices}u;`,
@@ -67,15 +71,16 @@ export function lineStage(
       );
       const bases = indexTexts(w, loops, 'o', 'line_');
       const first = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
+      const indexOf = (i: number, place: string) => {
+        const stride = metas[i]!.strides[dim] ?? 0;
+        const isPlace = i === inputs.length && isOnePerLine;
+        return isPlace ? first[i]! : `${first[i]!} + (${place}) * ${w.count(`step${i}`, stride)}`;
+      };
       write({
         w,
         slices,
-        at: (i, place) => {
-          const stride = metas[i]!.strides[dim] ?? 0;
-          const isPlace = i === inputs.length && isOnePerLine;
-          const along = isPlace ? '' : ` + (${place}) * ${w.count(`step${i}`, stride)}`;
-          return `b${bindings[i]!}[${first[i]!}${along}]`;
-        },
+        at: (i, place) => w.load(i, indexOf(i, place)),
+        store: (i, place, value) => w.store(i, indexOf(i, place), value),
         share: (array, type, value) => {
           w.shared(array, `array<${type}, ${workgroupThreads}>`);
           w.line(`${array}[thread] = ${value};`);

@@ -2,9 +2,10 @@ import { sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
+import { type ElementType, elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
-import type { WgslOperand, WgslPlan } from '../wgsl-plan.ts';
-import { type Lines, readOperand, type SortedTarget, sortLines } from './sorted-lines.ts';
+import { readOperand, type WgslOperand, type WgslPlan } from '../wgsl-plan.ts';
+import { type Lines, type SortedTarget, sortLines } from './sorted-lines.ts';
 
 /** (x) → [values, places]: the first `count` in order along `dim`, NaN as the largest. */
 export function sortPlan(
@@ -18,30 +19,39 @@ export function sortPlan(
   const [outer, inner] = [sizeOf(shape.slice(0, dim)), sizeOf(shape.slice(dim + 1))];
   const count = attrs.count as number;
   const elements = sizeOf(values!.shape);
-  const written = (slot: Slot): WgslOperand => ({ slot, written: true, walk: null, elements });
+  const type = elementTypeOf(x!.dtype);
+  const read = readOperand(input(0), type);
+  const written = (slot: Slot, own: ElementType): WgslOperand => {
+    return { slot, written: true, walk: null, elements, type: own };
+  };
   const target: SortedTarget = {
-    operands: [readOperand(input(0)), written(output(0)), written(output(1))],
-    store: (w, at) => {
+    operands: [read, written(output(0), type), written(output(1), 'int32')],
+    store: (w, { at, store }) => {
       const [length, own] = [w.count('size', size), w.count('count', count)];
       const [row, column] = splitText(w, 'line', w.count('inner', inner));
       const index = (rows: string, entry: string) =>
         `(${row} * ${rows} + ${entry}) * u.inner + ${column}`;
       w.line(`if (rank >= ${own}) { return; }`);
       const to = w.let(index(own, 'rank'));
-      w.line(`${at(1, to)} = ${at(0, index(length, 'place'))};`, `${at(2, to)} = f32(place);`);
+      w.line(store(1, to, at(0, index(length, 'place'))), store(2, to, 'i32(place)'));
     },
   };
   if (count === 0) return { scratch: [], stages: [] };
   const lines: Lines = {
     count: outer * inner,
     size,
-    source: input(0),
+    source: read,
     writeKey: (w, at) => {
       const [row, column] = splitText(w, 'line', w.count('inner', inner));
       const index = `(${row} * ${w.count('size', size)} + k) * u.inner + ${column}`;
       const flipped = w.count('flipped', attrs.descending ? 0xffffffff : 0);
-      w.line(`return f_order_key(${at(0, index)}) ^ ${flipped};`);
+      w.line(`return ${orderKeyText(type, at(0, index))} ^ ${flipped};`);
     },
   };
   return sortLines(lines, target);
+}
+
+/** A u32 that is as large among such numbers as the value is among values. */
+export function orderKeyText(type: ElementType, value: string): string {
+  return valueTypeOf(type) === 'f32' ? `f_order_key(${value})` : `f_int_order_key(${value})`;
 }

@@ -4,20 +4,18 @@
  */
 
 import { type Slot, scratch } from '../../core/kernel-plan.ts';
+import type { ElementAt } from '../fold-plan.ts';
 import { splitText } from '../index-text.ts';
-import { chosenByNothing, type WgslOperand, type WgslStage } from '../wgsl-plan.ts';
+import { chosenByNothing, readOperand, type WgslOperand, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
-
-/** An operand's element. */
-export type ElementAt = (operand: number, index: string) => string;
 
 /** Lines of one length, and where the keys of their elements are from. */
 export interface Lines {
   readonly count: number;
   readonly size: number;
   /** The operand that the keys are made of. */
-  readonly source: Slot;
+  readonly source: WgslOperand;
   /** Writes the body of `key(line, k)`, whose operand 0 is the source. Keys are u32. */
   readonly writeKey: (w: WgslWriter, at: ElementAt) => void;
 }
@@ -27,7 +25,14 @@ export interface SortedTarget {
   /** Written ones come last. */
   readonly operands: readonly WgslOperand[];
   /** Writes what the element of rank `rank` in `line`, which was at `place` and has `key`, is stored as. */
-  readonly store: (w: WgslWriter, at: ElementAt) => void;
+  readonly store: (w: WgslWriter, elements: StageElements) => void;
+}
+
+/** A stage's operands, by their numbers in a part of it. */
+export interface StageElements {
+  readonly at: ElementAt;
+  /** The statement that stores an element. */
+  readonly store: (operand: number, index: string, value: string) => string;
 }
 
 export interface Sorted {
@@ -52,19 +57,15 @@ function mergesOf(size: number): number {
   return Math.max(0, Math.ceil(Math.log2(size / blockSize(size))));
 }
 
-export function readOperand(slot: Slot, type?: WgslOperand['type']): WgslOperand {
-  return { slot, written: false, walk: null, elements: 0, ...(type && { type }) };
-}
-
 function scratchTarget(first: number, elements: number, size: number): SortedTarget {
   const operand = (slot: Slot): WgslOperand => {
-    return { slot, written: true, walk: null, elements, type: 'u32' };
+    return { slot, written: true, walk: null, elements, type: 'word' };
   };
   return {
     operands: [operand(scratch(first)), operand(scratch(first + 1))],
-    store: (w, at) => {
+    store: (w, { store }) => {
       const index = w.let(`line * ${w.count('size', size)} + rank`);
-      w.line(`${at(0, index)} = key;`, `${at(1, index)} = place;`);
+      w.line(store(0, index, 'key'), store(1, index, 'place'));
     },
   };
 }
@@ -95,10 +96,11 @@ export function sortLines(lines: Lines, target: SortedTarget | null = null): Sor
 }
 
 /** Elements of a stage's operands from number `first` on. */
-function elementsFrom(w: WgslWriter, bindings: readonly number[], first: number): ElementAt {
-  return (operand, index) => {
-    const number = first + operand;
-    return `b${bindings[number]!}[${w.offset(number)} + ${index}]`;
+function elementsFrom(w: WgslWriter, first: number): StageElements {
+  const place = (operand: number, index: string) => `${w.offset(first + operand)} + ${index}`;
+  return {
+    at: (operand, index) => w.load(first + operand, place(operand, index)),
+    store: (operand, index, value) => w.store(first + operand, place(operand, index), value),
   };
 }
 
@@ -111,20 +113,20 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
   const blocks = Math.ceil(size / block);
   const perGroup = cells / block;
   return {
-    operands: [readOperand(source), ...target.operands],
+    operands: [source, ...target.operands],
     isEmpty: count * size === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads, written, types });
+    write: (issue) => {
+      const w = new WgslWriter(threads, issue);
       w.shared('keys', `array<u32, ${cells}>`);
       w.shared('places', `array<u32, ${cells}>`);
       const [length, parts] = [w.count('size', size), w.count('blocks', blocks)];
       const own = w.count('block', block);
       w.function('key(line : u32, k : u32) -> u32', () => {
-        writeKey(w, elementsFrom(w, bindings, 0));
+        writeKey(w, elementsFrom(w, 0).at);
       });
       w.function('store(line : u32, rank : u32, key : u32, place : u32)', () => {
-        target.store(w, elementsFrom(w, bindings, 1));
+        target.store(w, elementsFrom(w, 1));
       });
       const cell = (then: () => void): void => {
         w.line(
@@ -183,17 +185,17 @@ function mergeStage(
   const total = count * size;
   return {
     operands: [
-      readOperand(scratch(from), 'u32'),
-      readOperand(scratch(from + 1), 'u32'),
+      readOperand(scratch(from), 'word'),
+      readOperand(scratch(from + 1), 'word'),
       ...target.operands,
     ],
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
-    write: ({ bindings, written, types }) => {
-      const w = new WgslWriter({ threads: workgroupThreads, written, types });
-      const at = elementsFrom(w, bindings, 0);
+    write: (issue) => {
+      const w = new WgslWriter(workgroupThreads, issue);
+      const { at } = elementsFrom(w, 0);
       w.function('store(line : u32, rank : u32, key : u32, place : u32)', () => {
-        target.store(w, elementsFrom(w, bindings, 2));
+        target.store(w, elementsFrom(w, 2));
       });
       const length = w.count('size', size);
       const own = w.count('run', run);
