@@ -9,7 +9,10 @@ export type TileSource = { readonly node: number } | { readonly operand: number 
 /** Ops along rows whose numbers per row a kernel by tiles finds before it computes their elements. */
 export type TileRowOp = 'softmax' | 'softmaxGrad';
 
-/** What gives each query and key one element. Nodes that it reads come before it. */
+/** Products of operands that a tiled op has at most: each has a tile in workgroup memory, of which 16 KiB are there. */
+export const mostTileProducts = 2;
+
+/** A matrix with one element per query and key. Nodes that it reads come before it. */
 export type TileNode =
   /** A product of operands: [.., rows, depth] × [.., depth, columns]. */
   | { readonly kind: 'product'; readonly left: number; readonly right: number }
@@ -31,7 +34,7 @@ export interface TileProduct {
   readonly node: number;
   /** The operand that is the other factor. */
   readonly factor: number;
-  /** What it sums over: the columns of the node, so that each row has a result, or the rows. */
+  /** Sums go over the columns of the node, so that each row has a result, or over the rows. */
   readonly over: 'columns' | 'rows';
   /** The node's matrix is the left factor; the right one otherwise. */
   readonly isLeft: boolean;

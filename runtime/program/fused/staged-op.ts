@@ -73,11 +73,12 @@ function tiledOp(
   inputs: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
-  const body = tiledBody(parts, results, inputs, values);
+  const { device } = values[results[0]!]!;
+  const body = tiledBody(parts, results, inputs, values, device);
   if (!body) return null;
   return compositeOp(parts, inputs, results, {
     kernel: { kind: 'tiled', body },
-    device: values[results[0]!]!.device,
+    device,
     writes: [],
     attrs: attrsOf(parts, stageAttr),
   });

@@ -4,6 +4,7 @@ import { isChanging, symbolicAttrs } from '../../device/symbolic-attrs.ts';
 import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import {
   buffersOfTiles,
+  mostTileProducts,
   type TiledBody,
   type TileNode,
   type TileProduct,
@@ -13,17 +14,23 @@ import { contiguousStrides, sameShape, sizeOf } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { isAlias } from './row-parts.ts';
 
-/** What an op may be in a tiled op; a `product` may be one with a matrix of other parts, too. */
+/** The role of an op in a tiled op; a `product` may be one with a matrix of other parts, too. */
 export type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
 
-/** What the op may be in a tiled op of its device; null: it must stay an op of its own. */
+/** Returns the role that the op may have in a tiled op of its device; null: it must stay an op of its own. */
 export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind | null {
+  const [first] = [...given.outputs, ...given.inputs];
+  if (first === undefined || values[first]!.device.mostTileColumns === 0) return null;
+  return roleOf(given, values);
+}
+
+/** Returns the role that the op may have in a tiled op of any device. */
+function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
   const { op, inputs, outputs, attrs, before, call, regions, parts } = given;
   if (before !== undefined || call || regions || parts || outputs.length !== 1) return null;
   if (op.inPlace || op.effect || op.mayRefuse || op.target) return null;
   const out = values[outputs[0]!]!;
   const { device } = out;
-  if (device.mostTileColumns === 0) return null;
   if (![...inputs].every((id) => values[id]!.device === device)) return null;
   const { kernel } = op;
   if (kernel.kind === 'view') {
@@ -38,14 +45,15 @@ export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind
   if (inputs.some((_, i) => operandUse(op, i) === 'shape')) return null;
   if (kernel.kind === 'pointwise') return 'pointwise';
   if (kernel.kind !== 'named') return null;
+  const isFloat = [...inputs, ...outputs].every((id) => values[id]!.dtype === 'float32');
   switch (kernel.name) {
     case 'matmul':
-      return 'product';
+      return isFloat ? 'product' : null;
     case 'uniform':
-      return 'uniform';
+      return isFloat ? 'uniform' : null;
     case 'softmax':
     case 'softmaxGrad':
-      return 'row';
+      return isFloat ? 'row' : null;
     default:
       return null;
   }
@@ -87,6 +95,23 @@ export function isInGrid({ shape }: TensorMeta, { batches, rows, columns }: Tile
   return grid?.batches === batches && grid.rows === rows && grid.columns === columns;
 }
 
+/** The facts of a device that decide what a kernel by tiles has room for. */
+type TileLimits = Pick<Device, 'mostTileColumns' | 'mostFusedBuffers'>;
+
+/** Whether the parts are attention, or its gradient, that a device may compute by tiles. */
+export function areTiled(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): boolean {
+  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const operands = [...new Set(parts.flatMap(({ inputs }) => inputs))].filter(
+    (id) => !made.has(id),
+  );
+  const anything = { mostTileColumns: Infinity, mostFusedBuffers: Infinity };
+  return tiledBody(parts, results, operands, values, anything) !== null;
+}
+
 /**
  * Attention, or its gradient, by tiles: products of operands, what pointwise ops, random numbers and a softmax make of
  * them, and products with that, which alone are results. Null for other parts, for more operands than a kernel binds, and
@@ -97,13 +122,14 @@ export function tiledBody(
   results: readonly ValueId[],
   operands: readonly ValueId[],
   values: ValueTable,
+  limits: TileLimits,
 ): TiledBody | null {
   const seed = parts.find(({ op }) => op.kernel.kind === 'named' && op.kernel.name === 'softmax');
   const grid = seed ? tileGridOf(values[seed.outputs[0]!]!.shape) : null;
   if (!grid) return null;
   const builder = new TileBuilder(grid, operands, values);
   if (!parts.every((part, index) => builder.add(part, index))) return null;
-  return builder.finish(results);
+  return builder.finish(results, limits);
 }
 
 /** The matrix that a value shows: that of a node, or its transpose. */
@@ -129,7 +155,7 @@ class TileBuilder {
 
   /** False where the op can't be a part. */
   add(given: ProgramOp, part: number): boolean {
-    const kind = tilePartKind(given, this.#values);
+    const kind = roleOf(given, this.#values);
     const [result] = given.outputs;
     if (kind === null || result === undefined) return false;
     // What is summed up exists when the op has ended.
@@ -145,22 +171,19 @@ class TileBuilder {
     return true;
   }
 
-  finish(results: readonly ValueId[]): TiledBody | null {
+  finish(results: readonly ValueId[], limits: TileLimits): TiledBody | null {
     const products = results.flatMap((id) => this.#products.get(id) ?? []);
     // All sums are results, and all results are sums.
     if (products.length !== results.length || products.length !== this.#products.size) return null;
+    const made = this.#nodes.filter(({ kind }) => kind === 'product').length;
+    if (made > mostTileProducts) return null;
     const body = { ...this.#grid, nodes: this.#nodes, products, parts: this.#parts };
-    const device = this.#device(results);
     const widths = results.map((id, i) => {
       const { isLeft } = products[i]!;
       return this.#values[id]!.shape.at(isLeft ? -1 : -2)!;
     });
-    if (widths.some((width) => width > device.mostTileColumns)) return null;
-    return buffersOfTiles(body) <= device.mostFusedBuffers ? body : null;
-  }
-
-  #device([first]: readonly ValueId[]): Device {
-    return this.#values[first!]!.device;
+    if (widths.some((width) => width > limits.mostTileColumns)) return null;
+    return buffersOfTiles(body) <= limits.mostFusedBuffers ? body : null;
   }
 
   #show(base: ValueId, view: ValueId, kind: 'alias' | 'flip'): boolean {

@@ -102,7 +102,7 @@ class PassWriter {
   readonly #op: TiledOp;
   readonly #issue: Issue;
   readonly #values: TileValues;
-  /** What is found in turn: numbers of rows by the pass over rows, then results. */
+  /** Numbers of rows, which the first pass finds, then results. */
   readonly #steps: readonly TileStep[];
 
   constructor(w: WgslWriter, pass: TilePass, op: TiledOp, issue: Issue) {

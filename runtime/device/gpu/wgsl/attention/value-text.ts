@@ -44,7 +44,7 @@ export function tileExponents({ nodes }: TiledBody): readonly string[] {
   );
 }
 
-/** What the elements of a tile are computed from, and where an operand is bound. */
+/** The names in scope of elements' texts: the op, its operands and numbers, and where an operand is bound. */
 export interface TileValues {
   readonly body: TiledBody;
   readonly inputs: readonly TensorMeta[];
@@ -53,7 +53,7 @@ export interface TileValues {
   readonly place: (operand: number) => { readonly buffer: string; readonly first: string };
 }
 
-/** What a kernel computes from all elements of a row or column: a number of each row, or a result. */
+/** One thing that a kernel computes from all elements of a row or column: a number of each row, or a result. */
 export type TileStep =
   | { readonly kind: 'number'; readonly number: RowNumber }
   /** `index` among the results of the op. */
@@ -111,7 +111,7 @@ export function valueFunction(
   });
 }
 
-/** What an element of the row contributes to the number, from earlier numbers. */
+/** Returns the text of an element's contribution to a number of its row, from earlier numbers. */
 function contribution(
   { node, fold, place }: RowNumber,
   own: readonly string[],
