@@ -1,6 +1,6 @@
 import type { Device } from '../../device/device.ts';
 import { operandUse } from '../../device/kernel-op.ts';
-import { isChanging, symbolicAttrs } from '../../device/symbolic-attrs.ts';
+import { isChanging, launchAttrs } from '../../device/symbolic-attrs.ts';
 import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import {
   buffersOfTiles,
@@ -31,7 +31,7 @@ function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
   if (op.inPlace || op.effect || op.mayRefuse || op.target) return null;
   const out = values[outputs[0]!]!;
   const { device } = out;
-  if (![...inputs].every((id) => values[id]!.device === device)) return null;
+  if (inputs.some((id) => values[id]!.device !== device)) return null;
   const { kernel } = op;
   if (kernel.kind === 'view') {
     if (isAlias(given, values)) return 'alias';
@@ -40,7 +40,7 @@ function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
       : null;
   }
   if (!isContiguousMeta(out) || sizeOf(out.shape) === 0) return null;
-  const told = symbolicAttrs(op);
+  const told = launchAttrs(op);
   if (!Object.keys(attrs).every((name) => told.has(name) || !isChanging(attrs[name]!))) return null;
   if (inputs.some((_, i) => operandUse(op, i) === 'shape')) return null;
   if (kernel.kind === 'pointwise') return 'pointwise';

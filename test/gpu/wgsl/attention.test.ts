@@ -186,6 +186,26 @@ describe.skipIf(skipGpu)('gpu/wgsl/attention', () => {
     expect(peaks[0]).toBeLessThan(peaks[1]!);
   });
 
+  it('another size of the same class compiles nothing', async () => {
+    const attend = plain();
+    const compiled = [];
+    for (const sizes of [
+      [41, 77, 19, 13],
+      [64, 64, 20, 16],
+      [33, 129, 24, 9],
+      [100, 40, 5, 12],
+      [257, 300, 32, 10],
+    ] as const) {
+      const given = on(gpu(), { operands: heads([2, 2], sizes), attend });
+      const [eager] = await read([attend(...given)]);
+      const before = gpu().kernelStats.compiled;
+      const found = toStatic(attend)(...given);
+      expect(await found.data()).toEqual(eager);
+      compiled.push(gpu().kernelStats.compiled - before);
+    }
+    expect(compiled.slice(1)).toEqual([0, 0, 0, 0]);
+  });
+
   it('forward and backward of their own, in check mode: scores are not saved', async () => {
     const each = cases['no multiples of tiles']!;
     const saved = [];
