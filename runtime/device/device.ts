@@ -40,6 +40,8 @@ export interface Device {
   readonly fusesPointwise: boolean;
   /** Operands and results, together, that one fused kernel may have. */
   readonly mostFusedBuffers: number;
+  /** Columns of each result that a kernel of attention by tiles may have; 0: there is no such kernel. */
+  readonly mostTileColumns: number;
   /** Bytes beside all tensors for values between the stages of a staged op; 0: it runs none. */
   readonly innerBytes: number;
   /** Elements are stored in their dtype; false: as float32, in which integers are exact to ±2^24. */

@@ -6,6 +6,7 @@ import type { KernelName } from './kernel-names.ts';
 import type { ListBody } from './list-body.ts';
 import type { StagedBody } from './staged-body.ts';
 import type { TensorMeta, TensorSpec } from './tensor-meta.ts';
+import type { TiledBody } from './tiled-body.ts';
 import type { UserKernel } from './user-kernel.ts';
 
 /** A symbolic number is known only when the program runs. */
@@ -37,6 +38,8 @@ export type Kernel =
   | { readonly kind: 'list'; readonly body: ListBody }
   /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'staged'; readonly body: StagedBody }
+  /** Attention or its gradient, tile by tile. Only the optimizer makes it (see program/fused/). */
+  | { readonly kind: 'tiled'; readonly body: TiledBody }
   /** A function of the user's per element (see user-kernels/). */
   | { readonly kind: 'user'; readonly kernel: UserKernel }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
@@ -49,6 +52,11 @@ export type Kernel =
 /** Whether the kernel does several ops of a program; it takes no memory beside its operands and results. */
 export function isFused({ kind }: Kernel): boolean {
   return kind === 'fused' || kind === 'staged' || kind === 'list';
+}
+
+/** Whether the kernel does several ops of a program. */
+export function isComposite(kernel: Kernel): boolean {
+  return isFused(kernel) || kernel.kind === 'tiled';
 }
 
 export type ControlForm =
@@ -117,7 +125,7 @@ export function mayOverwrite(
   if (kernel.kind === 'fused') return !writtenByFused(kernel.body).includes(index);
   if (kernel.kind === 'staged') return kernel.body.overwrites[result]?.has(index) ?? false;
   // Another op of the list may read the operand after the result is written.
-  if (kernel.kind === 'list') return false;
+  if (kernel.kind === 'list' || kernel.kind === 'tiled') return false;
   const name = operands[index]?.name;
   return device.overwritesOperands && name !== undefined && overwrites.includes(name);
 }

@@ -4,7 +4,7 @@ import { nodesOf } from '../ops/expr/expr-nodes.ts';
 import { type FusedBody, fusedAttr } from '../ops/expr/fused-body.ts';
 import { isSymbolic, type SymbolicNumber } from '../ops/numbers/symbolic-number.ts';
 import type { KernelName } from './kernel-names.ts';
-import type { Attrs, AttrValue, KernelOp } from './kernel-op.ts';
+import { type Attrs, type AttrValue, isComposite, type KernelOp } from './kernel-op.ts';
 import { stageAttr } from './staged-body.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
@@ -28,7 +28,7 @@ export function symbolicAttrs(op: KernelOp): ReadonlySet<string> {
     const { kernel, numbers = [] } = own;
     if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
     if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
-    if (kernel.kind === 'staged' || kernel.kind === 'list') return launchAttrs(own);
+    if (isComposite(kernel)) return launchAttrs(own);
     const read = kernel.kind === 'pointwise' ? numbersOf(kernel.expr).names : [];
     return new Set([...launchAttrs(own), ...read, ...numbers]);
   });
@@ -58,6 +58,7 @@ function launchNames({ kernel }: KernelOp): ReadonlySet<string> {
   if (kernel.kind === 'onCpu') return launchAttrs(kernel.op);
   if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
   if (kernel.kind === 'staged') return partNumbers(kernel.body.stages);
+  if (kernel.kind === 'tiled') return partNumbers(kernel.body.parts);
   if (kernel.kind === 'list') {
     return partNumbers(kernel.body.items.map(({ op }, part) => ({ op, part })));
   }

@@ -16,6 +16,7 @@ import { controlOps } from '../program/control-ops.ts';
 import { runsFused } from '../program/fused/fits-device.ts';
 import { exprOf, fusedName } from '../program/fused/fused-op.ts';
 import { oneOp } from '../program/fused/staged-op.ts';
+import { areTiled } from '../program/fused/tiled-parts.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
@@ -210,7 +211,8 @@ class GraphReader {
     // A device that fuses nothing runs the parts one by one.
     if (!this.#device.fusesPointwise) return apart(parts, results);
     const one = this.#asOne(parts, results);
-    if (!one && this.#device.innerBytes === 0) return apart(parts, results);
+    const isApart = this.#device.innerBytes === 0 || areTiled(parts, results, this.#values);
+    if (!one && isApart) return apart(parts, results);
     return one ?? field.get('parts').fail('operators with rows in common');
   }
 

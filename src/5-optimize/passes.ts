@@ -8,6 +8,7 @@ import { foldConstants } from './fold-constants.ts';
 import { fusePointwise } from './fuse/fuse-pointwise.ts';
 import { fuseRows } from './fuse/fuse-rows.ts';
 import { fuseUpdates } from './fuse/fuse-updates.ts';
+import { tileAttention } from './fuse/tile-attention.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
@@ -149,6 +150,12 @@ export const passes = [
     enabled: ({ memory, isFirst }) =>
       memory.slices && memory.order && memory.freeAtLastUse && !isFirst,
     run: sliced,
+  },
+  {
+    name: 'tileAttention',
+    stages: ['ordered'],
+    enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
+    run: tileAttention,
   },
   {
     name: 'fusePointwise',

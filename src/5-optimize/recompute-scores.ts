@@ -1,4 +1,5 @@
 import { isAlias, rowCutsOf } from '../../runtime/program/fused/row-parts.ts';
+import { tilePartKind } from '../../runtime/program/fused/tiled-parts.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { Steps } from '../programs/steps.ts';
@@ -35,7 +36,9 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
     return { ...given, program: recomputeInBackward(facts, stays).program };
   };
   const { prefer, budget } = context.memory;
-  const mayBeSlower = prefer === 'bytes' || budget !== null;
+  // Of a GPU there is no time model: tiles save dispatches, and what these would read and write.
+  const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
+  const mayBeSlower = prefer === 'bytes' || budget !== null || isByTiles;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
     forms: [fusedForm],
     isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),
@@ -49,11 +52,34 @@ function timeOf({ program, alsoRead }: Staged): number {
 /** Whether the op is a product of batches of matrices, which may be scores of attention. */
 function isScores(op: ProgramOp, { values }: Program): boolean {
   if (op.op.name !== 'matmul' || values[op.outputs[0]!]!.shape.length < 3) return false;
-  return rowCutsOf(op, values).length > 0;
+  return mayGoBySteps(op, values);
+}
+
+/** Whether the op may be part of a fused one that makes a few heads, or a tile of each, at a time. */
+function mayGoBySteps(op: ProgramOp, values: Program['values']): boolean {
+  if (tilePartKind(op, values) !== null || isAlias(op, values)) return true;
+  return !op.op.inPlace && rowCutsOf(op, values).length > 0;
 }
 
 /** Ops that make weights of scores: the whole softmax, or its powers where it is written by hand. */
 const weighing: ReadonlySet<string> = new Set(['softmax', 'exp']);
+
+/**
+ * The random numbers that a value is made of, and what elementwise ops make of them, where a kernel by tiles draws them
+ * again in passing. None where it depends on anything else.
+ */
+function drawnFor(id: ValueId, facts: ForwardFacts): readonly ValueId[] {
+  const { ops, values } = facts.program;
+  const index = facts.definitionIndex(id);
+  if (index < 0 || !facts.isForward(index)) return [];
+  const kind = tilePartKind(ops[index]!, values);
+  if (kind === 'uniform') return [id];
+  const [of, ...others] = ops[index]!.inputs;
+  if ((kind !== 'pointwise' && kind !== 'alias') || of === undefined || others.length > 0)
+    return [];
+  const drawn = drawnFor(of, facts);
+  return drawn.length > 0 ? [...drawn, id] : [];
+}
 
 /** For each product of heads, the values of its size that follow from it, if backward reads one of them. */
 function scoresOf(facts: ForwardFacts): Scores[] {
@@ -72,10 +98,10 @@ function scoresOf(facts: ForwardFacts): Scores[] {
     }
     const from = op.inputs.map((id) => owner.get(id)).find((scores) => scores !== undefined);
     if (!from || sizeOf(values[result]!.shape) < sizeOf(values[[...from][0]!]!.shape)) continue;
-    const isInRows = isAlias(op, values) || (!op.op.inPlace && rowCutsOf(op, values).length > 0);
-    if (!isInRows) continue;
+    if (!mayGoBySteps(op, values)) continue;
     owner.set(result, from);
     from.add(result);
+    for (const id of op.inputs) for (const drawn of drawnFor(id, facts)) from.add(drawn);
   }
   return found.filter((scores) => {
     const roots = [...scores].filter((id) => facts.rootOf(id) === id);

@@ -31,6 +31,7 @@ const switches = [
 /** Passes that do nothing while the memory switches before them are off. */
 const needOrder: readonly PassName[] = [
   'recomputeScores',
+  'tileAttention',
   'fusePointwise',
   'fuseRows',
   'fuseUpdates',

@@ -74,8 +74,9 @@ function textOf({ program, wanted, options, donated }: CompiledInput): string {
   const { memory, without, tier, compact, rate } = options;
   const devices = new Set(program.values.map(({ device }) => device));
   const facts = [...devices].map((device) => {
-    const { kind, sumsInBlocks, overwritesOperands, fusesPointwise, innerBytes } = device;
-    return [kind, sumsInBlocks, overwritesOperands, fusesPointwise, innerBytes];
+    const { kind, sumsInBlocks, overwritesOperands, fusesPointwise } = device;
+    const { innerBytes, mostTileColumns } = device;
+    return [kind, sumsInBlocks, overwritesOperands, fusesPointwise, innerBytes, mostTileColumns];
   });
   const { needsGrad, differentiable } = wanted;
   const settings = [memory, [...without].sort(), tier, compact, rate];

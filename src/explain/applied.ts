@@ -22,6 +22,8 @@ export interface AppliedCounts {
   readonly savedPlaces: number;
   /** Passes that made backward recompute scores of attention. */
   readonly recomputeScores: number;
+  /** Ops that compute attention, or its gradient, by tiles. */
+  readonly tileAttention: number;
   /** Passes that replaced saved values by others of fewer bits. */
   readonly savedDtype: number;
   /** Inputs of which backward keeps copies of views. */
@@ -60,6 +62,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     savedMasks: applied('savedMasks'),
     savedPlaces: applied('savedPlaces'),
     recomputeScores: applied('recomputeScores'),
+    tileAttention: steps.filter(({ op }) => op.op.kernel.kind === 'tiled').length,
     savedDtype: applied('savedDtype'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),

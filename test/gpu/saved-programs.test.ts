@@ -11,6 +11,7 @@ import {
   optim,
   randn,
   save,
+  scaledDotProductAttention,
   seed,
   setDevice,
   type Tensor,
@@ -64,6 +65,30 @@ describe.skipIf(skipGpu)('gpu/saved-programs', () => {
     const again = there(xThere, labelsThere) as Tensor;
     expect(memory.stats(gpu()).peakAllocated - before).toBe(there.predicted()!.peakBytes);
     again.dispose();
+    expect([...gpu().computedOnCpu]).toEqual([]);
+  });
+
+  it.each(['cpu', 'gpu'])('attention and its gradient, saved on the device %s', async (name) => {
+    const f = toStatic(
+      (q: Tensor, k: Tensor, v: Tensor) => scaledDotProductAttention(q, k, v).square().sum(),
+      { ...full, memory: { prefer: 'bytes' } },
+    );
+    seed(5);
+    const heads = () => [40, 50, 50].map((length) => randn([2, length, 8]));
+    const given = heads().map((t) => t.requiresGrad_());
+    const saving = name === 'cpu' ? given : given.map((t) => onGpu(t).detach().requiresGrad_());
+    f(...(saving as [Tensor, Tensor, Tensor])).dispose();
+    const bytes = await save(f);
+    const results = await Promise.all(
+      ['cpu', gpu()].map(async (device) => {
+        const program = await loadProgram(bytes, { device });
+        const own = given.map((t) => t.to(device).detach().requiresGrad_());
+        const loss = program(...own) as Tensor;
+        loss.backward();
+        return Promise.all([loss, ...own.map((t) => t.grad!)].map((t) => t.data()));
+      }),
+    );
+    for (const [i, data] of results[0]!.entries()) close(results[1]![i]!, data);
     expect([...gpu().computedOnCpu]).toEqual([]);
   });
 

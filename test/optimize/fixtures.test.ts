@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { printProgram } from '../../runtime/program/print.ts';
 import { passNames } from '../../src/5-optimize/passes.ts';
-import { seed, Tensor, toStatic } from '../../src/index.ts';
+import { deviceGuard, seed, Tensor, toStatic } from '../../src/index.ts';
 import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
 import type { PassCase, PassCases } from './pass-case.ts';
 
@@ -26,7 +26,7 @@ function observed(run: PassCase['run'], inputs: readonly Tensor[]): unknown {
 /** The first program of the case that the pass changed, else the first that it saw. */
 function changeOf(
   pass: string,
-  { run, inputs, memory = {}, fullGraph = false }: PassCase,
+  { run, inputs, memory = {}, fullGraph = false, device }: PassCase,
 ): PassRecord {
   const records: PassRecord[] = [];
   const unsubscribe = passObservers.subscribe((record) => {
@@ -34,7 +34,8 @@ function changeOf(
   });
   try {
     const traced = toStatic(run, { memory, fullGraph, strict: true });
-    expect(observed(traced, inputs())).toEqual(observed(run, inputs()));
+    if (device) deviceGuard(device, () => toStatic.warmup(traced, ...inputs()));
+    else expect(observed(traced, inputs())).toEqual(observed(run, inputs()));
   } finally {
     unsubscribe();
   }

@@ -52,6 +52,7 @@ export class CpuDevice implements Device {
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
   readonly mostFusedBuffers = Infinity;
+  readonly mostTileColumns = 0;
   readonly innerBytes = hasSimd ? innerBytes : 0;
 
   constructor(name: string) {
@@ -88,6 +89,8 @@ export class CpuDevice implements Device {
         return transferLaunch(inputs[0]!, outputs[0]!);
       case 'onCpu':
         return this.prepare(kernel.op, inputs, outputs, attrs);
+      case 'tiled':
+        throw new InvariantError(`${op.name}: attention by tiles is made for GPUs alone`);
       case 'view':
       case 'control':
         throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);

@@ -5,7 +5,7 @@ import { E } from '../../ops/expr/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import { type Attrs, isFused, type KernelOp } from '../kernel-op.ts';
+import { type Attrs, isComposite, type KernelOp } from '../kernel-op.ts';
 import { contiguousMeta, formatSpec, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
@@ -37,6 +37,8 @@ export type GpuApi = 'webgpu' | 'webgl2';
 
 /** Kernels that a device has beside those of gpu.js, and uses instead of them. */
 export interface OwnKernels<H extends CheckedHandle> {
+  /** Columns of each result of attention by tiles. */
+  readonly mostTileColumns: number;
   has(
     op: KernelOp,
     inputs: readonly TensorMeta[],
@@ -73,6 +75,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly overwritesOperands = false;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
+  readonly mostTileColumns: number;
   readonly innerBytes = 0;
   readonly api: GpuApi;
   /** The adapter's own name: `google/swiftshader/…`. */
@@ -94,6 +97,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     this.typedElements = options.storage === typedStorage;
     this.fusesPointwise = options.ownKernels !== null;
     this.mostFusedBuffers = this.#core.mostBuffers;
+    this.mostTileColumns = options.ownKernels?.mostTileColumns ?? 0;
   }
 
   /** Launches that the CPU computed because the GPU has no kernel, by op. */
@@ -193,7 +197,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     let prepared = byLayout.get(key);
     if (!prepared) {
       prepared = this.#prepare(op, inputs, outputs, attrs);
-      prepared.build(op.inPlace, attrs);
+      // Which operands of attention are views of one buffer is known when it runs; planners try more than they take.
+      if (op.kernel.kind !== 'tiled') prepared.build(op.inPlace, attrs);
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);
     }
@@ -341,7 +346,7 @@ const awaitable: Readonly<Record<string, string>> = {
 
 function attrsOfKernel({ kernel }: KernelOp): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
-  if (isFused(kernel)) return [];
+  if (isComposite(kernel)) return [];
   if (kernel.kind !== 'named') return null;
   return kernel.name === 'fill' || isRandomKernel(kernel.name) ? [] : null;
 }

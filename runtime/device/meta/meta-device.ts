@@ -39,6 +39,7 @@ class MetaDevice implements Device {
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
   readonly mostFusedBuffers = Infinity;
+  readonly mostTileColumns = 0;
   readonly innerBytes = innerBytes;
   #next = chunkBytes;
   #answers: Iterator<number | boolean> | null = null;

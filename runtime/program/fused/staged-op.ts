@@ -6,6 +6,7 @@ import { attrsOf, compositeOp, exprOf, fusedOp, shapeOf } from './fused-op.ts';
 import { headedBody } from './headed-parts.ts';
 import { areApart, listOp } from './list-op.ts';
 import { haveCommonRows, stagedBody } from './row-parts.ts';
+import { tiledBody } from './tiled-parts.ts';
 
 /** Whether the parts are element by element over one shape: those of one fused kernel. */
 function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
@@ -55,13 +56,31 @@ function stagedOp(
     device.innerBytes > 0
       ? stagedBody(parts, results, inputs, values)
       : headedBody(parts, results, inputs, values);
-  if (!body) return null;
+  if (!body) return device.mostTileColumns > 0 ? tiledOp(parts, results, inputs, values) : null;
   return compositeOp(parts, inputs, results, {
     kernel: { kind: 'staged', body },
     device,
     writes: body.writes,
     attrs: attrsOf(parts, stageAttr),
     operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
+  });
+}
+
+/** One op that computes attention, or its gradient, tile by tile. Null for other parts. */
+function tiledOp(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  inputs: readonly ValueId[],
+  values: ValueTable,
+): ProgramOp | null {
+  const { device } = values[results[0]!]!;
+  const body = tiledBody(parts, results, inputs, values, device);
+  if (!body) return null;
+  return compositeOp(parts, inputs, results, {
+    kernel: { kind: 'tiled', body },
+    device,
+    writes: [],
+    attrs: attrsOf(parts, stageAttr),
   });
 }
 

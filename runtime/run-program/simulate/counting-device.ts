@@ -45,6 +45,7 @@ class CountingDevice implements Device {
   readonly overwritesOperands: boolean;
   readonly fusesPointwise: boolean;
   readonly mostFusedBuffers: number;
+  readonly mostTileColumns: number;
   readonly innerBytes: Device['innerBytes'];
   readonly real: Device;
   readonly #read = new Float64Array(1);
@@ -58,6 +59,7 @@ class CountingDevice implements Device {
     this.overwritesOperands = real.overwritesOperands;
     this.fusesPointwise = real.fusesPointwise;
     this.mostFusedBuffers = real.mostFusedBuffers;
+    this.mostTileColumns = real.mostTileColumns;
     this.innerBytes = real.innerBytes;
   }
 

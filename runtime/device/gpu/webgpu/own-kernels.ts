@@ -2,12 +2,14 @@ import type { Attrs, KernelOp } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { BufferHandle } from '../core/buffer-pool.ts';
 import type { OwnKernels } from '../gpu-device.ts';
+import { mostTileColumns } from '../wgsl/attention/tile-layout.ts';
 import type { GpuCore } from './gpu-core.ts';
 import { PreparedWgsl } from './prepared-wgsl.ts';
 import { copyPlan, wgslPlan } from './wgsl-kernels.ts';
 
 /** Kernels in WGSL of our own, for a device over WebGPU. */
 export class WgslKernels implements OwnKernels<BufferHandle> {
+  readonly mostTileColumns = mostTileColumns;
   readonly #core: GpuCore;
 
   constructor(core: GpuCore) {

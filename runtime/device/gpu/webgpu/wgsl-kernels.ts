@@ -4,6 +4,7 @@ import type { KernelName } from '../../kernel-names.ts';
 import type { Attrs, KernelOp } from '../../kernel-op.ts';
 import type { StagedBody } from '../../staged-body.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
+import { tiledPlan } from '../wgsl/attention/tiled-kernel.ts';
 import { type GatherOp, gatherPlan, headedGather } from '../wgsl/convolution/gather-kernel.ts';
 import {
   adaptiveMaxPoolPlan,
@@ -153,6 +154,7 @@ export function wgslPlan(
     return { scratch: [], stages: [pointwiseStage([fusedBody(kernel.body, inputs, outputs)])] };
   }
   if (kernel.kind === 'staged') return stagedPlan(kernel.body, inputs, outputs, attrs);
+  if (kernel.kind === 'tiled') return tiledPlan(kernel.body, inputs, outputs);
   if (kernel.kind === 'list') return listPlan(kernel.body, inputs, outputs, mostBuffers);
   if (kernel.kind !== 'named') return null;
   return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs, facts) ?? null;

@@ -10,14 +10,14 @@ import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** Numbers of a row, found one after the other, each a fold of all its elements. */
-interface RowFold {
+export interface RowFold {
   readonly fold: Fold;
   /** An element's contribution to the fold, from the operands' elements and the earlier numbers. */
   readonly value: (own: readonly string[], known: readonly string[]) => string;
 }
 
 /** An op along the last dimension: numbers of the whole row first, then each element from them. */
-interface RowOp {
+export interface RowOp {
   readonly rowFolds: readonly RowFold[];
   readonly element: (own: readonly string[], known: readonly string[]) => string;
 }
@@ -27,7 +27,7 @@ const exponentials: readonly RowFold[] = [
   { fold: folds.sum, value: ([x], [top]) => `f_exp(${x} - ${top})` },
 ];
 
-const rowOps = {
+export const rowOps = {
   softmax: {
     rowFolds: exponentials,
     element: ([x], [top, sum]) => `f_exp(${x} - ${top}) / ${sum}`,
@@ -49,7 +49,7 @@ const rowOps = {
 export type RowOpName = keyof typeof rowOps;
 
 /** Threads that share a row: a power of 2. */
-function threadsPerRow(length: number): number {
+export function threadsPerRow(length: number): number {
   if (length < 32) return 1;
   if (length < 128) return 8;
   return length < 1024 ? 32 : 64;

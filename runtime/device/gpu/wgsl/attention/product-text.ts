@@ -1,0 +1,140 @@
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import { indexTexts, walksOf } from '../index-text.ts';
+import type { WgslWriter } from '../wgsl-writer.ts';
+import {
+  columnsPerThread,
+  threadsAcross,
+  tileColumns,
+  tileDepth,
+  tileThreads,
+  upTo,
+} from './tile-layout.ts';
+
+/** A matrix per batch: where the one of batch `z` begins, and its strides. */
+export interface TileMatrix {
+  readonly buffer: string;
+  readonly first: string;
+  readonly rowStride: number;
+  readonly columnStride: number;
+  /** Uniforms are named after it. */
+  readonly name: string;
+}
+
+/** Writes where the matrix of batch `z` begins. */
+export function matrixText(
+  w: WgslWriter,
+  { shape, strides }: TensorMeta,
+  { buffer, first }: { readonly buffer: string; readonly first: string },
+  name: string,
+): TileMatrix {
+  const { loops } = walksOf(shape.slice(0, -2), [strides.slice(0, -2)]);
+  const [base] = indexTexts(w, loops, 'z', `${name}_`);
+  const [rowStride, columnStride] = strides.slice(-2) as [number, number];
+  return { buffer, first: w.let(`${first} + ${base!}`), rowStride, columnStride, name };
+}
+
+/** The element at a row and column. */
+export function elementText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
+  const times = (side: string, stride: number) =>
+    stride === 1 ? '' : ` * ${w.count(`${m.name}_${side}`, stride)}`;
+  return `${m.buffer}[${m.first} + (${row})${times('row', m.rowStride)} + (${column})${times('column', m.columnStride)}]`;
+}
+
+/** Two matrices whose product has the tile's elements, and the number of its steps. */
+export interface TileFactors {
+  readonly left: TileMatrix;
+  readonly right: TileMatrix;
+  readonly depth: string;
+}
+
+/** A kernel's text by tiles: its writer, and the names of what all its passes share. */
+export interface TileText {
+  readonly w: WgslWriter;
+  /** Rows of a tile that each thread has. */
+  readonly perThread: number;
+  /** The numbers of all rows and columns. */
+  readonly rows: string;
+  readonly columns: string;
+  /** The factors of each product, by node. */
+  readonly factors: ReadonlyMap<number, TileFactors>;
+  /** Numbers that each row has. */
+  readonly numbers: number;
+}
+
+/**
+ * Declares the memory for parts of factors: those of both factors of a product, or of the factor of a result, which are
+ * never there at one time.
+ */
+export function shareFactors({ w }: TileText): void {
+  w.shared('factors', `array<f32, ${2 * tileDepth * tileColumns}>`);
+}
+
+/** Declares the thread's elements of a product. */
+export function startProduct({ w, perThread }: TileText, node: number): void {
+  for (const r of upTo(perThread)) {
+    for (const c of upTo(columnsPerThread)) w.line(`var ${productName(node, r, c)} = 0.0f;`);
+  }
+}
+
+/** Names the thread's element of a product, by its row and column among those of the thread. */
+export function productName(node: number, r: number, c: number): string {
+  return `p${node}_${r}_${c}`;
+}
+
+/**
+ * Writes the elements of a product at `row0` and `column0`, which each thread keeps in registers. Every element is a sum
+ * in the order of the steps, as in a product that is stored.
+ */
+export function productText(t: TileText, node: number): void {
+  const { w, perThread } = t;
+  const { left, right, depth } = t.factors.get(node)!;
+  const rowCount = threadsAcross * perThread;
+  // The right factor's part lies behind the left one's.
+  const behind = `${tileDepth * rowCount}u + `;
+  const own = upTo(perThread);
+  const columns = upTo(columnsPerThread);
+  for (const r of own) for (const c of columns) w.line(`${productName(node, r, c)} = 0.0f;`);
+  w.line(`for (var d = 0u; d < ${depth}; d = d + ${tileDepth}u) {`);
+  const load = (matrix: TileMatrix, side: 'left' | 'right') => {
+    const count = side === 'left' ? rowCount : tileColumns;
+    const isLeft = side === 'left';
+    const stepStride = isLeft ? matrix.columnStride : matrix.rowStride;
+    // Threads in a row read neighbours in memory.
+    const [step, at] =
+      stepStride === 1
+        ? [`i % ${tileDepth}u`, `i / ${tileDepth}u`]
+        : [`i / ${count}u`, `i % ${count}u`];
+    w.line(`for (var i = thread; i < ${tileDepth * count}u; i = i + ${tileThreads}u) {`);
+    const slot = w.let(step);
+    const outer = w.let(at);
+    const [from, end] = isLeft ? [`row0 + ${outer}`, t.rows] : [`column0 + ${outer}`, t.columns];
+    const k = `d + ${slot}`;
+    const element = isLeft ? elementText(w, matrix, from, k) : elementText(w, matrix, k, from);
+    w.line(
+      'var value = 0.0f;',
+      `if (${from} < ${end} && ${k} < ${depth}) { value = ${element}; }`,
+      `factors[${isLeft ? '' : behind}${slot} * ${count}u + ${outer}] = value;`,
+      '}',
+    );
+  };
+  load(left, 'left');
+  load(right, 'right');
+  w.line(
+    'workgroupBarrier();',
+    `let steps = min(${tileDepth}u, ${depth} - d);`,
+    'for (var j = 0u; j < steps; j = j + 1u) {',
+    ...own.map((r) => `let a${r} = factors[j * ${rowCount}u + ty + ${r * threadsAcross}u];`),
+    ...columns.map(
+      (c) => `let c${c} = factors[${behind}j * ${tileColumns}u + tx + ${c * threadsAcross}u];`,
+    ),
+    ...own.flatMap((r) =>
+      columns.map((c) => {
+        const sum = productName(node, r, c);
+        return `${sum} = ${sum} + a${r} * c${c};`;
+      }),
+    ),
+    '}',
+    'workgroupBarrier();',
+    '}',
+  );
+}

@@ -1,0 +1,133 @@
+import { threadsPerRow } from '../row-kernels.ts';
+import type { WgslWriter } from '../wgsl-writer.ts';
+import { cell, columnInTile, rowInTile, rowNumber } from './cell-text.ts';
+import type { TileText } from './product-text.ts';
+import { columnsPerThread, threadsAcross, tileColumns, upTo } from './tile-layout.ts';
+import type { TileStep } from './value-text.ts';
+
+/**
+ * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: the row's columns in turn
+ * go to 1, 8 or 64 partial results, which are folded in their order.
+ */
+export interface RowFoldText {
+  /** Before the first tile. */
+  readonly start: () => void;
+  /** Folds what is in the cells of a tile. */
+  readonly add: () => void;
+  /** After the last tile: the numbers with number `step` of the tile's rows are in workgroup memory. */
+  readonly finish: () => void;
+}
+
+/** Writes the functions `fold`, and `neutral` of what it starts with; 0 for results. */
+export function foldFunctions(w: WgslWriter, steps: readonly TileStep[]): void {
+  const write = (signature: string, text: (step: TileStep) => string) => {
+    w.function(signature, () => {
+      steps.forEach((step, number) => {
+        w.line(
+          number < steps.length - 1
+            ? `if (step == ${number}u) { return ${text(step)}; }`
+            : `return ${text(step)};`,
+        );
+      });
+    });
+  };
+  const foldOf = (step: TileStep) => (step.kind === 'number' ? step.number.fold.fold : null);
+  write('neutral(step : u32) -> f32', (step) => foldOf(step)?.start ?? '0.0f');
+  write('fold(step : u32, x : f32, v : f32) -> f32', (step) => foldOf(step)?.step ?? 'x + v');
+}
+
+/** Declares a partial result per row and thread along it in workgroup memory. */
+export function sharePartials({ w, perThread }: TileText): void {
+  w.shared('partials', `array<f32, ${threadsAcross * perThread * threadsAcross}>`);
+}
+
+export function rowFoldText(t: TileText, columns: number): RowFoldText {
+  const slices = threadsPerRow(columns);
+  if (slices === 1) return inTurn(t);
+  return slices === threadsAcross ? byThreads(t) : byColumns(t);
+}
+
+const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
+
+/** One partial result: one thread folds a row of the only tile. */
+function inTurn(t: TileText): RowFoldText {
+  return {
+    start: () => {},
+    add: () => {
+      t.w.line('workgroupBarrier();');
+      eachRow(t, 'neutral(step)', [
+        `for (var j = 0u; j < ${t.columns}; j = j + 1u) { ${step('x', cell('thread', 'j'))} }`,
+      ]);
+    },
+    finish: () => {},
+  };
+}
+
+/** As many partial results as threads along a row: a tile is a multiple of them. */
+function byThreads(t: TileText): RowFoldText {
+  const own = upTo(t.perThread);
+  return {
+    start: () => t.w.line(...own.map((r) => `var x${r} = neutral(step);`)),
+    add: () => {
+      for (const r of own) {
+        for (const c of upTo(columnsPerThread)) {
+          t.w.line(step(`x${r}`, cell(rowInTile(r), columnInTile(c))));
+        }
+      }
+    },
+    finish: () => foldPartials(t, (r) => `x${r}`, true),
+  };
+}
+
+/** A partial result for each column of two tiles. */
+function byColumns(t: TileText): RowFoldText {
+  const { w, perThread } = t;
+  const halves = [0, 1];
+  const name = (half: number, r: number, c: number) => `x${half}_${r}_${c}`;
+  const each = (body: (r: number, c: number) => string) =>
+    upTo(columnsPerThread).flatMap((c) => upTo(perThread).map((r) => body(r, c)));
+  const addTo = (half: number) =>
+    each((r, c) => step(name(half, r, c), cell(rowInTile(r), columnInTile(c))));
+  return {
+    start: () => {
+      for (const half of halves) {
+        w.line(...each((r, c) => `var ${name(half, r, c)} = neutral(step);`));
+      }
+    },
+    add: () => {
+      w.line(`if ((column0 & ${tileColumns}u) == 0u) {`, ...addTo(0), '} else {', ...addTo(1), '}');
+    },
+    finish: () => {
+      for (const half of halves) {
+        for (const c of upTo(columnsPerThread)) {
+          foldPartials(t, (r) => name(half, r, c), half === 0 && c === 0);
+        }
+      }
+    },
+  };
+}
+
+/** Folds one partial result of each thread along a row, in the order of the threads. */
+function foldPartials(t: TileText, partial: (r: number) => string, isFirst: boolean): void {
+  const { w, perThread } = t;
+  for (const r of upTo(perThread)) {
+    w.line(`partials[(${rowInTile(r)}) * ${threadsAcross}u + tx] = ${partial(r)};`);
+  }
+  w.line('workgroupBarrier();');
+  const from = `thread * ${threadsAcross}u`;
+  eachRow(t, isFirst ? `partials[${from}]` : rowNumber(t, 'step', 'thread'), [
+    `for (var j = ${isFirst ? 1 : 0}u; j < ${threadsAcross}u; j = j + 1u) { ${step('x', `partials[${from} + j]`)} }`,
+  ]);
+}
+
+/** Writes how one thread of each row goes on from `start` to the row's number, and waits for it. */
+function eachRow(t: TileText, start: string, lines: readonly string[]): void {
+  t.w.line(
+    `if (thread < ${threadsAcross * t.perThread}u) {`,
+    `var x = ${start};`,
+    ...lines,
+    `${rowNumber(t, 'step', 'thread')} = x;`,
+    '}',
+    'workgroupBarrier();',
+  );
+}

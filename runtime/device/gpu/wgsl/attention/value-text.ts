@@ -1,0 +1,233 @@
+import { invariant } from '../../../../errors/invariant.ts';
+import { inPrecision } from '../../../../ops/expr/expr-precision.ts';
+import { twoWords } from '../../../../random/philox.ts';
+import type { DType } from '../../../../spec/dtype.ts';
+import { broadcastStrides } from '../../../../spec/shape.ts';
+import type { Attrs } from '../../../kernel-op.ts';
+import { stageAttr } from '../../../staged-body.ts';
+import type { TensorMeta } from '../../../tensor-meta.ts';
+import {
+  nodesBefore,
+  type TiledBody,
+  type TileNode,
+  type TileSource,
+} from '../../../tiled-body.ts';
+import { exponentsOf, exprText, storedText } from '../expr-text.ts';
+import { indexTexts, walksOf } from '../index-text.ts';
+import { type RowFold, rowOps } from '../row-kernels.ts';
+import type { WgslWriter } from '../wgsl-writer.ts';
+
+/** A number of each row, found from all its columns, before what follows from it. */
+export interface RowNumber {
+  /** The node along whose rows it is found. */
+  readonly node: number;
+  readonly fold: RowFold;
+  /** Its place among the numbers of the node. */
+  readonly place: number;
+}
+
+/** The numbers of rows that a tiled op finds, in the order in which they follow from each other. */
+export function rowNumbersOf({ nodes }: TiledBody): readonly RowNumber[] {
+  return nodes.flatMap((each, node) =>
+    each.kind === 'row'
+      ? rowOps[each.op].rowFolds.map((fold, place) => ({ node, fold, place }))
+      : [],
+  );
+}
+
+/** Names of the attributes that are exponents. */
+export function tileExponents({ nodes }: TiledBody): readonly string[] {
+  return nodes.flatMap((node) =>
+    node.kind === 'pointwise'
+      ? exponentsOf(node.expr).map((name) => stageAttr(node.part, name))
+      : [],
+  );
+}
+
+/** The names in scope of elements' texts: the op, its operands and numbers, and where an operand is bound. */
+export interface TileValues {
+  readonly body: TiledBody;
+  readonly inputs: readonly TensorMeta[];
+  readonly attrs: Attrs;
+  /** The storage buffer, and the text of the first element, of an operand. */
+  readonly place: (operand: number) => { readonly buffer: string; readonly first: string };
+}
+
+/** One thing that a kernel computes from all elements of a row or column: a number of each row, or a result. */
+export type TileStep =
+  | { readonly kind: 'number'; readonly number: RowNumber }
+  /** `index` among the results of the op. */
+  | { readonly kind: 'result'; readonly index: number; readonly node: number };
+
+/** The nodes from whose elements a step's value is computed. */
+function wantedBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
+  if (step.kind === 'result') return [step.node];
+  const row = nodes[step.number.node]!;
+  invariant(row.kind === 'row', 'numbers of rows belong to an op along rows');
+  return row.sources;
+}
+
+/** The nodes that are products, of those that a step's value is computed from. */
+export function productsOf(step: TileStep, body: TiledBody): readonly number[] {
+  return nodesBefore(body, wantedBy(step, body)).filter(
+    (index) => body.nodes[index]!.kind === 'product',
+  );
+}
+
+/**
+ * Writes the function `value` of what an element contributes to the step with number `step`: products `p…` and row numbers
+ * `s…` are told. One function for all steps, as compilers put its code where it is called.
+ */
+export function valueFunction(
+  w: WgslWriter,
+  values: TileValues,
+  steps: readonly TileStep[],
+  products: readonly number[],
+): void {
+  const { body } = values;
+  const parameters = [
+    'step : u32',
+    'z : u32',
+    'row : u32',
+    'column : u32',
+    ...products.map((index) => `p${index} : f32`),
+    ...rowNumbersOf(body).map((_, i) => `s${i} : f32`),
+  ];
+  w.function(`value(${parameters.join(', ')}) -> f32`, () => {
+    const texts = new Map<number, string>();
+    steps.forEach((step, number) => {
+      const wanted = wantedBy(step, body);
+      for (const index of nodesBefore(body, wanted)) {
+        if (!texts.has(index)) texts.set(index, nodeText(w, values, index, texts));
+      }
+      const own = wanted.map((index) => texts.get(index)!);
+      const text = step.kind === 'result' ? own[0]! : contribution(step.number, own, body);
+      w.line(
+        number < steps.length - 1
+          ? `if (step == ${number}u) { return ${text}; }`
+          : `return ${text};`,
+      );
+    });
+  });
+}
+
+/** Returns the text of an element's contribution to a number of its row, from earlier numbers. */
+function contribution(
+  { node, fold, place }: RowNumber,
+  own: readonly string[],
+  body: TiledBody,
+): string {
+  return fold.value(own, numberNames(node, place, body));
+}
+
+/** Names of the first `count` numbers that belong to a node. */
+function numberNames(node: number, count: number, body: TiledBody): readonly string[] {
+  const first = rowNumbersOf(body).findIndex((each) => each.node === node);
+  return Array.from({ length: count }, (_, i) => `s${first + i}`);
+}
+
+/** Writes the element of one node at `z`, `row` and `column`. */
+function nodeText(
+  w: WgslWriter,
+  values: TileValues,
+  index: number,
+  known: ReadonlyMap<number, string>,
+): string {
+  const { body } = values;
+  const node = body.nodes[index]!;
+  switch (node.kind) {
+    case 'product':
+      return `p${index}`;
+    case 'uniform':
+      return w.let(uniformText(w, node.part, body));
+    case 'row': {
+      const { rowFolds, element } = rowOps[node.op];
+      const own = node.sources.map((from) => known.get(from)!);
+      return w.let(element(own, numberNames(index, rowFolds.length, body)));
+    }
+    case 'pointwise':
+      return pointwiseText(w, values, `n${index}`, node, known);
+  }
+}
+
+function pointwiseText(
+  w: WgslWriter,
+  { body, inputs, attrs, place }: TileValues,
+  prefix: string,
+  { expr: given, sources, dtype, shape, part }: Extract<TileNode, { kind: 'pointwise' }>,
+  known: ReadonlyMap<number, string>,
+): string {
+  const operands = sources.flatMap((from) => ('operand' in from ? [from.operand] : []));
+  const strides = operands.map((operand) => {
+    const meta = inputs[operand]!;
+    return broadcastStrides(meta.shape, meta.strides, shape);
+  });
+  const { loops } = walksOf(
+    shape.slice(0, -2),
+    strides.map((each) => each.slice(0, -2)),
+  );
+  const bases = indexTexts(w, loops, 'z', `${prefix}_`);
+  const times = (name: string, coordinate: string, stride: number) => {
+    if (stride === 0) return '';
+    return stride === 1 ? ` + ${coordinate}` : ` + ${coordinate} * ${w.count(name, stride)}`;
+  };
+  const loaded = new Map<number, string>();
+  const read = (operand: number): string => {
+    let name = loaded.get(operand);
+    if (name === undefined) {
+      const i = operands.indexOf(operand);
+      const [row, column] = strides[i]!.slice(-2) as [number, number];
+      const { buffer, first } = place(operand);
+      const along = `${times(`${prefix}_r${i}`, 'row', row)}${times(`${prefix}_c${i}`, 'column', column)}`;
+      name = w.let(`${buffer}[${first} + ${bases[i]!}${along}]`);
+      loaded.set(operand, name);
+    }
+    return name;
+  };
+  const expr = inPrecision(given, 'single');
+  const value = exprText(w, expr, {
+    element: (index) => {
+      const from = sources[index]!;
+      return 'node' in from ? known.get(from.node)! : read(from.operand);
+    },
+    attr: (name) => {
+      const full = stageAttr(part, name);
+      return w.uniform(`a_${full}`.replaceAll(/\W/g, '_'), { kind: 'attr', name: full });
+    },
+    exponent: (name) => Number(attrs[stageAttr(part, name)]),
+  });
+  const dtypes = sources.map((from) => dtypeOf(from, body, inputs));
+  return storedText(w, value, expr, dtypes, dtype);
+}
+
+function dtypeOf(from: TileSource, { nodes }: TiledBody, inputs: readonly TensorMeta[]): DType {
+  if ('operand' in from) return inputs[from.operand]!.dtype;
+  const node = nodes[from.node]!;
+  return node.kind === 'pointwise' ? node.dtype : 'float32';
+}
+
+/** Numbers of one block of the stream. */
+const lanes = 4;
+
+/** The number that the stream of the part's seed has for the element: what `random-kernel.ts` writes there. */
+function uniformText(w: WgslWriter, part: number, { rows, columns }: TiledBody): string {
+  const at = (attrs: Attrs, name: string) => attrs[stageAttr(part, name)] as number;
+  const word = (name: string, of: (attrs: Attrs) => number) =>
+    w.uniform(`${name}_${part}`, { kind: 'integer', of });
+  const firstBlock = (attrs: Attrs) => Math.floor(at(attrs, 'offset') / lanes);
+  const [low, high] = [0, 1].map((i) =>
+    word(`block${i}`, (attrs) => twoWords(firstBlock(attrs))[i]!),
+  );
+  const [key0, key1] = [0, 1].map((i) =>
+    word(`key${i}`, (attrs) => twoWords(at(attrs, 'seed'))[i]!),
+  );
+  const skipped = word('skipped', (attrs) => at(attrs, 'offset') % lanes);
+  const size = `(z * ${w.count('rows', rows)} + row) * ${w.count('columns', columns)} + column`;
+  const place = w.let(`${skipped} + ${size}`);
+  const block = w.let(`${place} / ${lanes}u`);
+  const first = w.let(`${low} + ${block}`);
+  const carried = `${high} + select(0u, 1u, ${first} < ${block})`;
+  const words = `f_philox(vec2<u32>(${first}, ${carried}), vec2<u32>(${key0}, ${key1}))`;
+  const drawn = w.let(`f_uniform(${words})`);
+  return `${drawn}[${place} % ${lanes}u]`;
+}

@@ -1,0 +1,242 @@
+import type { Device } from '../../device/device.ts';
+import { operandUse } from '../../device/kernel-op.ts';
+import { isChanging, launchAttrs } from '../../device/symbolic-attrs.ts';
+import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
+import {
+  buffersOfTiles,
+  mostTileProducts,
+  type TiledBody,
+  type TileNode,
+  type TileProduct,
+  type TileSource,
+} from '../../device/tiled-body.ts';
+import { contiguousStrides, sameShape, sizeOf } from '../../spec/shape.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
+import { isAlias } from './row-parts.ts';
+
+/** The role of an op in a tiled op; a `product` may be one with a matrix of other parts, too. */
+export type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
+
+/** Returns the role that the op may have in a tiled op of its device; null: it must stay an op of its own. */
+export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind | null {
+  const [first] = [...given.outputs, ...given.inputs];
+  if (first === undefined || values[first]!.device.mostTileColumns === 0) return null;
+  return roleOf(given, values);
+}
+
+/** Returns the role that the op may have in a tiled op of any device. */
+function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
+  const { op, inputs, outputs, attrs, before, call, regions, parts } = given;
+  if (before !== undefined || call || regions || parts || outputs.length !== 1) return null;
+  if (op.inPlace || op.effect || op.mayRefuse || op.target) return null;
+  const out = values[outputs[0]!]!;
+  const { device } = out;
+  if (inputs.some((id) => values[id]!.device !== device)) return null;
+  const { kernel } = op;
+  if (kernel.kind === 'view') {
+    if (isAlias(given, values)) return 'alias';
+    return isFlip(values[inputs[0]!]!, out) && !Object.values(attrs).some(isChanging)
+      ? 'flip'
+      : null;
+  }
+  if (!isContiguousMeta(out) || sizeOf(out.shape) === 0) return null;
+  const told = launchAttrs(op);
+  if (!Object.keys(attrs).every((name) => told.has(name) || !isChanging(attrs[name]!))) return null;
+  if (inputs.some((_, i) => operandUse(op, i) === 'shape')) return null;
+  if (kernel.kind === 'pointwise') return 'pointwise';
+  if (kernel.kind !== 'named') return null;
+  const isFloat = [...inputs, ...outputs].every((id) => values[id]!.dtype === 'float32');
+  switch (kernel.name) {
+    case 'matmul':
+      return isFloat ? 'product' : null;
+    case 'uniform':
+      return isFloat ? 'uniform' : null;
+    case 'softmax':
+    case 'softmaxGrad':
+      return isFloat ? 'row' : null;
+    default:
+      return null;
+  }
+}
+
+/** Whether the view swaps the last two dimensions of all of a contiguous value. */
+function isFlip(base: TensorMeta, view: TensorMeta): boolean {
+  const rank = base.shape.length;
+  if (rank < 2 || view.shape.length !== rank || view.offset !== base.offset) return false;
+  if (!isContiguousMeta(base)) return false;
+  const swapped = <T>(list: readonly T[]) => [
+    ...list.slice(0, -2),
+    list[rank - 1]!,
+    list[rank - 2]!,
+  ];
+  const strides = swapped(contiguousStrides(base.shape));
+  return (
+    sameShape(view.shape, swapped(base.shape)) &&
+    view.strides.every((stride, d) => stride === strides[d] || view.shape[d] === 1)
+  );
+}
+
+/** All the matrices of one attention: as many batches, rows and columns. */
+export interface TileGrid {
+  readonly batches: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** The grid whose matrices a value of the shape has; null for vectors. */
+export function tileGridOf(shape: TensorMeta['shape']): TileGrid | null {
+  const [rows, columns] = shape.slice(-2);
+  if (rows === undefined || columns === undefined) return null;
+  return { batches: sizeOf(shape.slice(0, -2)), rows, columns };
+}
+
+export function isInGrid({ shape }: TensorMeta, { batches, rows, columns }: TileGrid): boolean {
+  const grid = tileGridOf(shape);
+  return grid?.batches === batches && grid.rows === rows && grid.columns === columns;
+}
+
+/** The facts of a device that decide what a kernel by tiles has room for. */
+type TileLimits = Pick<Device, 'mostTileColumns' | 'mostFusedBuffers'>;
+
+/** Whether the parts are attention, or its gradient, that a device may compute by tiles. */
+export function areTiled(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): boolean {
+  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const operands = [...new Set(parts.flatMap(({ inputs }) => inputs))].filter(
+    (id) => !made.has(id),
+  );
+  const anything = { mostTileColumns: Infinity, mostFusedBuffers: Infinity };
+  return tiledBody(parts, results, operands, values, anything) !== null;
+}
+
+/**
+ * Attention, or its gradient, by tiles: products of operands, what pointwise ops, random numbers and a softmax make of
+ * them, and products with that, which alone are results. Null for other parts, for more operands than a kernel binds, and
+ * for wider results than it has registers for.
+ */
+export function tiledBody(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  operands: readonly ValueId[],
+  values: ValueTable,
+  limits: TileLimits,
+): TiledBody | null {
+  const seed = parts.find(({ op }) => op.kernel.kind === 'named' && op.kernel.name === 'softmax');
+  const grid = seed ? tileGridOf(values[seed.outputs[0]!]!.shape) : null;
+  if (!grid) return null;
+  const builder = new TileBuilder(grid, operands, values);
+  if (!parts.every((part, index) => builder.add(part, index))) return null;
+  return builder.finish(results, limits);
+}
+
+/** The matrix that a value shows: that of a node, or its transpose. */
+interface Shown {
+  readonly node: number;
+  readonly isFlipped: boolean;
+}
+
+class TileBuilder {
+  readonly #grid: TileGrid;
+  readonly #operandOf: ReadonlyMap<ValueId, number>;
+  readonly #values: ValueTable;
+  readonly #nodes: TileNode[] = [];
+  readonly #shown = new Map<ValueId, Shown>();
+  readonly #products = new Map<ValueId, TileProduct>();
+  readonly #parts: TiledBody['parts'][number][] = [];
+
+  constructor(grid: TileGrid, operands: readonly ValueId[], values: ValueTable) {
+    this.#grid = grid;
+    this.#operandOf = new Map(operands.map((id, index) => [id, index]));
+    this.#values = values;
+  }
+
+  /** False where the op can't be a part. */
+  add(given: ProgramOp, part: number): boolean {
+    const kind = roleOf(given, this.#values);
+    const [result] = given.outputs;
+    if (kind === null || result === undefined) return false;
+    // What is summed up exists when the op has ended.
+    if (given.inputs.some((id) => this.#products.has(id))) return false;
+    if (kind === 'alias' || kind === 'flip') return this.#show(given.inputs[0]!, result, kind);
+    this.#parts.push({ op: given.op, part });
+    if (kind === 'product' && given.inputs.some((id) => this.#shown.has(id))) {
+      return this.#multiply(given.inputs, result);
+    }
+    const node = isInGrid(this.#values[result]!, this.#grid) ? this.#node(given, kind, part) : null;
+    if (!node) return false;
+    this.#shown.set(result, { node: this.#nodes.push(node) - 1, isFlipped: false });
+    return true;
+  }
+
+  finish(results: readonly ValueId[], limits: TileLimits): TiledBody | null {
+    const products = results.flatMap((id) => this.#products.get(id) ?? []);
+    // All sums are results, and all results are sums.
+    if (products.length !== results.length || products.length !== this.#products.size) return null;
+    const made = this.#nodes.filter(({ kind }) => kind === 'product').length;
+    if (made > mostTileProducts) return null;
+    const body = { ...this.#grid, nodes: this.#nodes, products, parts: this.#parts };
+    const widths = results.map((id, i) => {
+      const { isLeft } = products[i]!;
+      return this.#values[id]!.shape.at(isLeft ? -1 : -2)!;
+    });
+    if (widths.some((width) => width > limits.mostTileColumns)) return null;
+    return buffersOfTiles(body) <= limits.mostFusedBuffers ? body : null;
+  }
+
+  #show(base: ValueId, view: ValueId, kind: 'alias' | 'flip'): boolean {
+    const shown = this.#shown.get(base);
+    if (!shown) return false;
+    const isFlipped = shown.isFlipped !== (kind === 'flip');
+    const { shape } = this.#values[view]!;
+    const grid = kind === 'alias' ? tileGridOf(shape) : this.#grid;
+    if (grid?.rows !== this.#grid.rows || grid.columns !== this.#grid.columns) return false;
+    this.#shown.set(view, { node: shown.node, isFlipped });
+    return true;
+  }
+
+  #node({ op, inputs, outputs }: ProgramOp, kind: TilePartKind, part: number): TileNode | null {
+    if (kind === 'uniform') return { kind, part };
+    if (kind === 'product') {
+      const [left, right] = inputs.map((id) => this.#operandOf.get(id)!) as [number, number];
+      return { kind, left, right };
+    }
+    const { shape, dtype } = this.#values[outputs[0]!]!;
+    const sources = inputs.map((id) => this.#source(id, shape));
+    if (sources.some((from) => from === null)) return null;
+    if (op.kernel.kind === 'pointwise') {
+      const given = sources as readonly TileSource[];
+      return { kind: 'pointwise', expr: op.kernel.expr, sources: given, dtype, shape, part };
+    }
+    const read = sources.flatMap((from) => (from && 'node' in from ? [from.node] : []));
+    if (read.length < inputs.length || op.kernel.kind !== 'named') return null;
+    const { name } = op.kernel;
+    return name === 'softmax' || name === 'softmaxGrad'
+      ? { kind: 'row', op: name, sources: read }
+      : null;
+  }
+
+  #source(id: ValueId, shape: TensorMeta['shape']): TileSource | null {
+    const shown = this.#shown.get(id);
+    if (!shown) return { operand: this.#operandOf.get(id)! };
+    return !shown.isFlipped && sameShape(this.#values[id]!.shape, shape)
+      ? { node: shown.node }
+      : null;
+  }
+
+  #multiply([left, right]: readonly ValueId[], result: ValueId): boolean {
+    const [first, second] = [this.#shown.get(left!), this.#shown.get(right!)];
+    const shown = first ?? second;
+    if (!shown || (first && second)) return false;
+    const isLeft = first !== undefined;
+    this.#products.set(result, {
+      node: shown.node,
+      factor: this.#operandOf.get(isLeft ? right! : left!)!,
+      over: isLeft === shown.isFlipped ? 'rows' : 'columns',
+      isLeft,
+    });
+    return true;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { PassContext, Staged } from '../facts/pass.ts';
+import { attentionGroups, gathered } from './attention-groups.ts';
+import { fuseGroups, writeGroups } from './fuse-groups.ts';
+import { gradientSources } from './gradient-sources.ts';
+
+/**
+ * In: a program in the order of its plan. Out: the same with attention, from the product that makes scores to the one with
+ * the weights, as one op, and its gradient as another, on devices that compute them by tiles: no value with an element per
+ * query and key takes memory. Sums keep their order, so that bits are the same.
+ */
+export function tileAttention(given: Staged, context: PassContext): Staged {
+  const { program } = given;
+  const staying = new Set([...program.outputs, ...given.alsoRead]);
+  const sources = gradientSources(program, context.gradients ?? []);
+  const found = attentionGroups(program, staying, {
+    fixed: new Set([...(context.fixed ?? []), ...sources.joined]),
+    sourcesOf: sources.of,
+  });
+  if (found.length === 0) return given;
+  const together = gathered(program, found);
+  const fused = fuseGroups({ ...given, program: together.program }, context, ({ adjacent }) =>
+    adjacent ? [] : [...together.groups],
+  );
+  return fused.program === together.program ? given : fused;
+}
+
+/** With all attention by tiles, in the order that the program has: what planning may make of it. */
+export function tiledForm(program: Program, staying: ReadonlySet<ValueId>): Program {
+  const found = attentionGroups(program, staying, { fixed: new Set(), sourcesOf: () => 0n });
+  if (found.length === 0) return program;
+  const together = gathered(program, found);
+  return writeGroups(together.program, staying, together.groups);
+}
