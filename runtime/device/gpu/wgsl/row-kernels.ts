@@ -51,8 +51,7 @@ export type RowOpName = keyof typeof rowOps;
 /** Threads that share a row: a power of 2. */
 export function threadsPerRow(length: number): number {
   if (length < 32) return 1;
-  if (length < 128) return 8;
-  return length < 1024 ? 32 : 64;
+  return length < 1024 ? 8 : 64;
 }
 
 /** One dispatch: threads of a workgroup fold a row together, then each writes its elements. */

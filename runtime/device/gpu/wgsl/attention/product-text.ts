@@ -12,7 +12,8 @@ import {
 
 /** A matrix per batch: where the one of batch `z` begins, and its strides. */
 export interface TileMatrix {
-  readonly buffer: string;
+  /** Its number among the operands of the stage. */
+  readonly operand: number;
   readonly first: string;
   readonly rowStride: number;
   readonly columnStride: number;
@@ -24,20 +25,25 @@ export interface TileMatrix {
 export function matrixText(
   w: WgslWriter,
   { shape, strides }: TensorMeta,
-  { buffer, first }: { readonly buffer: string; readonly first: string },
+  { operand, first }: { readonly operand: number; readonly first: string },
   name: string,
 ): TileMatrix {
   const { loops } = walksOf(shape.slice(0, -2), [strides.slice(0, -2)]);
   const [base] = indexTexts(w, loops, 'z', `${name}_`);
   const [rowStride, columnStride] = strides.slice(-2) as [number, number];
-  return { buffer, first: w.let(`${first} + ${base!}`), rowStride, columnStride, name };
+  return { operand, first: w.let(`${first} + ${base!}`), rowStride, columnStride, name };
 }
 
-/** The element at a row and column. */
+/** The value of the element at a row and column. */
 export function elementText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
+  return w.load(m.operand, indexText(w, m, row, column));
+}
+
+/** Where the element at a row and column is. */
+export function indexText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
   const times = (side: string, stride: number) =>
     stride === 1 ? '' : ` * ${w.count(`${m.name}_${side}`, stride)}`;
-  return `${m.buffer}[${m.first} + (${row})${times('row', m.rowStride)} + (${column})${times('column', m.columnStride)}]`;
+  return `${m.first} + (${row})${times('row', m.rowStride)} + (${column})${times('column', m.columnStride)}`;
 }
 
 /** Two matrices whose product has the tile's elements, and the number of its steps. */

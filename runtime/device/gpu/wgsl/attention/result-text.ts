@@ -1,6 +1,6 @@
 import type { TileProduct } from '../../../tiled-body.ts';
 import { cell, rowInTile } from './cell-text.ts';
-import { elementText, type TileMatrix, type TileText } from './product-text.ts';
+import { elementText, indexText, type TileMatrix, type TileText } from './product-text.ts';
 import { columnsPerThread, threadsAcross, tileColumns, tileThreads, upTo } from './tile-layout.ts';
 
 /** A result of a pass: a sum over tiles, of which each thread has some elements in registers. */
@@ -96,7 +96,7 @@ export function storeResult(t: TileText, result: TileResult): void {
     for (const c of columns) {
       const column = `tx + ${c * threadsAcross}u`;
       w.line(
-        `if (${column} < ${extent}) { ${elementText(w, out, row, column)} = ${sumName(name, r, c)}; }`,
+        `if (${column} < ${extent}) { ${w.store(out.operand, indexText(w, out, row, column), sumName(name, r, c))} }`,
       );
     }
     w.line('}');

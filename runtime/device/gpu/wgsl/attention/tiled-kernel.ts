@@ -1,9 +1,10 @@
 import { sizeOf } from '../../../../spec/shape.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { type TiledBody, type TilePass, tilePasses } from '../../../tiled-body.ts';
-import { input, output, scratch } from '../../core/kernel-plan.ts';
+import { input, output, type Slot, scratch } from '../../core/kernel-plan.ts';
+import { elementTypeOf } from '../elements/element-type.ts';
 import { chosenByExponents } from '../pointwise-kernel.ts';
-import type { Issue, WgslOperand, WgslPlan, WgslStage } from '../wgsl-plan.ts';
+import type { Issue, WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import { groupsOf } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { rowNumber, shareCells, valuesText } from './cell-text.ts';
@@ -58,36 +59,33 @@ function passStage(
   numbers: number,
 ): WgslStage {
   const isOverColumns = pass.over === 'columns';
-  const operand = (slot: WgslOperand['slot'], written: boolean, elements: number) => ({
-    slot,
-    written,
-    walk: null,
-    elements,
-  });
+  const operand = (slot: Slot, written: boolean, elements: number, { dtype }: Typed) => {
+    return { slot, written, walk: null, elements, type: elementTypeOf(dtype) };
+  };
   const perThread = rowsPerThread(body.rows);
   const tiles = isOverColumns
     ? Math.ceil(body.rows / (perThread * threadsAcross))
     : Math.ceil(body.columns / tileColumns);
   return {
     operands: [
-      ...pass.operands.map((i) => operand(input(i), false, 0)),
-      ...pass.results.map((i) => operand(output(i), true, sizeOf(outputs[i]!.shape))),
-      ...(pass.hasRowNumbers ? [operand(scratch(0), isOverColumns, numbers)] : []),
+      ...pass.operands.map((i) => operand(input(i), false, 0, inputs[i]!)),
+      ...pass.results.map((i) => operand(output(i), true, sizeOf(outputs[i]!.shape), outputs[i]!)),
+      ...(pass.hasRowNumbers ? [operand(scratch(0), isOverColumns, numbers, inNumbers)] : []),
     ],
     isEmpty: false,
     chosenBy: chosenByExponents(tileExponents(body)),
     write: (issue) => {
-      const w = new WgslWriter({
-        threads: tileThreads,
-        written: issue.written,
-        types: issue.types,
-      });
+      const w = new WgslWriter(tileThreads, issue);
       new PassWriter(w, pass, { body, inputs, outputs }, issue).write();
       const groups = groupsOf(tiles, Math.min(body.batches, mostSlices));
       return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };
 }
+
+type Typed = Pick<TensorMeta, 'dtype'>;
+/** The dtype of rows' numbers. */
+const inNumbers: Typed = { dtype: 'float32' };
 
 interface TiledOp {
   readonly body: TiledBody;
@@ -100,7 +98,6 @@ class PassWriter {
   readonly #w: WgslWriter;
   readonly #pass: TilePass;
   readonly #op: TiledOp;
-  readonly #issue: Issue;
   readonly #values: TileValues;
   /** Numbers of rows, which the first pass finds, then results. */
   readonly #steps: readonly TileStep[];
@@ -109,7 +106,6 @@ class PassWriter {
     this.#w = w;
     this.#pass = pass;
     this.#op = op;
-    this.#issue = issue;
     const { body, inputs } = op;
     const place = (i: number) => this.#bound(pass.operands.indexOf(i));
     this.#values = { body, inputs, attrs: issue.attrs, place };
@@ -136,9 +132,9 @@ class PassWriter {
     w.line('}');
   }
 
-  /** Where the operand of the stage with this number is bound. */
-  #bound(index: number) {
-    return { buffer: `b${this.#issue.bindings[index]!}`, first: this.#w.offset(index) };
+  /** The operand of the stage with this number. */
+  #bound(operand: number) {
+    return { operand, first: this.#w.offset(operand) };
   }
 
   #start(): TileText {
@@ -213,7 +209,10 @@ class PassWriter {
     fold.finish();
     w.line('}', '}');
     if (this.#pass.hasRowNumbers) {
-      this.#eachNumber(t, (i) => `${this.#stored(t, i)} = ${rowNumber(t, `${i}u`, 'thread')};`);
+      this.#eachNumber(t, (i) => {
+        const { operand, index } = this.#stored(t, i);
+        return w.store(operand, index, rowNumber(t, `${i}u`, 'thread'));
+      });
     }
   }
 
@@ -223,7 +222,10 @@ class PassWriter {
     const count = t.perThread * threadsAcross;
     w.line(`let column0 = group * ${tileColumns}u;`);
     w.line(`for (var row0 = 0u; row0 < ${t.rows}; row0 = row0 + ${count}u) {`);
-    this.#eachNumber(t, (i) => `${rowNumber(t, `${i}u`, 'thread')} = ${this.#stored(t, i)};`);
+    this.#eachNumber(t, (i) => {
+      const { operand, index } = this.#stored(t, i);
+      return `${rowNumber(t, `${i}u`, 'thread')} = ${w.load(operand, index)};`;
+    });
     w.line('workgroupBarrier();');
     for (const node of t.factors.keys()) productText(t, node);
     w.line(`for (var step = 0u; step < ${this.#steps.length}u; step = step + 1u) {`);
@@ -284,10 +286,11 @@ class PassWriter {
   }
 
   /** The place of a row's number in scratch memory. */
-  #stored(t: TileText, index: number): string {
+  #stored(t: TileText, number: number) {
     const { operands, results } = this.#pass;
-    const { buffer, first } = this.#bound(operands.length + results.length);
+    const { operand, first } = this.#bound(operands.length + results.length);
     const batches = this.#w.count('batches', this.#op.body.batches);
-    return `${buffer}[${first} + (${index}u * ${batches} + z) * ${t.rows} + row0 + thread]`;
+    const index = `${first} + (${number}u * ${batches} + z) * ${t.rows} + row0 + thread`;
+    return { operand, index };
   }
 }

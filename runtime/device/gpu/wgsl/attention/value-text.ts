@@ -12,8 +12,9 @@ import {
   type TileNode,
   type TileSource,
 } from '../../../tiled-body.ts';
-import { exponentsOf, exprText, storedText } from '../expr-text.ts';
+import { exponentsOf, exprText } from '../expr-text.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
+import { roundedName } from '../pointwise-kernel.ts';
 import { type RowFold, rowOps } from '../row-kernels.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
@@ -49,8 +50,8 @@ export interface TileValues {
   readonly body: TiledBody;
   readonly inputs: readonly TensorMeta[];
   readonly attrs: Attrs;
-  /** The storage buffer, and the text of the first element, of an operand. */
-  readonly place: (operand: number) => { readonly buffer: string; readonly first: string };
+  /** The number among the stage's operands, and the text of the first element, of an operand. */
+  readonly place: (operand: number) => { readonly operand: number; readonly first: string };
 }
 
 /** One thing that a kernel computes from all elements of a row or column: a number of each row, or a result. */
@@ -177,27 +178,29 @@ function pointwiseText(
     if (name === undefined) {
       const i = operands.indexOf(operand);
       const [row, column] = strides[i]!.slice(-2) as [number, number];
-      const { buffer, first } = place(operand);
+      const bound = place(operand);
       const along = `${times(`${prefix}_r${i}`, 'row', row)}${times(`${prefix}_c${i}`, 'column', column)}`;
-      name = w.let(`${buffer}[${first} + ${bases[i]!}${along}]`);
+      name = w.let(w.load(bound.operand, `${bound.first} + ${bases[i]!}${along}`));
       loaded.set(operand, name);
     }
     return name;
   };
   const expr = inPrecision(given, 'single');
-  const value = exprText(w, expr, {
+  const dtypes = sources.map((from) => dtypeOf(from, body, inputs));
+  const value = exprText(w, expr, dtypes, dtype, {
     element: (index) => {
       const from = sources[index]!;
       return 'node' in from ? known.get(from.node)! : read(from.operand);
     },
-    attr: (name) => {
+    attr: (name, form) => {
       const full = stageAttr(part, name);
-      return w.uniform(`a_${full}`.replaceAll(/\W/g, '_'), { kind: 'attr', name: full });
+      const field = `a_${full}`.replaceAll(/\W/g, '_');
+      if (form === 'f32') return w.uniform(field, { kind: 'attr', name: full });
+      return w.uniform(`${field}_int`, { kind: 'attr', name: full, integer: true });
     },
     exponent: (name) => Number(attrs[stageAttr(part, name)]),
   });
-  const dtypes = sources.map((from) => dtypeOf(from, body, inputs));
-  return storedText(w, value, expr, dtypes, dtype);
+  return roundedName(w, dtype, value);
 }
 
 function dtypeOf(from: TileSource, { nodes }: TiledBody, inputs: readonly TensorMeta[]): DType {
