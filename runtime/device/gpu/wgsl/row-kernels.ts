@@ -51,7 +51,8 @@ export type RowOpName = keyof typeof rowOps;
 /** Threads that share a row: a power of 2. */
 export function threadsPerRow(length: number): number {
   if (length < 32) return 1;
-  return length < 1024 ? 8 : 64;
+  if (length < 128) return 8;
+  return length < 1024 ? 32 : 64;
 }
 
 /** One dispatch: threads of a workgroup fold a row together, then each writes its elements. */

@@ -7,7 +7,7 @@ import type { TileStep } from './value-text.ts';
 
 /**
  * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: the row's columns in turn
- * go to 1, 8 or 64 partial results, which are folded in their order.
+ * go to 1, 8, 32 or 64 partial results, which are folded in their order.
  */
 export interface RowFoldText {
   /** Before the first tile. */
@@ -44,7 +44,7 @@ export function sharePartials({ w, perThread }: TileText): void {
 export function rowFoldText(t: TileText, columns: number): RowFoldText {
   const slices = threadsPerRow(columns);
   if (slices === 1) return inTurn(t);
-  return slices === threadsAcross ? byThreads(t) : byColumns(t);
+  return slices === threadsAcross ? byThreads(t) : byColumns(t, slices / tileColumns);
 }
 
 const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
@@ -79,28 +79,30 @@ function byThreads(t: TileText): RowFoldText {
   };
 }
 
-/** A partial result for each column of two tiles. */
-function byColumns(t: TileText): RowFoldText {
+/** A partial result for each column of a tile, or of two. */
+function byColumns(t: TileText, tiles: number): RowFoldText {
   const { w, perThread } = t;
-  const halves = [0, 1];
-  const name = (half: number, r: number, c: number) => `x${half}_${r}_${c}`;
+  const turns = upTo(tiles);
+  const name = (turn: number, r: number, c: number) => `x${turn}_${r}_${c}`;
   const each = (body: (r: number, c: number) => string) =>
     upTo(columnsPerThread).flatMap((c) => upTo(perThread).map((r) => body(r, c)));
-  const addTo = (half: number) =>
-    each((r, c) => step(name(half, r, c), cell(rowInTile(r), columnInTile(c))));
+  const addTo = (turn: number) =>
+    each((r, c) => step(name(turn, r, c), cell(rowInTile(r), columnInTile(c))));
   return {
     start: () => {
-      for (const half of halves) {
-        w.line(...each((r, c) => `var ${name(half, r, c)} = neutral(step);`));
+      for (const turn of turns) {
+        w.line(...each((r, c) => `var ${name(turn, r, c)} = neutral(step);`));
       }
     },
     add: () => {
-      w.line(`if ((column0 & ${tileColumns}u) == 0u) {`, ...addTo(0), '} else {', ...addTo(1), '}');
+      for (const turn of turns) {
+        w.line(`if ((column0 / ${tileColumns}u) % ${tiles}u == ${turn}u) {`, ...addTo(turn), '}');
+      }
     },
     finish: () => {
-      for (const half of halves) {
+      for (const turn of turns) {
         for (const c of upTo(columnsPerThread)) {
-          foldPartials(t, (r) => name(half, r, c), half === 0 && c === 0);
+          foldPartials(t, (r) => name(turn, r, c), turn === 0 && c === 0);
         }
       }
     },
