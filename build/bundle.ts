@@ -2,12 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-code.ts';
+import { pureInitializers } from './pure-initializers.ts';
 
 /**
  * What `runtime/index` exports as one name each. They stay modules of their own, since a bundler that meets such a
  * namespace as an object can't leave out what is never read of it.
  */
 const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
+
+/**
+ * The chunk of the runtime that does nothing on loading but for what it exports: `sideEffects` in `package.json` has
+ * those of the other folder, so that pages leave out this one, and what it loads later, where they use nothing of it.
+ */
+const onDemand = 'library';
 
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
@@ -85,6 +92,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   const apart = new Set(
     ['src/1-capture/marked/probe.js', 'runtime/index.js'].map((name) => join(compiled, name)),
   );
+  const tensors = await loadedWith(options(['runtime/setup']));
   const runtime = await loadedWith(options(['runtime/index']));
   const texts: OwnTexts = new Map();
   const bundled = await rolldown({
@@ -95,6 +103,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownProbes(compiled, undefined, texts),
       ownTexts(compiled, texts),
       ownUrls(compiled),
+      pureInitializers(compiled),
       ownEdges(compiled),
       withoutModuleNames,
     ],
@@ -103,12 +112,13 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     dir: dist,
     format: 'esm',
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    chunkFileNames: ({ name }) => `chunks/${name === onDemand ? 'on-demand/' : ''}[name]-[hash].js`,
     codeSplitting: {
-      // In one file, in their own order: modules that register what others find.
+      // Each file in the order of its modules: some register what others find.
       groups: [
+        { name: 'tensors', test: (id) => tensors.has(id), includeDependenciesRecursively: false },
         {
-          name: 'runtime',
+          name: onDemand,
           test: (id) => runtime.has(id) && !apart.has(id),
           includeDependenciesRecursively: false,
         },

@@ -1,5 +1,6 @@
 /** Copies of a tensor's elements in another order, repeated or in part. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -22,7 +23,7 @@ const flipOp: OpRecord = defineOp({
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'flip' },
+  kernel: kernels.flip,
   layout: 'any',
   vjp: {
     x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })),
@@ -58,7 +59,7 @@ const rollOp: OpRecord = defineOp({
   name: 'roll',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'roll' },
+  kernel: kernels.roll,
   numbers: ['shift'],
   layout: 'any',
   vjp: {

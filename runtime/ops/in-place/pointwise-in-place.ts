@@ -5,21 +5,23 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import { type ClampBounds, clampBounds } from '../pointwise/combining.ts';
-import { defineOp, type OpRecord, opNamed } from '../record/define-op.ts';
+import * as pointwise from '../pointwise/pointwise.ts';
+import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 
-// The records that the table below names.
-import '../pointwise/pointwise.ts';
-import { negated } from '../numbers/number-arithmetic.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
+const pointwiseOps = opsIn(pointwise);
 
 function inPlaceForm(name: string): OpRecord {
-  const op = opNamed(name);
+  const op = pointwiseOps.get(name);
+  invariant(op !== undefined, `no op named ${name}`);
   const target = inferTarget(`${name}_`);
   return defineOp({
     name: `${name}_`,
@@ -83,9 +85,12 @@ export const unaryInPlace = Object.fromEntries(
   }),
 ) as UnaryInPlace;
 
-const [divInto, divScalarInto] = [inPlaceForm('div'), inPlaceForm('divScalar')];
-const [powInto, powScalarInto] = [inPlaceForm('pow'), inPlaceForm('powScalar')];
-const [minimumInto, maximumInto] = [inPlaceForm('minimum'), inPlaceForm('maximum')];
+const divInto = inPlaceForm('div');
+const divScalarInto = inPlaceForm('divScalar');
+const powInto = inPlaceForm('pow');
+const powScalarInto = inPlaceForm('powScalar');
+const minimumInto = inPlaceForm('minimum');
+const maximumInto = inPlaceForm('maximum');
 const clampInto = inPlaceForm('clamp');
 
 function expectFloatTarget(name: string, target: Tensor): void {

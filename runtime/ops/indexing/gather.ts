@@ -1,5 +1,6 @@
 /** An index for every element: gather, and its opposite, scatter. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -21,7 +22,7 @@ const gatherOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
-  kernel: { kind: 'named', name: 'gather' },
+  kernel: kernels.gather,
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -37,7 +38,7 @@ const gatherGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'gatherGrad' },
+  kernel: kernels.gatherGrad,
   layout: 'any',
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(gatherOp, [g, index], attrs)),
@@ -57,7 +58,7 @@ const scatterOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'scatter' },
+  kernel: kernels.scatter,
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -77,7 +78,7 @@ const scatterAddOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'scatterAdd' },
+  kernel: kernels.scatterAdd,
   mayRefuse: true,
   layout: 'any',
   vjp: {

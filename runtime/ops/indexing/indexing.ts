@@ -3,6 +3,7 @@
  * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
  */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
@@ -36,7 +37,7 @@ const indexOp: OpRecord = defineOp({
     dtype: x!.dtype,
     shape: indexedShape(x!, index!, dim as number),
   }),
-  kernel: { kind: 'named', name: 'index' },
+  kernel: kernels.index,
   mayRefuse: true,
   vjp: {
     x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
@@ -51,7 +52,7 @@ const indexGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'indexGrad' },
+  kernel: kernels.indexGrad,
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(indexOp, [g, index], attrs)),
   },
@@ -63,7 +64,7 @@ const indexPutOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'indexPut' },
+  kernel: kernels.indexPut,
   mayRefuse: true,
   vjp: {
     x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
@@ -83,7 +84,7 @@ const indexAddOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'indexAdd' },
+  kernel: kernels.indexAdd,
   mayRefuse: true,
   vjp: {
     x: saving({}, (_saved, dy) => dy),

@@ -1,5 +1,6 @@
 /** Cholesky's factor of positive definite matrices. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -25,7 +26,7 @@ const choleskyOp = defineOp({
   name: 'cholesky',
   operands: { x: 'data' },
   infer: inferSquare('cholesky'),
-  kernel: { kind: 'named', name: 'cholesky' },
+  kernel: kernels.cholesky,
   mayRefuse: true,
   vjp: {
     // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made

@@ -1,5 +1,6 @@
 /** Determinants of square matrices, and their logarithms. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -22,7 +23,7 @@ const cofactorsOp: OpRecord = defineOp({
   name: 'cofactors',
   operands: { x: 'data' },
   infer: inferSquare('cofactors'),
-  kernel: { kind: 'named', name: 'cofactors' },
+  kernel: kernels.cofactors,
   vjp: {
     // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is refused.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
@@ -37,7 +38,7 @@ const detOp = defineOp({
   name: 'det',
   operands: { x: 'data' },
   infer: inferPerMatrix('det'),
-  kernel: { kind: 'named', name: 'det' },
+  kernel: kernels.det,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))),
   },
@@ -60,7 +61,7 @@ const logAbsDetOp = defineOp({
     const one = inferPerMatrix('slogdet')([x!]);
     return [one, one];
   },
-  kernel: { kind: 'named', name: 'logAbsDet' },
+  kernel: kernels.logAbsDet,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))),
   },

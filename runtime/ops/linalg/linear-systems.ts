@@ -1,5 +1,6 @@
 /** Inverses, and solutions of systems of linear equations. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
@@ -25,7 +26,7 @@ const inverseOp = defineOp({
   name: 'inverse',
   operands: { x: 'data' },
   infer: inferSquare('inverse'),
-  kernel: { kind: 'named', name: 'inverse' },
+  kernel: kernels.inverse,
   mayRefuse: true,
   vjp: {
     // d(x⁻¹) = −x⁻¹ · dx · x⁻¹
@@ -47,7 +48,7 @@ const solveOp: OpRecord = defineOp({
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solve'),
-  kernel: { kind: 'named', name: 'solve' },
+  kernel: kernels.solve,
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy) =>
@@ -63,7 +64,7 @@ const solveTriangularOp: OpRecord = defineOp({
   attrs: { upper: 'boolean', unitriangular: 'boolean' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solveTriangular'),
-  kernel: { kind: 'named', name: 'solveTriangular' },
+  kernel: kernels.solveTriangular,
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy, attrs) =>

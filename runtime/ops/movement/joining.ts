@@ -1,5 +1,6 @@
 /** Several tensors into one. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { promote } from '../../spec/dtype.ts';
@@ -35,7 +36,7 @@ const catOp = defineOp({
     const { dtype, shape } = tensors[0]!;
     return { dtype, shape: withSize(shape, dim as number, size) };
   },
-  kernel: { kind: 'named', name: 'cat' },
+  kernel: kernels.cat,
   layout: 'any',
   vjp: {
     tensors: saving({}, (_saved, dy, { dim, sizes }, index) => {

@@ -1,5 +1,6 @@
 /** Ops that move no data: other shapes and strides over the same holder. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -237,7 +238,7 @@ function isWithin(whole: Shape, part: Shape, dim: number, start: number): boolea
   return isAlike && (isSymbolic(start) || start + part[dim]! <= whole[dim]!);
 }
 
-const narrowGradOp = defineOp({
+export const narrowGradOp = defineOp({
   name: 'narrowGrad',
   operands: { dy: 'data', x: 'shape' },
   attrs: { dim: 'dim', start: 'size' },
@@ -245,7 +246,7 @@ const narrowGradOp = defineOp({
     isWithin(x!.shape, dy!.shape, dim as number, start as number) || 'a part of the operand',
   dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'narrowGrad' },
+  kernel: kernels.narrowGrad,
   numbers: ['start'],
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>

@@ -1,6 +1,8 @@
 /** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
+import { provideViewOps } from '../../autograd/view-family.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
 import { deviceGuard } from '../../device/current.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
@@ -16,7 +18,7 @@ import {
 } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { expand } from '../core/broadcast.ts';
+import { expand, expandOp } from '../core/broadcast.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
@@ -69,7 +71,7 @@ const placeOp = defineOp({
     isPlaced(x!.shape, strides as Shape, offset as number, sizeOf(shape as Shape)) ||
     'a region of the result',
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
-  kernel: { kind: 'named', name: 'place' },
+  kernel: kernels.place,
   numbers: ['offset', 'value'],
   layout: 'any',
   vjp: {
@@ -91,7 +93,7 @@ const placeIntoOp: OpRecord = defineOp({
     isPlaced(source!.shape, strides as Shape, offset as number, sizeOf(x!.shape)) ||
     'a region of the operand',
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'placeInto' },
+  kernel: kernels.placeInto,
   numbers: ['offset'],
   layout: 'any',
   vjp: {
@@ -131,6 +133,7 @@ provideRegions({
   part: asStrided,
   replaced: partReplaced,
 });
+provideViewOps({ asStrided: asStridedOp, expand: expandOp });
 
 function regionOf({ strides, offset }: Attrs): Region {
   return { strides: strides as readonly number[], offset: offset as number };
