@@ -5,7 +5,7 @@ import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-cod
 import { pureInitializers } from './pure-initializers.ts';
 
 /**
- * What `runtime/index` exports as one name each. They stay modules of their own, since a bundler that meets such a
+ * What `runtime/functions` exports as one name each. They stay modules of their own, since a bundler that meets such a
  * namespace as an object can't leave out what is never read of it.
  */
 const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
@@ -19,6 +19,7 @@ const onDemand = 'library';
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
   'runtime/index',
+  'runtime/functions',
   ...namespaces.map((name) => `runtime/${name}`),
   'runtime/data/mnist',
   'runtime/data/worker-main',
@@ -65,7 +66,7 @@ const withoutModuleNames: Plugin = {
 const separateNamespaces = (compiled: string): Plugin => ({
   name: 'separate-namespaces',
   resolveId(id, importer) {
-    if (importer !== join(compiled, 'runtime/index.js')) return null;
+    if (importer !== join(compiled, 'runtime/functions.js')) return null;
     const name = namespaces.find((each) => id === `./${each}.js`);
     return name ? { id: `../runtime/${name}.js`, external: true } : null;
   },
@@ -88,11 +89,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
-  // The probe has an entry of its own, and the index refers to the namespaces, which refer to this file.
+  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
   const apart = new Set(
-    ['src/1-capture/marked/probe.js', 'runtime/index.js'].map((name) => join(compiled, name)),
+    ['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'].map((name) =>
+      join(compiled, `${name}.js`),
+    ),
   );
-  const tensors = await loadedWith(options(['runtime/setup']));
+  const base = await loadedWith(options(['runtime/base-setup']));
+  const methods = await loadedWith(options(['runtime/setup']));
   const runtime = await loadedWith(options(['runtime/index']));
   const texts: OwnTexts = new Map();
   const bundled = await rolldown({
@@ -116,7 +120,13 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     codeSplitting: {
       // Each file in the order of its modules: some register what others find.
       groups: [
-        { name: 'tensors', test: (id) => tensors.has(id), includeDependenciesRecursively: false },
+        // Refer to nearly every op, so that pages of functions alone leave them out.
+        {
+          name: 'methods',
+          test: (id) => /\/runtime\/(?:setup\.js|tensor-methods\/)/.test(id) && !base.has(id),
+          includeDependenciesRecursively: false,
+        },
+        { name: 'tensors', test: (id) => methods.has(id), includeDependenciesRecursively: false },
         {
           name: onDemand,
           test: (id) => runtime.has(id) && !apart.has(id),

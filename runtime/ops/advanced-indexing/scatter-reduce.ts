@@ -36,7 +36,7 @@ export interface ScatterOptions {
   readonly includeSelf?: boolean;
 }
 
-const scatterReduceOp: OpRecord = defineOp({
+export const scatterReduceOp: OpRecord = defineOp({
   name: 'scatterReduce',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', reduce: { oneOf: ['prod', 'max', 'min'] }, includeSelf: 'boolean' },

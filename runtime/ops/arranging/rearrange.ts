@@ -18,7 +18,7 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 
-const flipOp: OpRecord = defineOp({
+export const flipOp: OpRecord = defineOp({
   name: 'flip',
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
@@ -55,7 +55,7 @@ export const flipud = (x: Tensor): Tensor => {
   return flip(x, 0);
 };
 
-const rollOp: OpRecord = defineOp({
+export const rollOp: OpRecord = defineOp({
   name: 'roll',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),

@@ -41,7 +41,7 @@ export const expandOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
 });
 
-const expandLikeOp = defineOp({
+export const expandLikeOp = defineOp({
   name: 'expandLike',
   operands: { x: 'data', like: 'shape' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
@@ -49,7 +49,7 @@ const expandLikeOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
 });
 
-const sumToOp = defineOp({
+export const sumToOp = defineOp({
   name: 'sumTo',
   operands: { x: 'data', like: 'shape' },
   dtypes: { x: 'number', like: 'ignored' },

@@ -16,7 +16,7 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
-const gatherOp: OpRecord = defineOp({
+export const gatherOp: OpRecord = defineOp({
   name: 'gather',
   operands: { x: 'data', index: 'data' },
   attrs: { dim: 'dim' },
@@ -32,7 +32,7 @@ const gatherOp: OpRecord = defineOp({
   },
 });
 
-const gatherGradOp: OpRecord = defineOp({
+export const gatherGradOp: OpRecord = defineOp({
   name: 'gatherGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
   attrs: { dim: 'dim' },
@@ -52,7 +52,7 @@ export function gatherFrom(dy: Tensor, index: Tensor, x: TensorMeta, dim: number
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
-const scatterOp: OpRecord = defineOp({
+export const scatterOp: OpRecord = defineOp({
   name: 'scatter',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim' },
@@ -72,7 +72,7 @@ const scatterOp: OpRecord = defineOp({
   },
 });
 
-const scatterAddOp: OpRecord = defineOp({
+export const scatterAddOp: OpRecord = defineOp({
   name: 'scatterAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim' },

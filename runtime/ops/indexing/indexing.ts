@@ -28,7 +28,7 @@ export function indexedShape(x: TensorMeta, index: TensorMeta, dim: number): Sha
   return [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + count!)];
 }
 
-const indexOp: OpRecord = defineOp({
+export const indexOp: OpRecord = defineOp({
   name: 'index',
   operands: { x: 'data', index: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },
@@ -46,7 +46,7 @@ const indexOp: OpRecord = defineOp({
   },
 });
 
-const indexGradOp: OpRecord = defineOp({
+export const indexGradOp: OpRecord = defineOp({
   name: 'indexGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
   attrs: { dim: 'dim', wraps: 'boolean' },
@@ -58,7 +58,7 @@ const indexGradOp: OpRecord = defineOp({
   },
 });
 
-const indexPutOp: OpRecord = defineOp({
+export const indexPutOp: OpRecord = defineOp({
   name: 'indexPut',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },
@@ -78,7 +78,7 @@ const indexPutOp: OpRecord = defineOp({
   },
 });
 
-const indexAddOp: OpRecord = defineOp({
+export const indexAddOp: OpRecord = defineOp({
   name: 'indexAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },

@@ -22,7 +22,7 @@ function lowerHalf(x: Tensor): Tensor {
   return sub(tril(x), mul(diagEmbed(diagonal(x, 0, -2, -1)), 0.5));
 }
 
-const choleskyOp = defineOp({
+export const choleskyOp = defineOp({
   name: 'cholesky',
   operands: { x: 'data' },
   infer: inferSquare('cholesky'),

@@ -19,7 +19,7 @@ const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 /** A number per matrix, beside matrices. */
 const perMatrix = (x: Tensor): Tensor => unsqueeze(unsqueeze(x, -1), -1);
 
-const cofactorsOp: OpRecord = defineOp({
+export const cofactorsOp: OpRecord = defineOp({
   name: 'cofactors',
   operands: { x: 'data' },
   infer: inferSquare('cofactors'),
@@ -34,7 +34,7 @@ const cofactorsOp: OpRecord = defineOp({
   },
 });
 
-const detOp = defineOp({
+export const detOp = defineOp({
   name: 'det',
   operands: { x: 'data' },
   infer: inferPerMatrix('det'),
@@ -54,7 +54,7 @@ export function det(x: Tensor): Tensor {
 }
 
 /** Returns the logarithm, which has a gradient, and the sign. */
-const logAbsDetOp = defineOp({
+export const logAbsDetOp = defineOp({
   name: 'logAbsDet',
   operands: { x: 'data' },
   infer: ([x]) => {

@@ -22,7 +22,7 @@ import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
-const inverseOp = defineOp({
+export const inverseOp = defineOp({
   name: 'inverse',
   operands: { x: 'data' },
   infer: inferSquare('inverse'),
@@ -43,7 +43,7 @@ export function inverse(x: Tensor): Tensor {
   return bindFloat(inverseOp, x);
 }
 
-const solveOp: OpRecord = defineOp({
+export const solveOp: OpRecord = defineOp({
   name: 'solve',
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'floating' },
@@ -58,7 +58,7 @@ const solveOp: OpRecord = defineOp({
   },
 });
 
-const solveTriangularOp: OpRecord = defineOp({
+export const solveTriangularOp: OpRecord = defineOp({
   name: 'solveTriangular',
   operands: { a: 'data', b: 'data' },
   attrs: { upper: 'boolean', unitriangular: 'boolean' },

@@ -43,8 +43,8 @@ function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
   });
 }
 
-const uniformOp = randomOp(kernels.uniform);
-const normalOp = randomOp(kernels.normal);
+export const uniformOp = randomOp(kernels.uniform);
+export const normalOp = randomOp(kernels.normal);
 
 function checkShape(shape: Shape, what: string): Shape {
   if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;

@@ -25,7 +25,7 @@ const fitsTogether: Fits = (tensors, { dim, sizes }) => {
   return areAlike || 'parts of these sizes, alike in all other dimensions';
 };
 
-const catOp = defineOp({
+export const catOp = defineOp({
   name: 'cat',
   operands: { tensors: 'data' },
   attrs: { dim: 'dim', sizes: 'sizes' },

@@ -27,7 +27,7 @@ function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offs
 
 // Reshape
 
-const viewOp = defineOp({
+export const viewOp = defineOp({
   name: 'reshape',
   operands: { x: 'data' },
   attrs: { shape: 'sizes' },
@@ -43,7 +43,7 @@ const viewOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => reshapeLike(dy, x)) },
 });
 
-const viewLikeOp = defineOp({
+export const viewLikeOp = defineOp({
   name: 'reshapeLike',
   operands: { x: 'data', like: 'shape' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
@@ -148,7 +148,7 @@ export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
 
 // Permute
 
-const permuteOp = defineOp({
+export const permuteOp = defineOp({
   name: 'permute',
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
@@ -206,7 +206,7 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
 
 // Narrow and select
 
-const narrowOp = defineOp({
+export const narrowOp = defineOp({
   name: 'narrow',
   operands: { x: 'data' },
   attrs: { dim: 'dim', start: 'size', length: 'size' },

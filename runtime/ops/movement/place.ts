@@ -39,7 +39,7 @@ function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number
   return offset + extentOf(shape, strides) <= elements;
 }
 
-const asStridedOp = defineOp({
+export const asStridedOp = defineOp({
   name: 'asStrided',
   operands: { x: 'data' },
   attrs: { shape: 'sizes', strides: 'sizes', offset: 'size' },
@@ -63,7 +63,7 @@ const asStridedOp = defineOp({
   },
 });
 
-const placeOp = defineOp({
+export const placeOp = defineOp({
   name: 'place',
   operands: { x: 'data' },
   attrs: { shape: 'sizes', strides: 'sizes', offset: 'size', value: 'number' },
@@ -85,7 +85,7 @@ const placeOp = defineOp({
   },
 });
 
-const placeIntoOp: OpRecord = defineOp({
+export const placeIntoOp: OpRecord = defineOp({
   name: 'placeInto',
   operands: { x: 'data', source: 'data' },
   attrs: { strides: 'sizes', offset: 'size' },

@@ -19,7 +19,7 @@ import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { placed } from './place.ts';
 
-const arangeOp = defineOp({
+export const arangeOp = defineOp({
   name: 'arange',
   operands: {},
   attrs: { count: 'size', start: 'number', step: 'number', dtype: 'dtype' },

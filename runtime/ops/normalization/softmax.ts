@@ -68,12 +68,12 @@ function alongLast(
 const rowSum = (x: Tensor): Tensor => sum(x, -1, { keepDim: true });
 
 // dx = out · (dy − Σ dy·out)
-const softmaxOp = alongLast(kernels.softmax, kernels.softmaxGrad, {
+export const softmaxOp = alongLast(kernels.softmax, kernels.softmaxGrad, {
   dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
   out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
 });
 // dx = dy − exp(out) · Σ dy
-const logSoftmaxOp = alongLast(kernels.logSoftmax, kernels.logSoftmaxGrad, {
+export const logSoftmaxOp = alongLast(kernels.logSoftmax, kernels.logSoftmaxGrad, {
   dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
   out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
 });
@@ -102,7 +102,7 @@ export const softmin = (x: Tensor, dim = -1): Tensor => {
   return tidy(() => softmax(neg(x), dim));
 };
 
-const nllLossGradOp = defineOp({
+export const nllLossGradOp = defineOp({
   name: 'nllLossGrad',
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
   dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
@@ -112,7 +112,7 @@ const nllLossGradOp = defineOp({
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
 
-const nllLossOp = defineOp({
+export const nllLossOp = defineOp({
   name: 'nllLoss',
   operands: { logProbs: 'data', target: 'data' },
   dtypes: { logProbs: 'floating', target: 'int32' },

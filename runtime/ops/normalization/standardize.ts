@@ -130,7 +130,7 @@ const inputGradient = {
   overwrites: ['dy', 'x'],
 } as const;
 
-const gradOp: OpRecord = defineOp({
+export const gradOp: OpRecord = defineOp({
   ...inputGradient,
   name: 'standardizeGrad',
   operands: { dy: 'data', x: 'data', stats: 'data' },
@@ -139,7 +139,7 @@ const gradOp: OpRecord = defineOp({
   rows: groupRows([true, true, true]),
 });
 
-const affineGradOp: OpRecord = defineOp({
+export const affineGradOp: OpRecord = defineOp({
   ...inputGradient,
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
@@ -149,7 +149,7 @@ const affineGradOp: OpRecord = defineOp({
   rows: groupRows([true, true, true, false]),
 });
 
-const weightGradOp: OpRecord = defineOp({
+export const weightGradOp: OpRecord = defineOp({
   name: 'standardizeWeightGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
   attrs: groupingRules,
@@ -191,7 +191,7 @@ const forward = {
   numbers: ['eps'],
 } as const;
 
-const standardizeOp = defineOp({
+export const standardizeOp = defineOp({
   ...forward,
   name: 'standardize',
   operands: { x: 'data' },
@@ -207,7 +207,7 @@ const standardizeOp = defineOp({
   },
 });
 
-const affineOp = defineOp({
+export const affineOp = defineOp({
   ...forward,
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },

@@ -49,7 +49,7 @@ const productRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, shared));
 };
 
-const matmulOp: OpRecord = defineOp({
+export const matmulOp: OpRecord = defineOp({
   name: 'matmul',
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'number' },

@@ -17,7 +17,7 @@ import { defineOp, saving } from '../record/define-op.ts';
 import type { Dims, ReduceOptions } from './reduce.ts';
 
 /** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
-const nuclearNormOp = defineOp({
+export const nuclearNormOp = defineOp({
   name: 'nuclearNorm',
   operands: { x: 'data' },
   dtypes: { x: 'floating' },

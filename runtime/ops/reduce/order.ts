@@ -43,8 +43,8 @@ function sorting(name: string): OpRecord {
   });
 }
 
-const sortOp = sorting('sort');
-const topkOp = sorting('topk');
+export const sortOp = sorting('sort');
+export const topkOp = sorting('topk');
 
 /** Values of a dimension, and where they were. */
 export type ValuesAndPlaces<D extends DType = DType> = [

@@ -50,7 +50,7 @@ function unreducedView([y, like]: readonly TensorMeta[], { dims, keepDim }: Attr
   return { dtype: y!.dtype, shape: like!.shape, strides, offset: y!.offset, device: y!.device };
 }
 
-const unreduceOp = defineOp({
+export const unreduceOp = defineOp({
   name: 'unreduce',
   operands: { x: 'data', like: 'shape' },
   attrs: { dims: 'dims', keepDim: 'boolean' },
@@ -79,7 +79,7 @@ const reducedRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
 };
 
-const sumOp = defineOp({
+export const sumOp = defineOp({
   name: 'sum',
   operands: { x: 'data' },
   attrs: { dims: 'dims', keepDim: 'boolean' },

@@ -16,7 +16,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
 import { inferReduced } from './reduce.ts';
 
-const cumsumOp: OpRecord = defineOp({
+export const cumsumOp: OpRecord = defineOp({
   name: 'cumsum',
   operands: { x: 'data' },
   attrs: { dim: 'dim', reverse: { optional: 'boolean' } },
@@ -37,7 +37,7 @@ function partialSums(x: Tensor, dim: number, reverse: boolean): Tensor {
 /** Partial sums from the end of a dimension of a tensor with dimensions. */
 export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, dim, true);
 
-const cumprodOp: OpRecord = defineOp({
+export const cumprodOp: OpRecord = defineOp({
   name: 'cumprod',
   operands: { x: 'data' },
   attrs: { dim: 'dim' },
@@ -50,7 +50,7 @@ const cumprodOp: OpRecord = defineOp({
 });
 
 /** Right with zeros in x; its own gradients divide by x. */
-const cumprodGradOp: OpRecord = defineOp({
+export const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
   attrs: { dim: 'dim' },
@@ -94,7 +94,7 @@ export const cumprod = (x: Tensor, dim: number): Tensor => {
   return scan(cumprodOp, x, dim, {});
 };
 
-const prodOp = defineOp({
+export const prodOp = defineOp({
   name: 'prod',
   operands: { x: 'data' },
   attrs: { dims: 'dims', keepDim: 'boolean' },
