@@ -1,7 +1,7 @@
 /** What a call costs beside its kernels: guards, the way to the entry, the first call. Minima of short runs. */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { opNamed } from '../runtime/ops/record/define-op.ts';
+import { opNamed } from '../runtime/ops/op-table.ts';
 import { capturedBehind } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { nn, randn, type StaticFunction, type Tensor, toStatic } from '../src/index.ts';

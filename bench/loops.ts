@@ -1,7 +1,7 @@
 /** What a turn of a loop in a program costs above its kernels, and a branch; least of short runs. */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { opNamed } from '../runtime/ops/record/define-op.ts';
+import { opNamed } from '../runtime/ops/op-table.ts';
 import { type Tensor, tensor, tidy, toStatic } from '../src/index.ts';
 
 function least(body: () => void, rounds = 40): number {

@@ -2,16 +2,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-code.ts';
+import { pureInitializers } from './pure-initializers.ts';
 
 /**
- * What `runtime/index` exports as one name each. They stay modules of their own, since a bundler that meets such a
+ * What `runtime/functions` exports as one name each. They stay modules of their own, since a bundler that meets such a
  * namespace as an object can't leave out what is never read of it.
  */
 const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
 
+/**
+ * The chunk of the runtime that does nothing on loading but for what it exports: `sideEffects` in `package.json` has
+ * those of the other folder, so that pages leave out this one, and what it loads later, where they use nothing of it.
+ */
+const onDemand = 'library';
+
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
   'runtime/index',
+  'runtime/functions',
   ...namespaces.map((name) => `runtime/${name}`),
   'runtime/data/mnist',
   'runtime/data/worker-main',
@@ -58,7 +66,7 @@ const withoutModuleNames: Plugin = {
 const separateNamespaces = (compiled: string): Plugin => ({
   name: 'separate-namespaces',
   resolveId(id, importer) {
-    if (importer !== join(compiled, 'runtime/index.js')) return null;
+    if (importer !== join(compiled, 'runtime/functions.js')) return null;
     const name = namespaces.find((each) => id === `./${each}.js`);
     return name ? { id: `../runtime/${name}.js`, external: true } : null;
   },
@@ -81,10 +89,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
-  // The probe has an entry of its own, and the index refers to the namespaces, which refer to this file.
+  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
   const apart = new Set(
-    ['src/1-capture/marked/probe.js', 'runtime/index.js'].map((name) => join(compiled, name)),
+    ['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'].map((name) =>
+      join(compiled, `${name}.js`),
+    ),
   );
+  const base = await loadedWith(options(['runtime/base-setup']));
+  const methods = await loadedWith(options(['runtime/setup']));
   const runtime = await loadedWith(options(['runtime/index']));
   const texts: OwnTexts = new Map();
   const bundled = await rolldown({
@@ -95,6 +107,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownProbes(compiled, undefined, texts),
       ownTexts(compiled, texts),
       ownUrls(compiled),
+      pureInitializers(compiled),
       ownEdges(compiled),
       withoutModuleNames,
     ],
@@ -103,12 +116,19 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     dir: dist,
     format: 'esm',
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    chunkFileNames: ({ name }) => `chunks/${name === onDemand ? 'on-demand/' : ''}[name]-[hash].js`,
     codeSplitting: {
-      // In one file, in their own order: modules that register what others find.
+      // Each file in the order of its modules: some register what others find.
       groups: [
+        // Refer to nearly every op, so that pages of functions alone leave them out.
         {
-          name: 'runtime',
+          name: 'methods',
+          test: (id) => /\/runtime\/(?:setup\.js|tensor-methods\/)/.test(id) && !base.has(id),
+          includeDependenciesRecursively: false,
+        },
+        { name: 'tensors', test: (id) => methods.has(id), includeDependenciesRecursively: false },
+        {
+          name: onDemand,
           test: (id) => runtime.has(id) && !apart.has(id),
           includeDependenciesRecursively: false,
         },

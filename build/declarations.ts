@@ -4,6 +4,9 @@ import { dirname, join, relative } from 'node:path';
 /** Declarations that users can import, by what `package.json` exports. */
 const entries = [
   'runtime/index',
+  'runtime/functions',
+  'runtime/nn/index',
+  'runtime/optim/index',
   'runtime/data/mnist',
   'runtime/weights/index',
   'src/export/index',

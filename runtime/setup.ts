@@ -1,9 +1,4 @@
-/**
- * Everything that a published entry point with tensors needs at run time: devices, methods, traces that were asked for.
- */
+/** Everything that a published entry point with tensors and their methods needs at run time. */
 
-import './device/cpu/cpu-device.ts';
-import './device/meta/meta-device.ts';
+import './base-setup.ts';
 import './tensor-methods/methods.ts';
-import './tensor-methods/operators.ts';
-import './trace-log/from-environment.ts';

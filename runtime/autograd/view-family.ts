@@ -2,7 +2,7 @@ import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-
 import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
-import { opNamed } from '../ops/record/define-op.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
@@ -13,6 +13,18 @@ export interface Region {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
+}
+
+/** Ops whose nodes lead from a view to its base; given by the ops, which know this folder, and not the reverse. */
+export interface ViewOps {
+  readonly asStrided: OpRecord;
+  readonly expand: OpRecord;
+}
+
+let ops: ViewOps | null = null;
+
+export function provideViewOps(own: ViewOps): void {
+  ops = own;
 }
 
 /**
@@ -32,6 +44,7 @@ class Family implements ViewFamily {
     const { base } = this;
     const target = targetOf(base);
     if (!target) return;
+    invariant(ops, 'ops that show regions are loaded');
     const region = regionOf(view, base);
     // Dimensions that a view repeats: first without them.
     const once = region.shape.map((size, d) =>
@@ -39,14 +52,13 @@ class Family implements ViewFamily {
     );
     expectApart(view, once, region.strides);
     const attrs = { shape: once, strides: region.strides, offset: region.offset };
-    let node = new OpNode(opNamed('asStrided'), attrs, [target], [base], [view]);
+    let node = new OpNode(ops.asStrided, attrs, [target], [base], [view]);
     if (once.some((size, d) => size !== region.shape[d])) {
       const before = node;
-      const expand = opNamed('expand');
       const { dtype, strides, offset, device } = view;
       const like = new Tensor({ dtype, shape: once, strides, offset, device }, null);
       const own = { shape: region.shape };
-      node = new OpNode(expand, own, [{ node: before, index: 0 }], [like], [view]);
+      node = new OpNode(ops.expand, own, [{ node: before, index: 0 }], [like], [view]);
       // The second node leads to the first, and no handle does.
       before.release();
     }

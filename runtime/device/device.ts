@@ -32,7 +32,7 @@ export interface Device {
   readonly name: string;
   readonly kind: DeviceKind;
   readonly allocator: Allocator;
-  /** Its kernels sum in the order of `ops/blocks.ts`: a sum that is done in steps has the same bits. */
+  /** Its kernels sum in the order of `numerics/blocks.ts`: a sum that is done in steps has the same bits. */
   readonly sumsInBlocks: boolean;
   /** Its kernels may write over the operands that op records name for it. */
   readonly overwritesOperands: boolean;

@@ -1,7 +1,7 @@
 import type { Expr } from '../ops/expr/expr.ts';
 import { type FusedBody, writtenByFused } from '../ops/expr/fused-body.ts';
 import type { SymbolicNumber } from '../ops/numbers/symbolic-number.ts';
-import type { Device } from './device.ts';
+import type { Device, Launch } from './device.ts';
 import type { KernelName } from './kernel-names.ts';
 import type { ListBody } from './list-body.ts';
 import type { StagedBody } from './staged-body.ts';
@@ -27,17 +27,13 @@ export type Kernel =
       readonly kind: 'view';
       readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
     }
-  /**
-   * A kernel that each device writes by hand, found in its table by name. It reads every operand in the
-   * dtype that the operand's rule promises (see operand-dtypes.ts) and converts none.
-   */
-  | { readonly kind: 'named'; readonly name: KernelName }
+  | NamedKernel
   /** Several pointwise ops in one launch. Only the optimizer makes it (see program/fused/). */
-  | { readonly kind: 'fused'; readonly body: FusedBody }
+  | BodyKernel<'fused', FusedBody>
   /** Several pointwise ops on operands of their own, in one launch. Only the optimizer makes it. */
-  | { readonly kind: 'list'; readonly body: ListBody }
+  | BodyKernel<'list', ListBody>
   /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
-  | { readonly kind: 'staged'; readonly body: StagedBody }
+  | BodyKernel<'staged', StagedBody>
   /** Attention or its gradient, tile by tile. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'tiled'; readonly body: TiledBody }
   /** A function of the user's per element (see user-kernels/). */
@@ -48,6 +44,37 @@ export type Kernel =
   | { readonly kind: 'transfer' }
   /** No kernel: run_program runs the programs inside the op. */
   | { readonly kind: 'control'; readonly form: ControlForm };
+
+/**
+ * A kernel that each device writes by hand: the CPU's, which a page downloads with the op; other devices have
+ * tables by name. It reads every operand in the dtype that the operand's rule promises (see operand-dtypes.ts)
+ * and converts none.
+ */
+export interface NamedKernel<N extends KernelName = KernelName> {
+  readonly kind: 'named';
+  readonly name: N;
+  readonly onCpu: KernelFactory;
+}
+
+/** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
+export type KernelFactory = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => Launch;
+
+/** Several ops in one launch, as the optimizer joined them, and what launches them on the CPU. */
+interface BodyKernel<K extends string, B> {
+  readonly kind: K;
+  readonly body: B;
+  readonly onCpu: (
+    body: B,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+    device: Device,
+  ) => Launch;
+}
 
 /** Whether the kernel does several ops of a program; it takes no memory beside its operands and results. */
 export function isFused({ kind }: Kernel): boolean {

@@ -1,4 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expand } from '../ops/core/broadcast.ts';
+import { fill_ } from '../ops/in-place/in-place.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { cat } from '../ops/movement/joining.ts';
 import { narrow, reshape, transpose, unsqueeze } from '../ops/movement/movement.ts';
@@ -105,7 +107,7 @@ export class MultiheadAttention extends Module {
     this.inProjBias = bias ? parameter(zeros([3 * embedDim])) : null;
     this.outProj = new Linear(embedDim, embedDim, { bias });
     const { bias: outBias } = this.outProj;
-    if (outBias) tidy(() => void outBias.detach().fill_(0));
+    if (outBias) tidy(() => void fill_(outBias.detach(), 0));
     const extra = () => parameter(xavierNormal_(zeros([1, 1, embedDim])));
     this.biasK = options.addBiasKv ? extra() : null;
     this.biasV = options.addBiasKv ? extra() : null;
@@ -166,7 +168,7 @@ export class MultiheadAttention extends Module {
   /** [batch, keys, features] with the learned key and the one of zeros at the end. */
   protected withExtra(x: Tensor, learned: Parameter | null): Tensor {
     const [batch] = x.shape as [number];
-    const extra = learned ? [learned.expand([batch, 1, this.embedDim])] : [];
+    const extra = learned ? [expand(learned, [batch, 1, this.embedDim])] : [];
     if (this.addZeroAttn) extra.push(zerosLike(narrow(x, 1, 0, 1)));
     return extra.length > 0 ? cat([x, ...extra], 1) : x;
   }

@@ -1,7 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { embedding } from '../ops/advanced-indexing/embedding.ts';
-import { mul_ } from '../ops/in-place/in-place.ts';
+import { copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { indexFill } from '../ops/indexing/indexing.ts';
 import { randn } from '../ops/movement/create.ts';
 import { narrow, reshape, select } from '../ops/movement/movement.ts';
@@ -55,7 +55,7 @@ export class Embedding extends Module {
     const weight = randn([entries, size]);
     if (this.paddingIdx !== null) {
       const at = this.paddingIdx;
-      noGrad(() => tidy(() => void narrow(weight, 0, at, 1).fill_(0)));
+      noGrad(() => tidy(() => void fill_(narrow(weight, 0, at, 1), 0)));
     }
     this.weight = parameter(weight);
   }
@@ -66,7 +66,7 @@ export class Embedding extends Module {
     const { freeze = true, ...layer } = options;
     const [entries, size] = rows.shape as [number, number];
     const module = new Embedding(entries, size, layer);
-    tidy(() => void module.weight.detach().copy_(rows));
+    tidy(() => void copy_(module.weight.detach(), rows));
     module.weight.requiresGrad_(!freeze);
     return module;
   }

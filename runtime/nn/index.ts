@@ -1,3 +1,7 @@
+/** Modules of layers, and functions on them. */
+
+import '../base-setup.ts';
+
 export {
   ELU,
   GELU,

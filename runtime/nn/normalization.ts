@@ -2,7 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
-import { add_, mul_ } from '../ops/in-place/in-place.ts';
+import { add_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
 import { clone } from '../ops/movement/movement.ts';
 import {
@@ -117,8 +117,8 @@ abstract class RunningNorm extends Module {
   resetRunningStats(): void {
     noGrad(() => {
       if (this.runningMean) mul_(this.runningMean, 0);
-      this.runningVar?.fill_(1);
-      this.numBatchesTracked?.fill_(0);
+      if (this.runningVar) fill_(this.runningVar, 1);
+      if (this.numBatchesTracked) fill_(this.numBatchesTracked, 0);
     });
   }
 }

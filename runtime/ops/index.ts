@@ -1,9 +1,5 @@
 /** The public functions of tensors. Captured code may call all of them: a new op is a file and its export here. */
 
-// Ops that programs have and no function of the API is: a loaded program finds them by name.
-import './core/bits.ts';
-import './core/quantize.ts';
-
 export {
   type IndexItem,
   type IndexPutOptions,

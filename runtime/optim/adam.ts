@@ -1,4 +1,4 @@
-import type { QuantizationCode } from '../ops/core/quantize.ts';
+import type { QuantizationCode } from '../numerics/quantization.ts';
 import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';

@@ -1,6 +1,7 @@
 /** State in 8 bits: codes and a scale per block, which a step decodes, updates and encodes again. */
 
-import { dequantize, type QuantizationCode, quantize, scalesOf } from '../ops/core/quantize.ts';
+import type { QuantizationCode } from '../numerics/quantization.ts';
+import { dequantize, quantize, scalesOf } from '../ops/core/quantize.ts';
 import { copy_ } from '../ops/in-place/in-place.ts';
 import type { OptionKind } from '../options/option-kinds.ts';
 import { sizeOf } from '../spec/shape.ts';

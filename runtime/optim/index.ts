@@ -1,3 +1,7 @@
+/** Optimizers and schedules of their rates. */
+
+import '../base-setup.ts';
+
 export {
   Adadelta,
   type AdadeltaOptions,

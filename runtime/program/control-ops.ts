@@ -1,6 +1,7 @@
 import { InvariantError } from '../errors/invariant.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import { type OpRecord, opNamed } from '../ops/record/define-op.ts';
+import { opNamed } from '../ops/op-table.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import { listOps } from './list-ops.ts';

@@ -2,6 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
+import { permute } from '../ops/movement/movement.ts';
 import { isContiguous, memoryOrder } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { ownPlace } from './scope/identity.ts';
@@ -36,7 +37,7 @@ export function enterCompact(
 ): void {
   noGrad(() => {
     // Not with `using`: bundles of the sources run in engines that don't know it.
-    const ordered = tensor.permute(memoryOrder(tensor.strides));
+    const ordered = permute(tensor, memoryOrder(tensor.strides));
     try {
       enterCopy(slot, ordered, identity);
     } finally {

@@ -1,5 +1,6 @@
 import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
-import { type OpRecord, opNamed } from '../ops/record/define-op.ts';
+import { opNamed } from '../ops/op-table.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';

@@ -10,7 +10,8 @@ import {
   ScalarTable,
   SymbolicNumber,
 } from '../ops/numbers/symbolic-number.ts';
-import { type OpRecord, opTable } from '../ops/record/define-op.ts';
+import { opTable } from '../ops/op-table.ts';
+import type { OpRecord } from '../ops/record/define-op.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
 import { runsFused } from '../program/fused/fits-device.ts';

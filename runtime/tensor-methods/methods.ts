@@ -1,7 +1,5 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
-import { backward, backwardAsync } from '../backward/backward.ts';
-import { registerHook, retainGrad } from '../backward/hooks.ts';
 import { defineAbsent } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
 import { newTensor } from '../ops/core/create.ts';
@@ -21,13 +19,12 @@ import type { DType } from '../spec/dtype.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type AbsentMethods, absentMethods } from './absent-methods.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
-import { formatTensor, formatTensorAsync } from './format.ts';
+import { baseMethods } from './base-methods.ts';
+import { type AnyMethod, defineAll } from './define-method.ts';
 import { functionMethods, overloadedFunctions } from './function-methods.ts';
 import type { TensorMethods } from './method-types.ts';
-import * as nested from './nested.ts';
 import { otherMethods, otherWrites } from './other-methods.ts';
-import * as read from './read.ts';
-import { moveTo, moveToAsync } from './transfer.ts';
+import { moveTo } from './transfer.ts';
 
 const unaryMethods = {
   neg: pointwise.neg,
@@ -205,55 +202,8 @@ const overloaded = {
 
 export type Methods = typeof methods;
 
-const readers = {
-  data: read.data,
-  dataSync: read.dataSync,
-  item: read.item,
-  itemSync: read.itemSync,
-  toArray: nested.toArray,
-  toArraySync: nested.toArraySync,
-  tolist: nested.toArraySync,
-  equal: read.equal,
-  toJSON: nested.summary,
-  toStringAsync: formatTensorAsync,
-  toAsync: moveToAsync,
-} as const;
-
 declare module '../tensor/tensor.ts' {
   interface Tensor<D extends DType = DType> extends TensorMethods<D>, AbsentMethods {}
-}
-
-type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
-
-/** Puts a function of a tensor on the prototype as a method. */
-function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
-  const call = fn as (first: Tensor, ...rest: unknown[]) => unknown;
-  // Without an array of arguments for most calls; a missing one is as good as undefined.
-  const method = function (this: Tensor, a?: unknown, b?: unknown) {
-    // biome-ignore lint/complexity/noArguments: a rest parameter would make an array in every call
-    switch (arguments.length) {
-      case 0:
-        return call(this);
-      case 1:
-        return call(this, a);
-      case 2:
-        return call(this, a, b);
-      default:
-        // biome-ignore lint/complexity/noArguments: as above
-        return call(this, ...arguments);
-    }
-  };
-  Object.defineProperty(method, 'name', { value: name });
-  Object.defineProperty(Tensor.prototype, name, {
-    value: method,
-    writable: true,
-    configurable: true,
-  });
-  return method;
-}
-
-function defineAll(functions: Readonly<Record<string, Parameters<typeof define>[1]>>): AnyMethod[] {
-  return Object.entries(functions).map(([name, fn]) => define(name, fn));
 }
 
 /** Puts a function of a tensor on the prototype as a property. */
@@ -276,23 +226,9 @@ export const tensorMethods: {
   /** Read data. */
   readonly reads: readonly AnyMethod[];
 } = {
-  traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
+  traced: [...baseMethods.traced, ...defineAll({ ...methods, ...overloaded })],
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
-  draws: [...defineAll(drawingMethods)],
-  reads: [...defineAll({ ...readers, toString: formatTensor })],
+  draws: defineAll(drawingMethods),
+  reads: baseMethods.reads,
 };
-// What iterates or prints is not a call of a method by name.
-for (const [key, fn] of [
-  [Symbol.iterator, nested.entries],
-  [Symbol.for('nodejs.util.inspect.custom'), formatTensor],
-] as const) {
-  const value = function (this: Tensor) {
-    return fn(this);
-  };
-  Object.defineProperty(Tensor.prototype, key, { value, writable: true, configurable: true });
-}
 defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
-define('backward', backward);
-define('backwardAsync', backwardAsync);
-define('registerHook', registerHook);
-define('retainGrad', retainGrad);

@@ -2,6 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
 import { contiguousMeta, isContiguousMeta } from '../device/tensor-meta.ts';
 import { newHolder } from '../ops/core/eager.ts';
+import { copy_ } from '../ops/in-place/in-place.ts';
 import { newTypedArray, type TypedArray } from '../spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -34,7 +35,7 @@ export async function uploadNew(stored: StoredTensor, device: Device): Promise<T
 export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<void> {
   if (!isContiguousMeta(target)) {
     const copy = await uploadNew(stored, target.device);
-    noGrad(() => void target.copy_(copy));
+    noGrad(() => void copy_(target, copy));
     copy.dispose();
     return;
   }

@@ -1,7 +1,7 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { CompactedInput } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';

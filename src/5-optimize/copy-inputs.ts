@@ -6,7 +6,7 @@ import {
   type TensorMeta,
 } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
 import type { Staged } from './facts/pass.ts';

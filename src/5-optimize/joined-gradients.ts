@@ -1,5 +1,5 @@
 import { hasChangingAttrs } from '../../runtime/device/symbolic-attrs.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 

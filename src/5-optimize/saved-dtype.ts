@@ -5,7 +5,7 @@ import {
   type TensorMeta,
 } from '../../runtime/device/tensor-meta.ts';
 import { scalesOf } from '../../runtime/ops/core/quantize.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';

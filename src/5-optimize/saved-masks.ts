@@ -1,5 +1,5 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { Steps } from '../programs/steps.ts';

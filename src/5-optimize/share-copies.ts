@@ -1,5 +1,6 @@
 import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { type OpRecord, opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 

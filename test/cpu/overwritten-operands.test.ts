@@ -5,7 +5,7 @@ import '../../src/index.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import type { Operand } from '../../runtime/device/device.ts';
 import type { Attrs } from '../../runtime/device/kernel-op.ts';
-import { opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import { opNamed, opTable } from '../../runtime/ops/op-table.ts';
 import { type DType, memory, type Tensor, tensor, zeros } from '../../src/index.ts';
 
 const [rows, columns] = [6, 37];

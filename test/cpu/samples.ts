@@ -1,16 +1,19 @@
 import fc from 'fast-check';
 import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import { cpuKernels } from '../../runtime/device/cpu/kernels.ts';
+import * as kernels from '../../runtime/device/cpu/kernels.ts';
 import type { Operand } from '../../runtime/device/device.ts';
 import { Holder } from '../../runtime/device/holder.ts';
 import type { KernelName } from '../../runtime/device/kernel-names.ts';
-import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import type { Attrs, NamedKernel } from '../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { type DType, dtypes, newTypedArray } from '../../runtime/spec/dtype.ts';
 import { contiguousStrides, type Shape, sizeOf } from '../../runtime/spec/shape.ts';
+
+/** A name without a kernel fails to compile. */
+const kernelNamed: { readonly [N in KernelName]: NamedKernel<N> } = kernels;
 
 /** Where the elements of a shape lie: which order of dimensions, how far apart, from where. */
 export interface Layout {
@@ -129,9 +132,7 @@ export function run(
   attrs: Attrs = {},
 ): number[][] {
   const record = recordOf(
-    typeof kernel === 'string'
-      ? { kind: 'named', name: kernel }
-      : { kind: 'pointwise', expr: kernel },
+    typeof kernel === 'string' ? kernelNamed[kernel] : { kind: 'pointwise', expr: kernel },
   );
   const metas = (list: readonly Sample[]) => list.map(({ meta }) => meta);
   const operands = (list: readonly Sample[]) => list.map(({ operand }) => operand);
@@ -147,7 +148,7 @@ export function compute(
   attrs: Attrs = {},
 ): number[][] {
   const made = outputs.map(({ dtype, shape }) => blank(dtype, shape));
-  const factory = typeof kernel === 'string' ? cpuKernels[kernel] : kernel;
+  const factory = typeof kernel === 'string' ? kernelNamed[kernel].onCpu : kernel;
   const launch = factory(
     inputs.map(({ meta }) => meta),
     made.map(({ meta }) => meta),

@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Attrs } from '../../runtime/device/kernel-op.ts';
+import { productBlock } from '../../runtime/numerics/blocks.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { productBlock } from '../../runtime/ops/core/blocks.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import { memory, noGrad, randn, seed, type Tensor, tidy, zeros } from '../../src/index.ts';
 
 const bytesNow = () => memory.stats('cpu').allocated;

@@ -97,6 +97,7 @@ train(ones([1, 2]));`,
   await saveSafetensors(other.stateDict(), 'model.safetensors');
 }`,
   ],
+  'works-with 0': ['', "if (!Number.isFinite(loss.itemSync())) throw new Error('wrong');"],
 };
 
 const elsewhere: Readonly<Record<string, string>> = {
@@ -140,6 +141,9 @@ function moduleOf(code: string, before: string, after: string): string {
   return `import { ${[...new Set(used)].join(', ')} } from 'tostatic';\n${before}\n${code}\n${after}\n`
     .replaceAll("'tostatic'", "'../../src/index.ts'")
     .replaceAll("'tostatic/runtime'", "'../../runtime/index.ts'")
+    .replaceAll("'tostatic/functions'", "'../../runtime/functions.ts'")
+    .replaceAll("'tostatic/nn'", "'../../runtime/nn/index.ts'")
+    .replaceAll("'tostatic/optim'", "'../../runtime/optim/index.ts'")
     .replaceAll("'tostatic/export'", "'../../src/export/index.ts'")
     .replaceAll("'tostatic/onnx'", "'../../src/onnx/index.ts'")
     .replaceAll("'tostatic/onnxruntime'", "'../../src/onnxruntime/index.ts'")

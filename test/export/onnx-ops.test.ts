@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ArgumentError } from '../../runtime/index.ts';
-import { opTable } from '../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../runtime/ops/op-table.ts';
 import { exportModel } from '../../src/export/onnx/export-program.ts';
 import { isMapped } from '../../src/export/onnx/mapping.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';

@@ -3,7 +3,8 @@
 import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { noGrad, type Tensor } from '../../runtime/index.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import { type OpRecord, opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import { opNamed, opTable } from '../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { numbersOf } from '../../runtime/spec/stored-numbers.ts';
 import type { PortableProgram } from '../../src/export/lowering/portable-program.ts';

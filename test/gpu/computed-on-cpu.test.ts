@@ -3,7 +3,7 @@ import { destroyGpu, type GpuOptions, initGpu } from '../../runtime/device/gpu/i
 import { collectGarbage, macrotask } from '../../runtime/memory/collect-garbage.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import {
   cholesky,
   cummax,

@@ -3,7 +3,7 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose, expectParity } from './parity.ts';

@@ -5,7 +5,7 @@ import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { crossEntropy, nllLoss } from '../../runtime/ops/loss/class-losses.ts';
 import { rand } from '../../runtime/ops/movement/create.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -210,7 +210,7 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     const { gpuKernels, isHostKernel } = await import(
       '../../runtime/device/gpu/codegen/kernels.ts'
     );
-    const { opTable } = await import('../../runtime/ops/record/define-op.ts');
+    const { opTable } = await import('../../runtime/ops/op-table.ts');
     for (const { kernel } of opTable.values()) {
       if (kernel.kind !== 'named' || isHostKernel(kernel.name)) continue;
       expect(gpuKernels, kernel.name).toHaveProperty(kernel.name);

@@ -5,7 +5,7 @@ import { BufferPool } from '../../runtime/device/gpu/core/buffer-pool.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { Executable } from '../../runtime/run-program/executor.ts';

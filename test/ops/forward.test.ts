@@ -3,7 +3,7 @@ import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind, bind1 } from '../../runtime/ops/core/bind.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
-import { opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import { opNamed, opTable } from '../../runtime/ops/op-table.ts';
 import { numbersOf } from '../../runtime/spec/stored-numbers.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { forwardCases as cases, float, int } from './cases/forward-cases.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxPool1d, ones, type Tensor } from '../../runtime/index.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 
 interface Windows {
   readonly size: number;

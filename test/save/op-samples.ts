@@ -10,7 +10,8 @@ import {
 } from '../../runtime/device/tensor-meta.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
-import { type OpRecord, opNamed, opTable } from '../../runtime/ops/record/define-op.ts';
+import { opNamed, opTable } from '../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

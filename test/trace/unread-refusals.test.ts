@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { opTable } from '../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../runtime/ops/op-table.ts';
 import {
   crossEntropy,
   embedding,

@@ -4,24 +4,19 @@ import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { poisonByte } from '../../memory/poison.ts';
 import { fixNumerics } from '../../numerics/math.ts';
-import { transferLaunch } from '../../ops/core/transfer-launch.ts';
 import { copying } from '../../profiler/copying.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { innerBytes } from '../inner-bytes.ts';
-import type { KernelName } from '../kernel-names.ts';
-import type { Attrs, KernelOp } from '../kernel-op.ts';
+import type { Attrs, KernelFactory, KernelOp, NamedKernel } from '../kernel-op.ts';
 import { isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
+import { transferLaunch } from '../transfer/transfer-launch.ts';
 import { heap } from './core/heap.ts';
-import { indexOf, type KernelFactory } from './core/kernel.ts';
+import { indexOf } from './core/kernel.ts';
 import { collapse, walk } from './core/loops.ts';
 import { broadcastDims } from './core/reduction.ts';
-import { fused } from './fused/fused.ts';
-import { list } from './fused/list.ts';
-import { staged } from './fused/staged.ts';
-import { cpuKernels } from './kernels.ts';
 import { fillBytes } from './movement/bytes.ts';
 import { pointwise } from './pointwise/pointwise.ts';
 import { reductionOrder } from './reduce.ts';
@@ -30,13 +25,12 @@ import { inFloat32, wideningBytes, widens } from './widening.ts';
 
 function kernelOf(
   op: KernelOp,
-  name: KernelName,
+  { name, onCpu }: NamedKernel,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   device: Device,
 ): KernelFactory {
-  const kernel = cpuKernels[name];
-  return widens(name, inputs, outputs) ? inFloat32(op, kernel, device) : kernel;
+  return widens(name, inputs, outputs) ? inFloat32(op, onCpu, device) : onCpu;
 }
 
 /**
@@ -76,13 +70,13 @@ export class CpuDevice implements Device {
       case 'pointwise':
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'fused':
-        return fused(kernel.body, inputs, outputs, attrs);
+        return kernel.onCpu(kernel.body, inputs, outputs, attrs, this);
       case 'list':
-        return list(kernel.body, inputs, outputs, attrs, this);
+        return kernel.onCpu(kernel.body, inputs, outputs, attrs, this);
       case 'staged':
-        return staged(kernel.body, inputs, outputs, attrs, this);
+        return kernel.onCpu(kernel.body, inputs, outputs, attrs, this);
       case 'named':
-        return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
+        return kernelOf(op, kernel, inputs, outputs, this)(inputs, outputs, attrs);
       case 'user':
         return kernel.kernel.onCpu(kernel.kernel.code, inputs, outputs[0]!);
       case 'transfer':

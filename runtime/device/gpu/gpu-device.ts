@@ -1,12 +1,12 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import { transferLaunch } from '../../ops/core/transfer-launch.ts';
 import { E } from '../../ops/expr/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { type Attrs, isComposite, type KernelOp } from '../kernel-op.ts';
 import { contiguousMeta, formatSpec, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
+import { transferLaunch } from '../transfer/transfer-launch.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { userKernelPlan } from './codegen/user-kernel.ts';

@@ -1,6 +1,5 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
-import { transferLaunch } from '../../ops/core/transfer-launch.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { registerDevice } from '../current.ts';
@@ -8,6 +7,7 @@ import type { Device, Launch } from '../device.ts';
 import { innerBytes } from '../inner-bytes.ts';
 import type { KernelOp } from '../kernel-op.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
+import { transferLaunch } from '../transfer/transfer-launch.ts';
 
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;

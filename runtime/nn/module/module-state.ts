@@ -1,6 +1,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { copy_ } from '../../ops/in-place/in-place.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
 import { flag, that } from '../../options/option-kinds.ts';
 import { sameShape } from '../../spec/shape.ts';
@@ -75,7 +76,7 @@ export function loadInto(own: StateDict, state: StateDict, options: LoadOptions)
 }
 
 function copyInto(target: Tensor, source: Tensor): void {
-  target.copy_(source.device === target.device ? source : source.to(target.device));
+  copy_(target, source.device === target.device ? source : source.to(target.device));
 }
 
 function listed(what: string, names: readonly string[]): string {

@@ -72,7 +72,7 @@ function limitNorms(weight: Tensor, indices: Tensor, maxNorm: number, p: number)
 }
 
 /** x itself; its gradient is multiplied by `factor`. */
-const scaleGradientOp = defineOp({
+export const scaleGradientOp = defineOp({
   name: 'scaleGradient',
   operands: { x: 'data', factor: 'data' },
   infer: inferBinary('scaleGradient'),

@@ -1,5 +1,6 @@
 /** Values combined where their indices say: sums, products, means and extremes. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
@@ -35,13 +36,13 @@ export interface ScatterOptions {
   readonly includeSelf?: boolean;
 }
 
-const scatterReduceOp: OpRecord = defineOp({
+export const scatterReduceOp: OpRecord = defineOp({
   name: 'scatterReduce',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', reduce: { oneOf: ['prod', 'max', 'min'] }, includeSelf: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'scatterReduce' },
+  kernel: kernels.scatterReduce,
   mayRefuse: true,
   layout: 'any',
   vjp: {

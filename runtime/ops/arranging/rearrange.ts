@@ -1,5 +1,6 @@
 /** Copies of a tensor's elements in another order, repeated or in part. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -17,12 +18,12 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 
-const flipOp: OpRecord = defineOp({
+export const flipOp: OpRecord = defineOp({
   name: 'flip',
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'flip' },
+  kernel: kernels.flip,
   layout: 'any',
   vjp: {
     x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })),
@@ -54,11 +55,11 @@ export const flipud = (x: Tensor): Tensor => {
   return flip(x, 0);
 };
 
-const rollOp: OpRecord = defineOp({
+export const rollOp: OpRecord = defineOp({
   name: 'roll',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'roll' },
+  kernel: kernels.roll,
   numbers: ['shift'],
   layout: 'any',
   vjp: {

@@ -1,5 +1,6 @@
 /** Transposed convolutions: the adjoints of convolutions, as ops of their own. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -41,7 +42,7 @@ const fitsTransposed: Fits = ([x, w], attrs) => {
   return (isConvolved && isSplit) || 'windows, groups and a size that fit the operands';
 };
 
-const convTranspose2dOp: OpRecord = defineOp({
+export const convTranspose2dOp: OpRecord = defineOp({
   name: 'convTranspose2d',
   operands: { x: 'data', w: 'data' },
   attrs: { ...windowRules, size: 'pair' },
@@ -51,7 +52,7 @@ const convTranspose2dOp: OpRecord = defineOp({
     dtype: x!.dtype,
     shape: [x!.shape[0]!, w!.shape[1]! * (groups as number), ...(size as Pair)],
   }),
-  kernel: { kind: 'named', name: 'convTranspose2d' },
+  kernel: kernels.convTranspose2d,
   // Each element of x goes through one filter.
   work: ([x, w]) => (2 * sizeOf(x!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {

@@ -1,3 +1,4 @@
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -97,7 +98,7 @@ function expectGradient(dy: TensorMeta, x: TensorMeta, w: TensorMeta, attrs: Att
   });
 }
 
-const conv2dInputGradOp: OpRecord = defineOp({
+export const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
   attrs: windowRules,
@@ -106,7 +107,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
     expectGradient(dy!, x!, w!, attrs);
     return { dtype: dy!.dtype, shape: x!.shape };
   },
-  kernel: { kind: 'named', name: 'conv2dInputGrad' },
+  kernel: kernels.conv2dInputGrad,
   rows: perEntry(1),
   vjp: {
     dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
@@ -125,7 +126,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
     expectGradient(dy!, x!, w!, attrs);
     return { dtype: dy!.dtype, shape: w!.shape };
   },
-  kernel: { kind: 'named', name: 'conv2dWeightGrad' },
+  kernel: kernels.conv2dWeightGrad,
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),
     x: saving({ dy: 'value', x: 'shape' }, ({ dy, x }, g, attrs) =>
@@ -138,7 +139,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
  * In place: the gradient of a convolution's weights, which continues from the images before. Its bits are
  * those of one sum over all images. Written by the compiler only.
  */
-defineOp({
+export const addConv2dWeightGradOp = defineOp({
   name: 'addConv2dWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', w: 'shape' },
   attrs: windowRules,
@@ -148,7 +149,7 @@ defineOp({
   },
   dtypes: { dw: 'floating', w: 'ignored' },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
-  kernel: { kind: 'named', name: 'addConv2dWeightGrad' },
+  kernel: kernels.addConv2dWeightGrad,
   inPlace: true,
 });
 
@@ -158,7 +159,7 @@ export const conv2dOp: OpRecord = defineOp({
   attrs: windowRules,
   dtypes: { x: 'floating' },
   infer: inferConv2d,
-  kernel: { kind: 'named', name: 'conv2d' },
+  kernel: kernels.conv2d,
   rows: perEntry(1),
   // Each element of the result is a sum over one filter.
   work: ([, w], [out]) => (2 * sizeOf(out!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,

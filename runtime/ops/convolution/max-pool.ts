@@ -1,5 +1,6 @@
 /** The largest value of each window. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -23,13 +24,13 @@ const gradientWindows = {
   dilation: { optional: 'counts' },
 } as const;
 
-const maxPool2dGradOp = defineOp({
+export const maxPool2dGradOp = defineOp({
   name: 'maxPool2dGrad',
   operands: { dy: 'data', indices: 'data', x: 'shape' },
   attrs: gradientWindows,
   dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'maxPool2dGrad' },
+  kernel: kernels.maxPool2dGrad,
   rows: perEntry(),
   // Indices count within one plane.
   vjp: {
@@ -94,7 +95,7 @@ function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size 
   });
 }
 
-const maxPool2dOp = defineOp({
+export const maxPool2dOp = defineOp({
   name: 'maxPool2d',
   operands: { x: 'data' },
   attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
@@ -102,7 +103,7 @@ const maxPool2dOp = defineOp({
     expectWindows(inputs[0]!, attrs);
     return inferPooled(inputs, attrs);
   },
-  kernel: { kind: 'named', name: 'maxPool2d' },
+  kernel: kernels.maxPool2d,
   rows: perEntry(),
   vjp: pooledVjp(({ size: _, ...windows }) => windows),
 });
@@ -111,7 +112,7 @@ const maxPool2dOp = defineOp({
  * Max pooling with places as uint8, from the start of each window, padding included. Only the optimizer makes it, where
  * all of them are below 256. Gradients of gradients are those of `maxPool2d`.
  */
-defineOp({
+export const maxPool2dCodedOp = defineOp({
   name: 'maxPool2dCoded',
   operands: { x: 'data' },
   attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
@@ -121,11 +122,11 @@ defineOp({
   },
   fits: ([x], attrs) =>
     reachOf(x!, attrs) < 256 || 'windows that span at most 256 elements of a plane',
-  kernel: { kind: 'named', name: 'maxPool2dCoded' },
+  kernel: kernels.maxPool2dCoded,
   rows: perEntry(),
 });
 
-defineOp({
+export const maxPool2dCodedGradOp = defineOp({
   name: 'maxPool2dCodedGrad',
   operands: { dy: 'data', codes: 'data', x: 'shape' },
   attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts' },
@@ -134,7 +135,7 @@ defineOp({
     expectWindows(x!, { ...attrs, size: dy!.shape.slice(2) });
     return { dtype: dy!.dtype, shape: x!.shape };
   },
-  kernel: { kind: 'named', name: 'maxPool2dCodedGrad' },
+  kernel: kernels.maxPool2dCodedGrad,
   rows: perEntry(),
 });
 
@@ -145,12 +146,12 @@ export function reachOf({ shape }: TensorMeta, { kernel, dilation }: Attrs): num
   return (rows - 1) * rowStep * shape[3]! + (columns - 1) * columnStep;
 }
 
-const adaptiveMaxPool2dOp = defineOp({
+export const adaptiveMaxPool2dOp = defineOp({
   name: 'adaptiveMaxPool2d',
   operands: { x: 'data' },
   attrs: { size: 'pair' },
   infer: (inputs, attrs) => inferPooled(inputs, attrs),
-  kernel: { kind: 'named', name: 'adaptiveMaxPool2d' },
+  kernel: kernels.adaptiveMaxPool2d,
   vjp: pooledVjp(() => ({})),
 });
 

@@ -1,5 +1,6 @@
 /** Entries of a dimension as weighed sums of others: interpolation and average pooling, one dimension at a time. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
@@ -47,7 +48,7 @@ function isResized(whole: Shape, part: Shape, { dim, size }: Attrs): boolean {
   );
 }
 
-const resampleOp: OpRecord = defineOp({
+export const resampleOp: OpRecord = defineOp({
   name: 'resample',
   operands: { x: 'data' },
   attrs: resamplingRules,
@@ -56,7 +57,7 @@ const resampleOp: OpRecord = defineOp({
     dtype: inferFloat('resample')([x!]).dtype,
     shape: x!.shape.map((own, d) => (d === dim ? (size as number) : own)),
   }),
-  kernel: { kind: 'named', name: 'resample' },
+  kernel: kernels.resample,
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, attrs) =>
       bind1(resampleGradOp, [dy, x as Tensor], attrs),
@@ -64,7 +65,7 @@ const resampleOp: OpRecord = defineOp({
   },
 });
 
-const resampleGradOp: OpRecord = defineOp({
+export const resampleGradOp: OpRecord = defineOp({
   name: 'resampleGrad',
   operands: { dy: 'data', x: 'shape' },
   attrs: resamplingRules,
@@ -73,7 +74,7 @@ const resampleGradOp: OpRecord = defineOp({
     'numbers of the mode, and a gradient of the result',
   dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'resampleGrad' },
+  kernel: kernels.resampleGrad,
   vjp: { dy: saving({}, (_saved, g, attrs) => bind1(resampleOp, [g], attrs)) },
 });
 

@@ -1,19 +1,20 @@
 /** Bool tensors in bits: only programs that save masks in bits have these ops. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
 
 /** Eight elements per byte, the first one in the lowest bit; the last byte is filled up with zeros. */
-defineOp({
+export const packBitsOp = defineOp({
   name: 'packBits',
   operands: { x: 'data' },
   dtypes: { x: 'bool' },
   infer: ([x]) => ({ dtype: 'uint8', shape: [Math.ceil(sizeOf(x!.shape) / 8)] }),
-  kernel: { kind: 'named', name: 'packBits' },
+  kernel: kernels.packBits,
 });
 
 /** The bool tensor of that shape. */
-defineOp({
+export const unpackBitsOp = defineOp({
   name: 'unpackBits',
   operands: { bits: 'data' },
   attrs: { shape: 'sizes' },
@@ -22,5 +23,5 @@ defineOp({
   fits: ([bits], { shape }) =>
     sizeOf(bits!.shape) === Math.ceil(sizeOf(shape as readonly number[]) / 8) ||
     'a bit per element of the shape',
-  kernel: { kind: 'named', name: 'unpackBits' },
+  kernel: kernels.unpackBits,
 });

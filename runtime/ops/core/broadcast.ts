@@ -1,5 +1,6 @@
 /** Broadcasting and its inverse: the gradients of each other. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import {
@@ -28,7 +29,7 @@ function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
   return { dtype: x.dtype, shape, strides, offset: x.offset, device: x.device };
 }
 
-const expandOp = defineOp({
+export const expandOp = defineOp({
   name: 'expand',
   operands: { x: 'data' },
   attrs: { shape: 'sizes' },
@@ -40,7 +41,7 @@ const expandOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
 });
 
-const expandLikeOp = defineOp({
+export const expandLikeOp = defineOp({
   name: 'expandLike',
   operands: { x: 'data', like: 'shape' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
@@ -48,12 +49,12 @@ const expandLikeOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
 });
 
-const sumToOp = defineOp({
+export const sumToOp = defineOp({
   name: 'sumTo',
   operands: { x: 'data', like: 'shape' },
   dtypes: { x: 'number', like: 'ignored' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
-  kernel: { kind: 'named', name: 'sumTo' },
+  kernel: kernels.sumTo,
   layout: 'any',
   followsStrides: true,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },

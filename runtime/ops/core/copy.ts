@@ -1,3 +1,4 @@
+import * as kernels from '../../device/cpu/kernels.ts';
 import { defineOp } from '../record/define-op.ts';
 
 /** Row-major copy of a tensor with any strides. Its own gradient; defined alone because eager execution needs it. */
@@ -5,7 +6,7 @@ export const copy = defineOp({
   name: 'contiguous',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'copy' },
+  kernel: kernels.copy,
   layout: 'any',
   vjp: { x: { saves: {}, rule: (_saved, dy) => dy } },
 });

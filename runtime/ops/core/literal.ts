@@ -1,3 +1,4 @@
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
@@ -10,6 +11,6 @@ export const literal = defineOp({
   fits: (_inputs, { shape, values }) =>
     (values as readonly number[]).length === sizeOf(shape as Shape) || 'a value for each element',
   infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
-  kernel: { kind: 'named', name: 'literal' },
+  kernel: kernels.literal,
   numbers: ['values'],
 });

@@ -1,20 +1,12 @@
 /** float32 values in 8 bits, block by block: only programs with such saved values and optimizers use these ops. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { blockSize, type QuantizationCode } from '../../numerics/quantization.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { defineOp } from '../record/define-op.ts';
 import { bind, bind1 } from './bind.ts';
-
-/**
- * The numbers that the 256 codes represent, as shares of the largest magnitude of a block. `linear`: equal steps from
- * −1 to 1. `signed` and `unsigned`: seven decades, each with twice as many steps as the one below, so that small values
- * keep their relative size (the dynamic code of Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
- */
-export type QuantizationCode = 'linear' | 'signed' | 'unsigned';
-
-/** Neighbouring elements of one scale. */
-export const blockSize = 128;
 
 const attrs = { code: { oneOf: ['linear', 'signed', 'unsigned'] } } as const;
 
@@ -22,7 +14,7 @@ const attrs = { code: { oneOf: ['linear', 'signed', 'unsigned'] } } as const;
 export const scalesOf = ({ shape }: Pick<TensorMeta, 'shape'>): number =>
   Math.ceil(sizeOf(shape) / blockSize);
 
-const quantizeOp = defineOp({
+export const quantizeOp = defineOp({
   name: 'quantize',
   operands: { x: 'data' },
   attrs,
@@ -31,10 +23,10 @@ const quantizeOp = defineOp({
     { dtype: 'uint8', shape: x!.shape },
     { dtype: 'float32', shape: [scalesOf(x!)] },
   ],
-  kernel: { kind: 'named', name: 'quantize' },
+  kernel: kernels.quantize,
 });
 
-const dequantizeOp = defineOp({
+export const dequantizeOp = defineOp({
   name: 'dequantize',
   operands: { codes: 'data', scales: 'data' },
   attrs,
@@ -42,7 +34,7 @@ const dequantizeOp = defineOp({
   infer: ([codes]) => ({ dtype: 'float32', shape: codes!.shape }),
   fits: ([codes, scales]) =>
     sizeOf(scales!.shape) === scalesOf(codes!) || `a scale per ${blockSize} elements`,
-  kernel: { kind: 'named', name: 'dequantize' },
+  kernel: kernels.dequantize,
 });
 
 /** Returns `[uint8 codes of x's shape, float32 scales]`. A block with NaN or infinite elements becomes NaN. */

@@ -1,5 +1,6 @@
 /** Writes over the first operand, which becomes the result where gradients are recorded. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { type Attrs, userName } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -118,7 +119,7 @@ const copyInto = defineOp({
   name: 'copy_',
   operands: { x: 'data', source: 'data' },
   infer: inferTarget('copy_'),
-  kernel: { kind: 'named', name: 'copyInto' },
+  kernel: kernels.copyInto,
   layout: 'any',
   inPlace: true,
   vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },

@@ -5,21 +5,99 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import { type ClampBounds, clampBounds } from '../pointwise/combining.ts';
-import { defineOp, type OpRecord, opNamed } from '../record/define-op.ts';
+import {
+  abs,
+  acos,
+  acosh,
+  asin,
+  asinh,
+  atan,
+  atanh,
+  ceil,
+  clamp,
+  cos,
+  cosh,
+  div,
+  erf,
+  erfc,
+  exp,
+  exp2,
+  expm1,
+  floor,
+  log,
+  log1p,
+  log2,
+  log10,
+  maximum,
+  minimum,
+  neg,
+  pow,
+  reciprocal,
+  relu,
+  round,
+  rsqrt,
+  sigmoid,
+  sign,
+  sin,
+  sinh,
+  sqrt,
+  tan,
+  tanh,
+  trunc,
+} from '../pointwise/pointwise.ts';
+import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 
-// The records that the table below names.
-import '../pointwise/pointwise.ts';
-import { negated } from '../numbers/number-arithmetic.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
+/** Ops of a tensor alone that have a form in place. */
+const unary = {
+  neg,
+  abs,
+  sign,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  sigmoid,
+  relu,
+  erf,
+  erfc,
+  floor,
+  ceil,
+  round,
+  trunc,
+} as const;
+
+const pointwiseOps = opsIn(unary, [clamp, div, maximum, minimum, pow]);
 
 function inPlaceForm(name: string): OpRecord {
-  const op = opNamed(name);
+  const op = pointwiseOps.get(name);
+  invariant(op !== undefined, `no op named ${name}`);
   const target = inferTarget(`${name}_`);
   return defineOp({
     name: `${name}_`,
@@ -35,57 +113,24 @@ function inPlaceForm(name: string): OpRecord {
   });
 }
 
-const unaryNames = [
-  'neg',
-  'abs',
-  'sign',
-  'exp',
-  'exp2',
-  'expm1',
-  'log',
-  'log2',
-  'log10',
-  'log1p',
-  'sqrt',
-  'rsqrt',
-  'reciprocal',
-  'sin',
-  'cos',
-  'tan',
-  'asin',
-  'acos',
-  'atan',
-  'sinh',
-  'cosh',
-  'tanh',
-  'asinh',
-  'acosh',
-  'atanh',
-  'sigmoid',
-  'relu',
-  'erf',
-  'erfc',
-  'floor',
-  'ceil',
-  'round',
-  'trunc',
-] as const;
-
 type UnaryInPlace = {
-  readonly [N in (typeof unaryNames)[number] as `${N}_`]: (target: Tensor) => Tensor;
+  readonly [N in keyof typeof unary as `${N}_`]: (target: Tensor) => Tensor;
 };
 
 /** In-place ops of the tensor alone, by their names without underscore. */
 export const unaryInPlace = Object.fromEntries(
-  unaryNames.map((name) => {
+  Object.keys(unary).map((name) => {
     const op = inPlaceForm(name);
     return [`${name}_`, (target: Tensor): Tensor => bind1(op, [target])];
   }),
 ) as UnaryInPlace;
 
-const [divInto, divScalarInto] = [inPlaceForm('div'), inPlaceForm('divScalar')];
-const [powInto, powScalarInto] = [inPlaceForm('pow'), inPlaceForm('powScalar')];
-const [minimumInto, maximumInto] = [inPlaceForm('minimum'), inPlaceForm('maximum')];
+const divInto = inPlaceForm('div');
+const divScalarInto = inPlaceForm('divScalar');
+const powInto = inPlaceForm('pow');
+const powScalarInto = inPlaceForm('powScalar');
+const minimumInto = inPlaceForm('minimum');
+const maximumInto = inPlaceForm('maximum');
 const clampInto = inPlaceForm('clamp');
 
 function expectFloatTarget(name: string, target: Tensor): void {

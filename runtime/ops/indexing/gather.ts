@@ -1,5 +1,6 @@
 /** An index for every element: gather, and its opposite, scatter. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -15,13 +16,13 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
-const gatherOp: OpRecord = defineOp({
+export const gatherOp: OpRecord = defineOp({
   name: 'gather',
   operands: { x: 'data', index: 'data' },
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
-  kernel: { kind: 'named', name: 'gather' },
+  kernel: kernels.gather,
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -31,13 +32,13 @@ const gatherOp: OpRecord = defineOp({
   },
 });
 
-const gatherGradOp: OpRecord = defineOp({
+export const gatherGradOp: OpRecord = defineOp({
   name: 'gatherGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
   attrs: { dim: 'dim' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'gatherGrad' },
+  kernel: kernels.gatherGrad,
   layout: 'any',
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(gatherOp, [g, index], attrs)),
@@ -51,13 +52,13 @@ export function gatherFrom(dy: Tensor, index: Tensor, x: TensorMeta, dim: number
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
-const scatterOp: OpRecord = defineOp({
+export const scatterOp: OpRecord = defineOp({
   name: 'scatter',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'scatter' },
+  kernel: kernels.scatter,
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -71,13 +72,13 @@ const scatterOp: OpRecord = defineOp({
   },
 });
 
-const scatterAddOp: OpRecord = defineOp({
+export const scatterAddOp: OpRecord = defineOp({
   name: 'scatterAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'scatterAdd' },
+  kernel: kernels.scatterAdd,
   mayRefuse: true,
   layout: 'any',
   vjp: {

@@ -3,6 +3,7 @@
  * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
  */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
@@ -27,7 +28,7 @@ export function indexedShape(x: TensorMeta, index: TensorMeta, dim: number): Sha
   return [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + count!)];
 }
 
-const indexOp: OpRecord = defineOp({
+export const indexOp: OpRecord = defineOp({
   name: 'index',
   operands: { x: 'data', index: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },
@@ -36,7 +37,7 @@ const indexOp: OpRecord = defineOp({
     dtype: x!.dtype,
     shape: indexedShape(x!, index!, dim as number),
   }),
-  kernel: { kind: 'named', name: 'index' },
+  kernel: kernels.index,
   mayRefuse: true,
   vjp: {
     x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
@@ -45,25 +46,25 @@ const indexOp: OpRecord = defineOp({
   },
 });
 
-const indexGradOp: OpRecord = defineOp({
+export const indexGradOp: OpRecord = defineOp({
   name: 'indexGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'indexGrad' },
+  kernel: kernels.indexGrad,
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(indexOp, [g, index], attrs)),
   },
 });
 
-const indexPutOp: OpRecord = defineOp({
+export const indexPutOp: OpRecord = defineOp({
   name: 'indexPut',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'indexPut' },
+  kernel: kernels.indexPut,
   mayRefuse: true,
   vjp: {
     x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
@@ -77,13 +78,13 @@ const indexPutOp: OpRecord = defineOp({
   },
 });
 
-const indexAddOp: OpRecord = defineOp({
+export const indexAddOp: OpRecord = defineOp({
   name: 'indexAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: { kind: 'named', name: 'indexAdd' },
+  kernel: kernels.indexAdd,
   mayRefuse: true,
   vjp: {
     x: saving({}, (_saved, dy) => dy),

@@ -1,5 +1,6 @@
 /** Cholesky's factor of positive definite matrices. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -21,11 +22,11 @@ function lowerHalf(x: Tensor): Tensor {
   return sub(tril(x), mul(diagEmbed(diagonal(x, 0, -2, -1)), 0.5));
 }
 
-const choleskyOp = defineOp({
+export const choleskyOp = defineOp({
   name: 'cholesky',
   operands: { x: 'data' },
   infer: inferSquare('cholesky'),
-  kernel: { kind: 'named', name: 'cholesky' },
+  kernel: kernels.cholesky,
   mayRefuse: true,
   vjp: {
     // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made

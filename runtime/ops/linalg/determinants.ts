@@ -1,5 +1,6 @@
 /** Determinants of square matrices, and their logarithms. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -18,11 +19,11 @@ const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 /** A number per matrix, beside matrices. */
 const perMatrix = (x: Tensor): Tensor => unsqueeze(unsqueeze(x, -1), -1);
 
-const cofactorsOp: OpRecord = defineOp({
+export const cofactorsOp: OpRecord = defineOp({
   name: 'cofactors',
   operands: { x: 'data' },
   infer: inferSquare('cofactors'),
-  kernel: { kind: 'named', name: 'cofactors' },
+  kernel: kernels.cofactors,
   vjp: {
     // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is refused.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
@@ -33,11 +34,11 @@ const cofactorsOp: OpRecord = defineOp({
   },
 });
 
-const detOp = defineOp({
+export const detOp = defineOp({
   name: 'det',
   operands: { x: 'data' },
   infer: inferPerMatrix('det'),
-  kernel: { kind: 'named', name: 'det' },
+  kernel: kernels.det,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))),
   },
@@ -53,14 +54,14 @@ export function det(x: Tensor): Tensor {
 }
 
 /** Returns the logarithm, which has a gradient, and the sign. */
-const logAbsDetOp = defineOp({
+export const logAbsDetOp = defineOp({
   name: 'logAbsDet',
   operands: { x: 'data' },
   infer: ([x]) => {
     const one = inferPerMatrix('slogdet')([x!]);
     return [one, one];
   },
-  kernel: { kind: 'named', name: 'logAbsDet' },
+  kernel: kernels.logAbsDet,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))),
   },

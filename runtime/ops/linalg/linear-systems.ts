@@ -1,5 +1,6 @@
 /** Inverses, and solutions of systems of linear equations. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
@@ -21,11 +22,11 @@ import { expectSystem, inferSquare, inferSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
-const inverseOp = defineOp({
+export const inverseOp = defineOp({
   name: 'inverse',
   operands: { x: 'data' },
   infer: inferSquare('inverse'),
-  kernel: { kind: 'named', name: 'inverse' },
+  kernel: kernels.inverse,
   mayRefuse: true,
   vjp: {
     // d(x⁻¹) = −x⁻¹ · dx · x⁻¹
@@ -42,12 +43,12 @@ export function inverse(x: Tensor): Tensor {
   return bindFloat(inverseOp, x);
 }
 
-const solveOp: OpRecord = defineOp({
+export const solveOp: OpRecord = defineOp({
   name: 'solve',
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solve'),
-  kernel: { kind: 'named', name: 'solve' },
+  kernel: kernels.solve,
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy) =>
@@ -57,13 +58,13 @@ const solveOp: OpRecord = defineOp({
   },
 });
 
-const solveTriangularOp: OpRecord = defineOp({
+export const solveTriangularOp: OpRecord = defineOp({
   name: 'solveTriangular',
   operands: { a: 'data', b: 'data' },
   attrs: { upper: 'boolean', unitriangular: 'boolean' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solveTriangular'),
-  kernel: { kind: 'named', name: 'solveTriangular' },
+  kernel: kernels.solveTriangular,
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy, attrs) =>

@@ -28,7 +28,7 @@ const one = E.const(1);
 /** Logarithms count as at least −100, so that a sure mistake costs no infinity. */
 const least = E.const(-100);
 
-const binaryCrossEntropyOp = defineOp({
+export const binaryCrossEntropyOp = defineOp({
   name: 'binaryCrossEntropy',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('binaryCrossEntropy'),
@@ -52,7 +52,7 @@ const binaryCrossEntropyOp = defineOp({
   },
 });
 
-const logitCrossEntropyOp = defineOp({
+export const logitCrossEntropyOp = defineOp({
   name: 'binaryCrossEntropyWithLogits',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('binaryCrossEntropyWithLogits'),

@@ -40,7 +40,7 @@ const beta = E.attr('beta');
 const size = E.abs(gap);
 const slope = (x: Tensor, y: Tensor, beta: number) => clamp(div(sub(x, y), beta), -1, 1);
 
-const smoothL1Op: OpRecord = defineOp({
+export const smoothL1Op: OpRecord = defineOp({
   name: 'smoothL1',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('smoothL1Loss'),

@@ -1,3 +1,5 @@
+import * as kernels from '../../device/cpu/kernels.ts';
+import type { NamedKernel } from '../../device/kernel-op.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { nextOffset } from '../../random/seed.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
@@ -23,12 +25,12 @@ export const fullOp = defineOp({
     dtype: dtype as DType,
     shape: shape as Shape,
   }),
-  kernel: { kind: 'named', name: 'fill' },
+  kernel: kernels.fill,
 });
 
-function randomOp(name: 'uniform' | 'normal') {
+function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
   return defineOp({
-    name,
+    name: kernel.name,
     operands: {},
     attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'size' },
     // Beyond, counters don't count: two numbers would be drawn for one.
@@ -36,13 +38,13 @@ function randomOp(name: 'uniform' | 'normal') {
       Number(offset) + sizeOf(shape as Shape) <= Number.MAX_SAFE_INTEGER ||
       'an offset whose stream ends below 2 ** 53',
     infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
-    kernel: { kind: 'named', name },
+    kernel,
     rows: drawnRows,
   });
 }
 
-const uniformOp = randomOp('uniform');
-const normalOp = randomOp('normal');
+export const uniformOp = randomOp(kernels.uniform);
+export const normalOp = randomOp(kernels.normal);
 
 function checkShape(shape: Shape, what: string): Shape {
   if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;

@@ -1,5 +1,6 @@
 /** Several tensors into one. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { promote } from '../../spec/dtype.ts';
@@ -24,7 +25,7 @@ const fitsTogether: Fits = (tensors, { dim, sizes }) => {
   return areAlike || 'parts of these sizes, alike in all other dimensions';
 };
 
-const catOp = defineOp({
+export const catOp = defineOp({
   name: 'cat',
   operands: { tensors: 'data' },
   attrs: { dim: 'dim', sizes: 'sizes' },
@@ -35,7 +36,7 @@ const catOp = defineOp({
     const { dtype, shape } = tensors[0]!;
     return { dtype, shape: withSize(shape, dim as number, size) };
   },
-  kernel: { kind: 'named', name: 'cat' },
+  kernel: kernels.cat,
   layout: 'any',
   vjp: {
     tensors: saving({}, (_saved, dy, { dim, sizes }, index) => {

@@ -1,5 +1,6 @@
 /** Ops that move no data: other shapes and strides over the same holder. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -26,7 +27,7 @@ function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offs
 
 // Reshape
 
-const viewOp = defineOp({
+export const viewOp = defineOp({
   name: 'reshape',
   operands: { x: 'data' },
   attrs: { shape: 'sizes' },
@@ -42,7 +43,7 @@ const viewOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => reshapeLike(dy, x)) },
 });
 
-const viewLikeOp = defineOp({
+export const viewLikeOp = defineOp({
   name: 'reshapeLike',
   operands: { x: 'data', like: 'shape' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
@@ -147,7 +148,7 @@ export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
 
 // Permute
 
-const permuteOp = defineOp({
+export const permuteOp = defineOp({
   name: 'permute',
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
@@ -205,7 +206,7 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
 
 // Narrow and select
 
-const narrowOp = defineOp({
+export const narrowOp = defineOp({
   name: 'narrow',
   operands: { x: 'data' },
   attrs: { dim: 'dim', start: 'size', length: 'size' },
@@ -237,7 +238,7 @@ function isWithin(whole: Shape, part: Shape, dim: number, start: number): boolea
   return isAlike && (isSymbolic(start) || start + part[dim]! <= whole[dim]!);
 }
 
-const narrowGradOp = defineOp({
+export const narrowGradOp = defineOp({
   name: 'narrowGrad',
   operands: { dy: 'data', x: 'shape' },
   attrs: { dim: 'dim', start: 'size' },
@@ -245,7 +246,7 @@ const narrowGradOp = defineOp({
     isWithin(x!.shape, dy!.shape, dim as number, start as number) || 'a part of the operand',
   dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'narrowGrad' },
+  kernel: kernels.narrowGrad,
   numbers: ['start'],
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>

@@ -1,6 +1,8 @@
 /** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
+import { provideViewOps } from '../../autograd/view-family.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
 import { deviceGuard } from '../../device/current.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
@@ -16,7 +18,7 @@ import {
 } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { expand } from '../core/broadcast.ts';
+import { expand, expandOp } from '../core/broadcast.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
@@ -37,7 +39,7 @@ function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number
   return offset + extentOf(shape, strides) <= elements;
 }
 
-const asStridedOp = defineOp({
+export const asStridedOp = defineOp({
   name: 'asStrided',
   operands: { x: 'data' },
   attrs: { shape: 'sizes', strides: 'sizes', offset: 'size' },
@@ -61,7 +63,7 @@ const asStridedOp = defineOp({
   },
 });
 
-const placeOp = defineOp({
+export const placeOp = defineOp({
   name: 'place',
   operands: { x: 'data' },
   attrs: { shape: 'sizes', strides: 'sizes', offset: 'size', value: 'number' },
@@ -69,7 +71,7 @@ const placeOp = defineOp({
     isPlaced(x!.shape, strides as Shape, offset as number, sizeOf(shape as Shape)) ||
     'a region of the result',
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
-  kernel: { kind: 'named', name: 'place' },
+  kernel: kernels.place,
   numbers: ['offset', 'value'],
   layout: 'any',
   vjp: {
@@ -83,7 +85,7 @@ const placeOp = defineOp({
   },
 });
 
-const placeIntoOp: OpRecord = defineOp({
+export const placeIntoOp: OpRecord = defineOp({
   name: 'placeInto',
   operands: { x: 'data', source: 'data' },
   attrs: { strides: 'sizes', offset: 'size' },
@@ -91,7 +93,7 @@ const placeIntoOp: OpRecord = defineOp({
     isPlaced(source!.shape, strides as Shape, offset as number, sizeOf(x!.shape)) ||
     'a region of the operand',
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'placeInto' },
+  kernel: kernels.placeInto,
   numbers: ['offset'],
   layout: 'any',
   vjp: {
@@ -131,6 +133,7 @@ provideRegions({
   part: asStrided,
   replaced: partReplaced,
 });
+provideViewOps({ asStrided: asStridedOp, expand: expandOp });
 
 function regionOf({ strides, offset }: Attrs): Region {
   return { strides: strides as readonly number[], offset: offset as number };

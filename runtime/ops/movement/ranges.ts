@@ -1,5 +1,6 @@
 /** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { contiguousStrides, type Shape } from '../../spec/shape.ts';
@@ -18,12 +19,12 @@ import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { placed } from './place.ts';
 
-const arangeOp = defineOp({
+export const arangeOp = defineOp({
   name: 'arange',
   operands: {},
   attrs: { count: 'size', start: 'number', step: 'number', dtype: 'dtype' },
   infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
-  kernel: { kind: 'named', name: 'arange' },
+  kernel: kernels.arange,
   numbers: ['start', 'step'],
 });
 

@@ -28,7 +28,7 @@ export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
 
 // Slices with a step
 
-const sliceOp = defineOp({
+export const sliceOp = defineOp({
   name: 'slice',
   operands: { x: 'data' },
   attrs: { dim: 'dim', start: 'size', step: 'count', length: 'size' },
@@ -107,7 +107,7 @@ function diagonalShape(x: TensorMeta, { dim1, dim2, diagonal }: Attrs): Shape {
   return [...x.shape.filter((_, d) => d !== dim1 && d !== dim2), length];
 }
 
-const diagonalOp = defineOp({
+export const diagonalOp = defineOp({
   name: 'diagonal',
   operands: { x: 'data' },
   attrs: { dim1: 'dim', dim2: 'dim', diagonal: 'whole' },

@@ -1,5 +1,6 @@
 /** Windows that slide over a dimension. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -15,7 +16,7 @@ import { padConstant } from './place.ts';
 import { fullLike } from './ranges.ts';
 import { replaced } from './views.ts';
 
-const unfoldOp: OpRecord = defineOp({
+export const unfoldOp: OpRecord = defineOp({
   name: 'unfold',
   operands: { x: 'data' },
   attrs: { dim: 'dim', size: 'size', step: 'count', count: 'size', dilation: 'count' },
@@ -56,14 +57,14 @@ const fitsWindows: Fits = ([dy, x], { dim, step, dilation }) => {
   return (isAlike && (count * size === 0 || end < x!.shape[at]!)) || 'windows of the operand';
 };
 
-const unfoldGradOp: OpRecord = defineOp({
+export const unfoldGradOp: OpRecord = defineOp({
   name: 'unfoldGrad',
   operands: { dy: 'data', x: 'shape' },
   attrs: { dim: 'dim', step: 'count', dilation: 'count' },
   fits: fitsWindows,
   dtypes: { dy: 'number', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'unfoldGrad' },
+  kernel: kernels.unfoldGrad,
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, step, dilation }) => {
       const size = dy.shape.at(-1)!;

@@ -1,3 +1,5 @@
+import * as kernels from '../../device/cpu/kernels.ts';
+import type { NamedKernel } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -31,15 +33,17 @@ type GradientOfOut = (dy: Tensor, out: Tensor, g: Tensor) => Tensor;
  * that gradient, contracted with g.
  */
 function alongLast(
-  name: 'softmax' | 'logSoftmax',
+  kernel: NamedKernel<'softmax' | 'logSoftmax'>,
+  gradKernel: NamedKernel<'softmaxGrad' | 'logSoftmaxGrad'>,
   second: { readonly dy: (out: Tensor, g: Tensor) => Tensor; readonly out: GradientOfOut },
 ): OpRecord {
+  const { name } = kernel;
   const gradOp = defineOp({
-    name: `${name}Grad`,
+    name: gradKernel.name,
     operands: { dy: 'data', out: 'data' },
     dtypes: { dy: 'floating' },
     infer: inferSame,
-    kernel: { kind: 'named', name: `${name}Grad` },
+    kernel: gradKernel,
     rows: alongLastRows,
     overwrites: ['dy', 'out'],
     vjp: {
@@ -54,7 +58,7 @@ function alongLast(
       expectFloat(name, inputs[0]!);
       return inferSame(inputs);
     },
-    kernel: { kind: 'named', name },
+    kernel,
     rows: alongLastRows,
     overwrites: ['x'],
     vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
@@ -64,12 +68,12 @@ function alongLast(
 const rowSum = (x: Tensor): Tensor => sum(x, -1, { keepDim: true });
 
 // dx = out · (dy − Σ dy·out)
-const softmaxOp = alongLast('softmax', {
+export const softmaxOp = alongLast(kernels.softmax, kernels.softmaxGrad, {
   dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
   out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
 });
 // dx = dy − exp(out) · Σ dy
-const logSoftmaxOp = alongLast('logSoftmax', {
+export const logSoftmaxOp = alongLast(kernels.logSoftmax, kernels.logSoftmaxGrad, {
   dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
   out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
 });
@@ -98,17 +102,17 @@ export const softmin = (x: Tensor, dim = -1): Tensor => {
   return tidy(() => softmax(neg(x), dim));
 };
 
-const nllLossGradOp = defineOp({
+export const nllLossGradOp = defineOp({
   name: 'nllLossGrad',
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
   dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
   infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
-  kernel: { kind: 'named', name: 'nllLossGrad' },
+  kernel: kernels.nllLossGrad,
   // Linear in dy, with the loss's own weights.
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
 
-const nllLossOp = defineOp({
+export const nllLossOp = defineOp({
   name: 'nllLoss',
   operands: { logProbs: 'data', target: 'data' },
   dtypes: { logProbs: 'floating', target: 'int32' },
@@ -133,7 +137,7 @@ const nllLossOp = defineOp({
     }
     return { dtype: logProbs!.dtype, shape: [] };
   },
-  kernel: { kind: 'named', name: 'nllLoss' },
+  kernel: kernels.nllLoss,
   mayRefuse: true,
   vjp: {
     logProbs: saving({ target: 'value', logProbs: 'shape' }, ({ target, logProbs }, dy) =>
@@ -143,24 +147,24 @@ const nllLossOp = defineOp({
 });
 
 /** The gradient of one log-probability that counts: −dy over their number. Written by the compiler only. */
-defineOp({
+export const nllLossShareOp = defineOp({
   name: 'nllLossShare',
   operands: { dy: 'data', target: 'data' },
   dtypes: { dy: 'floating', target: 'int32' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: [] }),
-  kernel: { kind: 'named', name: 'nllLossShare' },
+  kernel: kernels.nllLossShare,
 });
 
 /**
  * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty tensor between them. Written by the
  * compiler only.
  */
-defineOp({
+export const crossEntropyGradOp = defineOp({
   name: 'crossEntropyGrad',
   operands: { share: 'data', target: 'data', out: 'data' },
   dtypes: { share: 'floating', target: 'int32' },
   infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
-  kernel: { kind: 'named', name: 'crossEntropyGrad' },
+  kernel: kernels.crossEntropyGrad,
   rows: perEntry(0),
   overwrites: ['out'],
 });

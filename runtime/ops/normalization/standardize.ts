@@ -4,6 +4,7 @@
  */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import {
@@ -124,12 +125,12 @@ function groupRows(sliced: readonly boolean[]): RowRule {
 const inputGradient = {
   attrs: groupingRules,
   infer: ([, x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'standardizeGrad' },
+  kernel: kernels.standardizeGrad,
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
 } as const;
 
-const gradOp: OpRecord = defineOp({
+export const gradOp: OpRecord = defineOp({
   ...inputGradient,
   name: 'standardizeGrad',
   operands: { dy: 'data', x: 'data', stats: 'data' },
@@ -138,7 +139,7 @@ const gradOp: OpRecord = defineOp({
   rows: groupRows([true, true, true]),
 });
 
-const affineGradOp: OpRecord = defineOp({
+export const affineGradOp: OpRecord = defineOp({
   ...inputGradient,
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
@@ -148,7 +149,7 @@ const affineGradOp: OpRecord = defineOp({
   rows: groupRows([true, true, true, false]),
 });
 
-const weightGradOp: OpRecord = defineOp({
+export const weightGradOp: OpRecord = defineOp({
   name: 'standardizeWeightGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
   attrs: groupingRules,
@@ -156,7 +157,7 @@ const weightGradOp: OpRecord = defineOp({
     fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
-  kernel: { kind: 'named', name: 'standardizeWeightGrad' },
+  kernel: kernels.standardizeWeightGrad,
   numbers: ['eps'],
 });
 
@@ -164,7 +165,7 @@ const weightGradOp: OpRecord = defineOp({
  * In place: the gradient of layer normalization's weights, which continues from the rows before. Its bits
  * are those of one sum over all rows. Written by the compiler only.
  */
-defineOp({
+export const addStandardizeWeightGradOp = defineOp({
   name: 'addStandardizeWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
   attrs: groupingRules,
@@ -178,7 +179,7 @@ defineOp({
     weight: 'ignored',
   },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
-  kernel: { kind: 'named', name: 'addStandardizeWeightGrad' },
+  kernel: kernels.addStandardizeWeightGrad,
   numbers: ['eps'],
   inPlace: true,
 });
@@ -186,11 +187,11 @@ defineOp({
 const forward = {
   attrs: groupingRules,
   infer: inferStandardized,
-  kernel: { kind: 'named', name: 'standardize' },
+  kernel: kernels.standardize,
   numbers: ['eps'],
 } as const;
 
-const standardizeOp = defineOp({
+export const standardizeOp = defineOp({
   ...forward,
   name: 'standardize',
   operands: { x: 'data' },
@@ -206,7 +207,7 @@ const standardizeOp = defineOp({
   },
 });
 
-const affineOp = defineOp({
+export const affineOp = defineOp({
   ...forward,
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },

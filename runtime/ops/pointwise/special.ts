@@ -1,5 +1,6 @@
 /** Special functions: inverse error function, gamma and its relatives, sinc, logit. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -152,7 +153,7 @@ const polygammaOp: OpRecord = defineOp({
   attrs: { order: 'size' },
   fits: (_inputs, { order }) => Number(order) <= mostOrder || `an order up to ${mostOrder}`,
   infer: inferFloat('polygamma'),
-  kernel: { kind: 'named', name: 'polygamma' },
+  kernel: kernels.polygamma,
   numbers: ['order'],
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, { order }) =>

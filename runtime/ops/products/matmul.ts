@@ -1,3 +1,4 @@
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -50,7 +51,7 @@ const productRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, shared));
 };
 
-const matmulOp: OpRecord = defineOp({
+export const matmulOp: OpRecord = defineOp({
   name: 'matmul',
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'number' },
@@ -58,7 +59,7 @@ const matmulOp: OpRecord = defineOp({
     check(a!, b!);
     return { dtype: a!.dtype, shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
   },
-  kernel: { kind: 'named', name: 'matmul' },
+  kernel: kernels.matmul,
   layout: 'any',
   rows: productRows,
   work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
@@ -79,7 +80,7 @@ const matmulOp: OpRecord = defineOp({
  * dimension, `start` entries of it. The bits are those of the whole product when `start` is a multiple of
  * `productBlock` or smaller than it. Written by the compiler only.
  */
-defineOp({
+export const addMatmulOp = defineOp({
   name: 'addMatmul_',
   operands: { x: 'data', a: 'data', b: 'data' },
   attrs: { start: 'size' },
@@ -90,7 +91,7 @@ defineOp({
     check(a!, b!);
     return { dtype: x!.dtype, shape: x!.shape };
   },
-  kernel: { kind: 'named', name: 'addMatmul' },
+  kernel: kernels.addMatmul,
   layout: 'any',
   inPlace: true,
 });

@@ -108,13 +108,13 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
 
 const table = new Map<string, OpRecord>();
 
-/** The op table: every record by name, in the order of definition. */
-export const opTable: ReadonlyMap<string, OpRecord> = table;
-
-export function opNamed(name: string): OpRecord {
-  const op = table.get(name);
-  invariant(op !== undefined, `no op named ${name}`);
-  return op;
+/**
+ * Records by name, in the order of definition. Bundlers leave out ops that nothing refers to: `modules` are those
+ * whose ops will be looked up.
+ */
+export function opsIn(...modules: readonly object[]): ReadonlyMap<string, OpRecord> {
+  invariant(modules.length > 0, 'ops of no module');
+  return table;
 }
 
 export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(

@@ -1,6 +1,7 @@
 /** The largest and the smallest, and where they are. NaN counts as both, as in PyTorch. */
 
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
+import type { Attrs, NamedKernel } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -29,7 +30,8 @@ import {
   unreduce,
 } from './reduce.ts';
 
-function extreme(name: 'max' | 'min') {
+function extreme(kernel: NamedKernel<'max' | 'min'>) {
+  const { name } = kernel;
   const op = defineOp({
     name,
     operands: { x: 'data' },
@@ -38,7 +40,7 @@ function extreme(name: 'max' | 'min') {
       expectEntries(name, x!, attrs.dims as readonly number[]);
       return inferReduced([x!], attrs);
     },
-    kernel: { kind: 'named', name },
+    kernel,
     layout: 'any',
     vjp: {
       // Shared evenly among equal ones.
@@ -64,9 +66,9 @@ function extreme(name: 'max' | 'min') {
 }
 
 /** The largest over all dimensions or `dims`; equal ones share the gradient. */
-export const amax = extreme('max');
+export const amax = extreme(kernels.max);
 /** The smallest over all dimensions or `dims`; equal ones share the gradient. */
-export const amin = extreme('min');
+export const amin = extreme(kernels.min);
 
 function inferPlace(name: string) {
   return ([x]: readonly TensorMeta[], { dim }: Attrs) => {
@@ -75,13 +77,14 @@ function inferPlace(name: string) {
   };
 }
 
-function place(name: 'argmax' | 'argmin') {
+function place(kernel: NamedKernel<'argmax' | 'argmin'>) {
+  const { name } = kernel;
   const op = defineOp({
     name,
     operands: { x: 'data' },
     attrs: { dim: 'dim' },
     infer: inferPlace(name),
-    kernel: { kind: 'named', name },
+    kernel,
   });
   return (x: Tensor, dim: number | null = null, keepDim = false): Tensor =>
     tidy(() => {
@@ -102,9 +105,9 @@ function place(name: 'argmax' | 'argmin') {
 }
 
 /** int32 index of the first maximum, in row-major order or along `dim`. */
-export const argmax = place('argmax');
+export const argmax = place(kernels.argmax);
 /** int32 index of the first minimum, in row-major order or along `dim`. */
-export const argmin = place('argmin');
+export const argmin = place(kernels.argmin);
 
 type Chosen = [values: Tensor, indices: Tensor];
 

@@ -1,6 +1,7 @@
 /** The nuclear norm: the sum of a matrix's singular values. */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
@@ -16,7 +17,7 @@ import { defineOp, saving } from '../record/define-op.ts';
 import type { Dims, ReduceOptions } from './reduce.ts';
 
 /** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
-const nuclearNormOp = defineOp({
+export const nuclearNormOp = defineOp({
   name: 'nuclearNorm',
   operands: { x: 'data' },
   dtypes: { x: 'floating' },
@@ -24,7 +25,7 @@ const nuclearNormOp = defineOp({
     { dtype: x!.dtype, shape: x!.shape.slice(0, -2) },
     { dtype: x!.dtype, shape: x!.shape },
   ],
-  kernel: { kind: 'named', name: 'nuclearNorm' },
+  kernel: kernels.nuclearNorm,
   vjp: {
     x: saving({ out1: 'value' }, ({ out1 }, dy) => {
       if (gradEnabled()) refuseSecond();

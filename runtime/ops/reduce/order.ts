@@ -1,5 +1,6 @@
 /** Values in order of size. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -33,7 +34,7 @@ function sorting(name: string): OpRecord {
     fits: ([x], { dim, count }) =>
       (count as number) <= x!.shape[dim as number]! || 'at most as many as there are',
     infer: inferSorted,
-    kernel: { kind: 'named', name: 'sort' },
+    kernel: kernels.sort,
     vjp: {
       x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
         gatherFrom(dy, out1, x, dim as number),
@@ -42,8 +43,8 @@ function sorting(name: string): OpRecord {
   });
 }
 
-const sortOp = sorting('sort');
-const topkOp = sorting('topk');
+export const sortOp = sorting('sort');
+export const topkOp = sorting('topk');
 
 /** Values of a dimension, and where they were. */
 export type ValuesAndPlaces<D extends DType = DType> = [

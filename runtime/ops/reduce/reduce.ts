@@ -1,3 +1,4 @@
+import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -49,7 +50,7 @@ function unreducedView([y, like]: readonly TensorMeta[], { dims, keepDim }: Attr
   return { dtype: y!.dtype, shape: like!.shape, strides, offset: y!.offset, device: y!.device };
 }
 
-const unreduceOp = defineOp({
+export const unreduceOp = defineOp({
   name: 'unreduce',
   operands: { x: 'data', like: 'shape' },
   attrs: { dims: 'dims', keepDim: 'boolean' },
@@ -78,13 +79,13 @@ const reducedRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
 };
 
-const sumOp = defineOp({
+export const sumOp = defineOp({
   name: 'sum',
   operands: { x: 'data' },
   attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
-  kernel: { kind: 'named', name: 'sum' },
+  kernel: kernels.sum,
   layout: 'any',
   followsStrides: true,
   rows: reducedRows,
@@ -96,7 +97,7 @@ const sumOp = defineOp({
  * those of one sum where dimension 0 and the last ones are summed and those between are not, as of
  * images by channel. Written by the compiler only.
  */
-defineOp({
+export const addSumOp = defineOp({
   name: 'addSum_',
   operands: { out: 'data', x: 'data' },
   attrs: { dims: 'dims' },
@@ -106,7 +107,7 @@ defineOp({
     'a sum over these dimensions',
   dtypes: { out: 'float32', x: 'float32' },
   infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
-  kernel: { kind: 'named', name: 'addSum' },
+  kernel: kernels.addSum,
   inPlace: true,
 });
 

@@ -1,6 +1,8 @@
 /** The largest, the smallest and the log-sum-exp of everything up to an entry. */
 
 import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
+import * as kernels from '../../device/cpu/kernels.ts';
+import type { NamedKernel } from '../../device/kernel-op.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -20,7 +22,8 @@ import { cumsumFromEnd } from './scans.ts';
 
 type Chosen = [values: Tensor, indices: Tensor];
 
-function running(name: 'cummax' | 'cummin') {
+function running(kernel: NamedKernel<'cummax' | 'cummin'>) {
+  const { name } = kernel;
   const op = defineOp({
     name,
     operands: { x: 'data' },
@@ -29,7 +32,7 @@ function running(name: 'cummax' | 'cummin') {
       { dtype: x!.dtype, shape: x!.shape },
       { dtype: 'int32', shape: x!.shape },
     ],
-    kernel: { kind: 'named', name },
+    kernel,
     vjp: {
       x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
         gatherFrom(dy, out1, x, dim as number),
@@ -48,9 +51,9 @@ function running(name: 'cummax' | 'cummin') {
 }
 
 /** `[values, indices]`: the largest up to each entry, and where it was last. NaN counts as the largest. */
-export const cummax = running('cummax');
+export const cummax = running(kernels.cummax);
 /** `[values, indices]`: the smallest up to each entry, and where it was last. NaN counts as the smallest. */
-export const cummin = running('cummin');
+export const cummin = running(kernels.cummin);
 
 const logcumsumexpGradOp: OpRecord = defineOp({
   name: 'logcumsumexpGrad',
@@ -58,7 +61,7 @@ const logcumsumexpGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
-  kernel: { kind: 'named', name: 'logcumsumexpGrad' },
+  kernel: kernels.logcumsumexpGrad,
 });
 
 const logcumsumexpOp: OpRecord = defineOp({
@@ -67,7 +70,7 @@ const logcumsumexpOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { x: 'floating' },
   infer: inferSame,
-  kernel: { kind: 'named', name: 'logcumsumexp' },
+  kernel: kernels.logcumsumexp,
   vjp: {
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) =>
       gradEnabled()

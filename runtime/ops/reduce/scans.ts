@@ -1,5 +1,6 @@
 /** Products, and partial sums and products along a dimension. */
 
+import * as kernels from '../../device/cpu/kernels.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -9,19 +10,19 @@ import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
 import { inferSame } from '../core/promotion.ts';
-import { reshape, unsqueeze } from '../movement/movement.ts';
-import { defineOp, type OpRecord, opNamed, saving } from '../record/define-op.ts';
+import { narrowGradOp, reshape, unsqueeze } from '../movement/movement.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
 import { inferReduced } from './reduce.ts';
 
-const cumsumOp: OpRecord = defineOp({
+export const cumsumOp: OpRecord = defineOp({
   name: 'cumsum',
   operands: { x: 'data' },
   attrs: { dim: 'dim', reverse: { optional: 'boolean' } },
   dtypes: { x: 'number' },
   infer: inferSame,
-  kernel: { kind: 'named', name: 'cumsum' },
+  kernel: kernels.cumsum,
   vjp: {
     x: saving({}, (_saved, dy, { dim, reverse }) =>
       partialSums(dy, dim as number, !(reverse as boolean)),
@@ -36,26 +37,26 @@ function partialSums(x: Tensor, dim: number, reverse: boolean): Tensor {
 /** Partial sums from the end of a dimension of a tensor with dimensions. */
 export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, dim, true);
 
-const cumprodOp: OpRecord = defineOp({
+export const cumprodOp: OpRecord = defineOp({
   name: 'cumprod',
   operands: { x: 'data' },
   attrs: { dim: 'dim' },
   dtypes: { x: 'number' },
   infer: inferSame,
-  kernel: { kind: 'named', name: 'cumprod' },
+  kernel: kernels.cumprod,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)),
   },
 });
 
 /** Right with zeros in x; its own gradients divide by x. */
-const cumprodGradOp: OpRecord = defineOp({
+export const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
   attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
-  kernel: { kind: 'named', name: 'cumprodGrad' },
+  kernel: kernels.cumprodGrad,
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => {
       const products = bind1(cumprodOp, [x], attrs);
@@ -93,13 +94,13 @@ export const cumprod = (x: Tensor, dim: number): Tensor => {
   return scan(cumprodOp, x, dim, {});
 };
 
-const prodOp = defineOp({
+export const prodOp = defineOp({
   name: 'prod',
   operands: { x: 'data' },
   attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
-  kernel: { kind: 'named', name: 'prod' },
+  kernel: kernels.prod,
   layout: 'any',
   followsStrides: true,
   vjp: {
@@ -109,7 +110,7 @@ const prodOp = defineOp({
       const size = x.shape[dim]!;
       if (size === 0) return mul(x, 0);
       const kept = keepDim ? dy : unsqueeze(dy, dim);
-      const last = bind1(opNamed('narrowGrad'), [kept, x], { dim, start: size - 1 });
+      const last = bind1(narrowGradOp, [kept, x], { dim, start: size - 1 });
       return bind1(cumprodGradOp, [last, x], { dim });
     }),
   },

@@ -1,3 +1,4 @@
+import { fused } from '../../device/cpu/fused/fused.ts';
 import type { Device } from '../../device/device.ts';
 import type { Attrs, AttrValue } from '../../device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
@@ -85,7 +86,7 @@ export function fusedOp(
   };
   const attrs = attrsOf(parts, fusedAttr, (value) => isNumber(value) || typeof value === 'boolean');
   const { device } = values[resultOf(parts[0]!)]!;
-  const kernel = { kind: 'fused', body } as const;
+  const kernel = { kind: 'fused', body, onCpu: fused } as const;
   return compositeOp(parts, inputs, results, { kernel, device, writes, attrs });
 }
 

@@ -1,3 +1,4 @@
+import { list } from '../../device/cpu/fused/list.ts';
 import { stageAttr } from '../../device/staged-body.ts';
 import { textOf } from '../../ops/expr/expr-nodes.ts';
 import { isSymbolic } from '../../ops/numbers/symbolic-number.ts';
@@ -77,6 +78,6 @@ export function listOp(
   const body = { items, areAlike: likeness.size === 1, writes };
   const attrs = attrsOf(parts, stageAttr);
   const { device } = values[inputs[0]!]!;
-  const kernel = { kind: 'list', body } as const;
+  const kernel = { kind: 'list', body, onCpu: list } as const;
   return compositeOp(parts, inputs, results, { kernel, device, writes, attrs });
 }

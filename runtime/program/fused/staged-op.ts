@@ -1,3 +1,4 @@
+import { staged } from '../../device/cpu/fused/staged.ts';
 import { type OperandUse, operandUse } from '../../device/kernel-op.ts';
 import { stageAttr } from '../../device/staged-body.ts';
 import { sameShape } from '../../spec/shape.ts';
@@ -58,7 +59,7 @@ function stagedOp(
       : headedBody(parts, results, inputs, values);
   if (!body) return device.mostTileColumns > 0 ? tiledOp(parts, results, inputs, values) : null;
   return compositeOp(parts, inputs, results, {
-    kernel: { kind: 'staged', body },
+    kernel: { kind: 'staged', body, onCpu: staged },
     device,
     writes: body.writes,
     attrs: attrsOf(parts, stageAttr),

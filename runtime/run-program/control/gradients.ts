@@ -4,7 +4,7 @@ import { Holder } from '../../device/holder.ts';
 import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { events } from '../../memory/events.ts';
-import { opNamed } from '../../ops/record/define-op.ts';
+import { opNamed } from '../../ops/op-table.ts';
 import { elementSpec } from '../../program/list-ops.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { Slot } from '../scope/scope.ts';

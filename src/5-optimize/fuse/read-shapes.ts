@@ -1,4 +1,4 @@
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import { contiguousStrides, viewStrides } from '../../../runtime/spec/shape.ts';
 

@@ -1,7 +1,7 @@
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { hasChangingAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { eliminateDeadCode } from '../cleanup/dead-code.ts';

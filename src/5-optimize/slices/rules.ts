@@ -1,7 +1,8 @@
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { productBlock, sumBlock } from '../../../runtime/ops/core/blocks.ts';
-import { type OpRecord, opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { productBlock, sumBlock } from '../../../runtime/numerics/blocks.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 

@@ -5,8 +5,9 @@ import {
   sameStrides,
   type TensorMeta,
 } from '../../../runtime/device/tensor-meta.ts';
-import { sumBlock } from '../../../runtime/ops/core/blocks.ts';
-import { type OpRecord, opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { sumBlock } from '../../../runtime/numerics/blocks.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { sameShape, sizeOf, viewStrides } from '../../../runtime/spec/shape.ts';

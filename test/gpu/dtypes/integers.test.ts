@@ -20,7 +20,7 @@ import {
   where,
 } from '../../../runtime/index.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { opNamed, opTable } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed, opTable } from '../../../runtime/ops/op-table.ts';
 import { type DType, dtypes } from '../../../runtime/spec/dtype.ts';
 import { forwardCases } from '../../ops/cases/forward-cases.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import { bind } from '../../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import { type DType, dtypes } from '../../../runtime/spec/dtype.ts';
 import { numbersOf } from '../../../runtime/spec/stored-numbers.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../runtime/index.ts';
 import type { MaxPoolOptions } from '../../../runtime/ops/convolution/max-pool.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { expectParity } from '../parity.ts';

@@ -3,7 +3,7 @@
 // The table holds the ops whose files are loaded.
 import '../../../runtime/ops/index.ts';
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
-import { opTable } from '../../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../../runtime/ops/op-table.ts';
 import { halfFormats } from '../../../runtime/spec/half.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import { arrangingReferences } from './forward-arranging.ts';

@@ -1,7 +1,7 @@
 /** The cases of a forward reference, again in the dtypes that they don't name. */
 
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { DType } from '../../../runtime/spec/dtype.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import { numbersOf, storedNumbers } from '../../../runtime/spec/stored-numbers.ts';

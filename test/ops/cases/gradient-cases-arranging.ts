@@ -5,7 +5,7 @@ import { pad } from '../../../runtime/ops/arranging/padding.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { maskedSelect } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { cat, stack } from '../../../runtime/ops/movement/joining.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import { type Tensor, tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

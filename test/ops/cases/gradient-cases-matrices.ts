@@ -2,7 +2,7 @@
 
 import * as ours from '../../../runtime/index.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

@@ -1,7 +1,7 @@
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import * as ops from '../../../runtime/ops/pointwise/pointwise.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import { type Tensor, tensor } from '../eager.ts';
 import type { GradientCase } from './gradient-cases.ts';

@@ -1,5 +1,5 @@
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { opNamed } from '../../../runtime/ops/record/define-op.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
 import { max, min } from '../../../runtime/ops/reduce/extremes.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../eager.ts';

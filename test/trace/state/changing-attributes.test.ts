@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { symbolicAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import { opTable } from '../../../runtime/ops/record/define-op.ts';
+import { opTable } from '../../../runtime/ops/op-table.ts';
 import { seed, type Tensor, tensor, toStatic } from '../../../src/index.ts';
 import { expectSameAsEager, weights } from '../same-as-eager.ts';
 import { type Case, cases, refused } from './changing-attributes-table.ts';

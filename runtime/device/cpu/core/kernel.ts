@@ -1,15 +1,10 @@
 import { invariant } from '../../../errors/invariant.ts';
 import { type DType, dtypes } from '../../../spec/dtype.ts';
-import type { Launch, Operand } from '../../device.ts';
-import type { Attrs } from '../../kernel-op.ts';
+import type { Operand } from '../../device.ts';
+import type { Attrs, KernelFactory } from '../../kernel-op.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 
-/** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
-export type KernelFactory = (
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-) => Launch;
+export type { KernelFactory };
 
 /** Address of an operand's first element, in bytes. */
 export function addressOf(operand: Operand, dtype: DType): number {

@@ -1,4 +1,4 @@
-import { blockSize, type QuantizationCode } from '../../../ops/core/quantize.ts';
+import { blockSize, type QuantizationCode } from '../../../numerics/quantization.ts';
 import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';

@@ -1,4 +1,4 @@
-import { productBlock } from '../../../ops/core/blocks.ts';
+import { productBlock } from '../../../numerics/blocks.ts';
 import { panelABytes, panelBBytes } from '../core/scratch.ts';
 
 /** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */

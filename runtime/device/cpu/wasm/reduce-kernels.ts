@@ -1,4 +1,4 @@
-import { sumBlock } from '../../../ops/core/blocks.ts';
+import { sumBlock } from '../../../numerics/blocks.ts';
 import {
   acrossLanes,
   type Code,

@@ -1,7 +1,7 @@
-import type { Launch } from '../../device/device.ts';
-import { downloaded } from '../../device/downloads.ts';
-import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { traceStream } from '../../trace-log/stream.ts';
+import type { Launch } from '../device.ts';
+import { downloaded } from '../downloads.ts';
+import type { TensorMeta } from '../tensor-meta.ts';
 
 /**
  * Copies a tensor to another device at once. Throws DeviceError where its device can only be read asynchronously,
