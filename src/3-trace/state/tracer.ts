@@ -181,8 +181,6 @@ export class Tracer {
 
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
-    // Branches and loops of the program know no classes.
-    if (this.classes.size > 0) this.control.plans.makeNatively(this.classes.values());
     return this.#places.within(region, body);
   }
 
