@@ -3,13 +3,13 @@
  * engine's own error, in sloppy code nothing happens.
  */
 
-import { isProxy } from '../../guards/plain.ts';
-import { sourceKey } from '../../guards/source-key.ts';
-import { isExtensible, type Key, ownAttributes } from '../heap/made-objects.ts';
-import { orRaise } from '../state/exceptions.ts';
-import { guardIdentity } from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
-import { specialized } from '../variables/unions.ts';
+import { isProxy } from '../../../guards/plain.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { isExtensible, type Key, ownAttributes } from '../../heap/made-objects.ts';
+import { orRaise } from '../../state/exceptions.ts';
+import { guardIdentity } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,
   hole,
@@ -18,7 +18,7 @@ import {
   type ObjectVariable,
   prototypeOf,
   type Variable,
-} from '../variables/variable.ts';
+} from '../../variables/variable.ts';
 
 type Change = 'write' | 'delete';
 
@@ -61,7 +61,7 @@ function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unkno
   }
 }
 
-/** Of a pre-existing object: its own property is fixed, or it is frozen and no setter takes the value. */
+/** Whether a pre-existing object's own property is fixed, or the object is frozen and no setter takes the value. */
 function isFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
   if (isProxy(value) || ArrayBuffer.isView(value)) return false;
   const own = Object.getOwnPropertyDescriptor(value, key);
@@ -76,7 +76,7 @@ function isFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change:
   return true;
 }
 
-/** Of one created in the trace, with the prototype that names it in messages. */
+/** Returns a sample of an object created in the trace, with the prototype that names it in messages. */
 function madeSample(
   object: NewObjectVariable,
   key: Key,
