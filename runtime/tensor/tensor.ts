@@ -176,7 +176,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
         remedy: 'use detach() for the same value without history, or compute it in noGrad',
       });
     }
-    this.#requiresGrad = value;
+    this.#requiresGrad = Boolean(value);
     return this;
   }
 

@@ -1,9 +1,10 @@
+import { enableGrad, gradEnabled, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
-import type { Program } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
@@ -288,7 +289,9 @@ function appendRegions(
     builder: ProgramBuilder,
   ): Tensor[] => {
     const regions = given.map((program) => ({ program: normalize(program), joint: null }));
-    return appendControl(builder, op, operands, regions, differentiate).slice(0, -1);
+    // The merge is not an op of the user's: inside `noGrad`, too, a result has the history of its path.
+    const mode = gradEnabled() || leavesHistory(operands, given) ? enableGrad : noGrad;
+    return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
   };
   const { builder } = tracer;
   const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
@@ -304,6 +307,19 @@ function appendRegions(
     results,
   );
   return results;
+}
+
+/** Whether a path may leave an operand that requires gradients, or what it has recorded of one. */
+function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]): boolean {
+  const records = ({ recordsGrad, regions = [] }: ProgramOp): boolean =>
+    recordsGrad || regions.some(({ program }) => program.ops.some(records));
+  return programs.some(({ inputs, outputs, ops }) => {
+    const own = operands.slice(operands.length - inputs.length);
+    if (!own.some(({ requiresGrad }) => requiresGrad)) return false;
+    return (
+      ops.some(records) || inputs.some((id, i) => own[i]!.requiresGrad && outputs.includes(id))
+    );
+  });
 }
 
 /** A region that overwrites what its own backward needs is not a mistake until that backward is requested. */

@@ -2,6 +2,7 @@ import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-met
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
+import { renumber } from '../5-optimize/cleanup/normalize.ts';
 
 /**
  * In: a traced program. Out: the same, where each write reads copies of the operands that show another input than its
@@ -63,8 +64,10 @@ function regionWithCopies(region: Region): Region {
 }
 
 function copiedRegion(region: Region): Region {
-  const program = withOperandCopies(region.program);
-  if (program === region.program) return region;
+  const copying = withOperandCopies(region.program);
+  if (copying === region.program) return region;
+  // Regions are replayed as they are.
+  const program = renumber(copying);
   const { joint } = region;
   if (!joint) return { program, joint };
   const both = withCopiesUntil(joint.program, joint.forwardOps);

@@ -1,5 +1,5 @@
 import { markFreed } from '../../runtime/autograd/freed-node.ts';
-import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { enableGrad, gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import type { Holder } from '../../runtime/device/holder.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
@@ -250,8 +250,12 @@ export class Entry {
     const inputs = this.#read(frames);
     if (!inputs) return undefined;
     const holders = this.#ownHolders(inputs, owned);
-    const outputs = this.subgraph
-      ? this.#runAfterDisposal(this.subgraph, inputs, this.#donated(inputs, frames, owned), frames)
+    const { subgraph } = this;
+    const outputs = subgraph
+      ? this.#recording(() => {
+          const donated = this.#donated(inputs, frames, owned);
+          return this.#runAfterDisposal(subgraph, inputs, donated, frames);
+        })
       : [];
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
@@ -264,8 +268,16 @@ export class Entry {
     if (!inputs) return undefined;
     const holders = this.#ownHolders(inputs, owned);
     const donated = this.#donated(inputs, frames, owned);
-    const outputs = await this.#runAwaited(subgraph, inputs, donated, frames);
+    const outputs = await this.#recording(() =>
+      this.#runAwaited(subgraph, inputs, donated, frames),
+    );
     return this.#leave(frames, owned, inputs, holders, outputs);
+  }
+
+  /** In a call under `noGrad`, what `enableGrad` inside the function has recorded has a history all the same. */
+  #recording<T>(run: () => T): T {
+    const records = !gradEnabled() && this.result.differentiable.includes(true);
+    return records ? enableGrad(run) : run();
   }
 
   /** Reads inputs and numbers. Undefined: two inputs are one memory. */

@@ -4,7 +4,7 @@ import { poisoning } from '../../runtime/memory/poison.ts';
 import { type SpanStart, spans } from '../../runtime/profiler/spans.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { withCaptureSession } from '../1-capture/capture.ts';
 import { type RegionPhases, trace } from '../3-trace/trace.ts';
@@ -27,6 +27,7 @@ import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
 import { portableMemory } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
+import { readOutside } from '../regions/append-control.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -321,8 +322,8 @@ function compileOps(
 }
 
 /**
- * Numbers of the inputs whose data is saved for backward, or read after a write: by a backward inside the
- * program perhaps, whose ops are like others there.
+ * Numbers of the inputs whose data is saved for backward, by branches and loops too, or read after a write: by a
+ * backward inside the program perhaps, whose ops are like others there.
  */
 function readByGradients(
   { inputs, ops }: Program,
@@ -342,7 +343,16 @@ function readByGradients(
       });
     }
     written ||= targets.length > 0;
+    for (const id of readByBackwardOf(each)) read.add(rootOf(id));
   }
   for (const id of backward?.saved.withData ?? []) read.add(rootOf(id));
   return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));
+}
+
+/** The operands of a branch or loop that its own backward reads. */
+function readByBackwardOf({ inputs, regions = [] }: ProgramOp): readonly ValueId[] {
+  return regions.flatMap(({ joint, program }) => {
+    const first = inputs.length - program.inputs.length;
+    return joint ? [...readOutside(joint).operands].map((i) => inputs[first + i]!) : [];
+  });
 }

@@ -131,8 +131,10 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   const frame = frames[frames.length - 1]!;
   const { code } = frame.closure;
   const value = frame.registers[call.result];
-  if (value instanceof Tensor && !call.operands.has(value)) owned.add(value);
-  else if (Array.isArray(value)) owned.addArray(value, call.operands);
+  // A call that threw, to a handler of its own frame, has left the register as it was.
+  const isResult = value !== call.before;
+  if (isResult && value instanceof Tensor && !call.operands.has(value)) owned.add(value);
+  else if (isResult && Array.isArray(value)) owned.addArray(value, call.operands);
   if (owned.isEmpty) return;
   const release = (tensor: unknown) => {
     if (!(tensor instanceof Tensor) || !owned.has(tensor)) return;

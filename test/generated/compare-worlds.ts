@@ -1,9 +1,11 @@
 import {
   backward,
+  FullGraphError,
   type MemoryChoice,
   memory,
   seed,
   Tensor,
+  type ToStaticOptions,
   tidy,
   toStatic,
 } from '../../src/index.ts';
@@ -11,9 +13,14 @@ import { values, type World } from '../trace/same-as-eager.ts';
 import { describeError, describeValues } from '../trace/snapshot.ts';
 
 export interface Compared {
+  /** Gradients are left to the collector. */
   readonly drops?: boolean;
   readonly memory?: MemoryChoice;
+  readonly options?: ToStaticOptions;
 }
+
+/** `refused`: said by name, that the function can't be one program. */
+export type Comparison = 'same' | 'refused';
 
 /**
  * Runs the function of one world eagerly and that of another captured, `calls` times, and compares after every
@@ -24,16 +31,24 @@ export interface Compared {
 export function compareWorlds(
   make: () => World,
   calls: number,
-  { drops = false, memory: choice }: Compared = {},
-): void {
+  { drops = false, memory: choice, options }: Compared = {},
+): Comparison {
   const before = memory.stats('cpu').allocated;
-  tidy(() => {
+  const found = tidy(() => {
     const [eager, world] = [make(), make()];
     let gradientsCount = true;
-    const captured = toStatic(world.fn, { strict: true, ...(choice && { memory: choice }) });
+    const captured = toStatic(world.fn, {
+      strict: true,
+      ...(choice && { memory: choice }),
+      ...options,
+    });
     for (let call = 0; call < calls; call++) {
       const expected = observe(eager, eager.fn, call);
       const actual = observe(world, captured, call);
+      if (actual.isRefused) {
+        disposeState([eager, world]);
+        return 'refused';
+      }
       // Where a backward fails, it has reached some leaves or others before.
       gradientsCount &&= !expected.backwardFailed;
       const differs = difference(expected, actual, gradientsCount);
@@ -41,10 +56,31 @@ export function compareWorlds(
       const text = `call ${call}: ${differs.text}\n${captured.explain()}`;
       throw new WorldDifference(text, differs.lines, expected.text);
     }
-    disposeGradients([eager, world]);
+    disposeState([eager, world]);
+    return 'same';
   });
   const left = memory.stats('cpu').allocated - before;
   if (left !== 0 && !drops) throw new Error(`${left} bytes are left`);
+  return found;
+}
+
+/** `compareWorlds` for async functions: gradients and intermediate tensors are left to the collector. */
+export async function compareAwaitedWorlds(
+  make: () => World,
+  calls: number,
+  { options }: Pick<Compared, 'options'> = {},
+): Promise<void> {
+  const [eager, world] = [make(), make()];
+  const captured = toStatic(world.fn, { strict: true, ...options });
+  for (let call = 0; call < calls; call++) {
+    const expected = await observeAwaited(eager, eager.fn, call);
+    const actual = await observeAwaited(world, captured, call);
+    const differs = difference(expected, actual, true);
+    if (!differs) continue;
+    const text = `call ${call}: ${differs.text}\n${captured.explain()}`;
+    throw new WorldDifference(text, differs.lines, expected.text);
+  }
+  disposeState([eager, world]);
 }
 
 /** `expected`, `actual`: what was seen from outside, from the first line on that differs. */
@@ -77,19 +113,42 @@ interface Observed {
    */
   readonly gradients: readonly Float32Array[];
   readonly backwardFailed: boolean;
+  readonly isRefused: boolean;
 }
 
 function observe(world: World, run: World['fn'], call: number): Observed {
   seed(call);
   const args = world.args?.(call) ?? [];
-  let outcome: unknown;
   let result: unknown;
   try {
     result = Reflect.apply(run, world.thisValue, args);
-    outcome = 'returned';
   } catch (error) {
-    outcome = describeError(error);
+    return seenAfter(error, world, args);
   }
+  return seen(world, args, 'returned', result);
+}
+
+async function observeAwaited(world: World, run: World['fn'], call: number): Promise<Observed> {
+  seed(call);
+  const args = world.args?.(call) ?? [];
+  let result: unknown;
+  try {
+    result = await Reflect.apply(run, world.thisValue, args);
+  } catch (error) {
+    return seenAfter(error, world, args);
+  }
+  return seen(world, args, 'returned', result);
+}
+
+function seenAfter(error: unknown, world: World, args: unknown[]): Observed {
+  const { message = '', ...rest } = describeError(error) as { readonly message?: string };
+  // One program adds the user's lines to what eager execution says.
+  const own = message.replace(/\n\s*\d+ \| .*$/gm, '');
+  const isRefused = error instanceof FullGraphError;
+  return { ...seen(world, args, { ...rest, message: own }, undefined), isRefused };
+}
+
+function seen(world: World, args: unknown[], outcome: unknown, result: unknown): Observed {
   const after = () => describeValues([args, world.state?.(), result]);
   const forward = after();
   const roots = differentiate(result);
@@ -110,6 +169,7 @@ function observe(world: World, run: World['fn'], call: number): Observed {
     text: JSON.stringify(everything, takeGradient, 1),
     gradients: found,
     backwardFailed: typeof roots === 'string',
+    isRefused: false,
   };
 }
 
@@ -141,9 +201,13 @@ function* tensorsOf(value: unknown, seen = new Set<object>()): Generator<Tensor>
   else for (const item of Object.values(value)) yield* tensorsOf(item, seen);
 }
 
-/** Gradients outlive a tidy. */
-function disposeGradients(worlds: readonly World[]): void {
-  for (const tensor of tensorsOf(worlds.map((world) => world.state?.()))) tensor.grad?.dispose();
+/** Gradients, parameters and what optimizers keep outlive a tidy. */
+function disposeState(worlds: readonly World[]): void {
+  for (const tensor of tensorsOf(worlds.map((world) => world.state?.()))) {
+    if (tensor.disposed) continue;
+    tensor.grad?.dispose();
+    tensor.dispose();
+  }
 }
 
 /** What differs, in words: the first lines with what stands around them. */

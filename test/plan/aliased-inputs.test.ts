@@ -74,6 +74,26 @@ const bodies: Readonly<Record<string, Body>> = {
     y.neg_();
     return x.sum().itemSync() > 0 ? before.add(x) : before.sub(x);
   },
+  'a write in a branch, before numbers that it leaves': (x, y, w) => {
+    let [scaled, by] = [w, 3];
+    if (w.sum().itemSync() < 100) {
+      y.add_(x);
+      scaled = w.mul(2);
+      by = 0.5;
+    } else {
+      x.sub_(y);
+    }
+    return x.mul(scaled).mul(by);
+  },
+  'writes in the iterations of a loop, each before values that are carried': (x, y, w) => {
+    let [sum, times] = [w.mul(2), 0];
+    while (sum.abs().max().itemSync() < 1e4 && times < 3) {
+      y.mul_(x);
+      sum = sum.mul(x).add(times);
+      times++;
+    }
+    return sum.add(times);
+  },
 };
 
 const memories: readonly MemoryChoice[] = [

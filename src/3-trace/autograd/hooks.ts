@@ -54,6 +54,9 @@ export function traceRegisterHook(
 export function traceRemoveHook(t: Tracer, receiver: Variable): Variable {
   const found = t.autograd.handles.get(receiver);
   if (!found) throw new GraphBreak('framework-call', 'remove() of a hook');
+  if (t.control.depth > 0) {
+    throw new GraphBreak('branch-effect', 'remove() of a hook in a branch or loop');
+  }
   found.handle.remove();
   return undefinedVariable;
 }

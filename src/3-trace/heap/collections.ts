@@ -268,9 +268,11 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
   return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
 }
 
+const isNumber = (key: Variable) => key.kind === 'constant' || key.kind === 'symbolic';
+
 /** A Map or Set has one key for both zeros. */
 function keptKey(key: Variable, id: unknown): Variable {
-  return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
+  return id === 0 && isNumber(key) && Object.is(key.value, -0) ? known(0) : key;
 }
 
 /**

@@ -70,11 +70,17 @@ export function setOwnProperty(
     attributes.configurable &&
     attributes.writable &&
     attributes.accessor === null;
+  const before = object.traits?.attributes.get(key);
+  const isAsBefore = isPlain ? before === undefined : before === attributes;
   if (typeof key === 'string') {
     makeRoom(t, object, key);
     t.journal.keepMap(object.entries);
     object.entries.set(key, content);
-    if (isPlain && !object.traits) return;
+    if (isAsBefore) return;
+  } else if (isAsBefore && object.traits?.symbols.has(key)) {
+    t.journal.keepMap(object.traits.symbols);
+    object.traits.symbols.set(key, content);
+    return;
   }
   const traits = changeTraits(t, object);
   if (typeof key === 'symbol') traits.symbols.set(key, content);

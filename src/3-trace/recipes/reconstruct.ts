@@ -144,6 +144,7 @@ export class Reconstruction {
 
   /** The symbol that a run makes in the place of one that the trace has made. */
   #madeSymbol(value: unknown): Recipe | undefined {
+    if (typeof value === 'symbol') expectNoPrivate(this.#tracer, [value]);
     const variable = typeof value === 'symbol' ? this.#tracer.symbols.get(value) : undefined;
     return variable && { kind: 'made', index: this.make(variable) };
   }

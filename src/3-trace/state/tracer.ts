@@ -39,6 +39,7 @@ import type { CodeOf } from '../variables/code-of.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
 import type {
   ConstantVariable,
+  MadePrivateName,
   NewObjectVariable,
   TensorVariable,
   Variable,
@@ -83,6 +84,8 @@ export class Tracer {
   readonly symbols = new OwnMap<symbol, ConstantVariable>();
   /** The prototypes of classes that the trace has made, and the code of these. */
   readonly classes = new OwnMap<NewObjectVariable, Code>();
+  /** The private names that these declare, by the keys of the elements. */
+  readonly privateNames = new OwnMap<symbol, MadePrivateName>();
   /** Private fields that were written, by their object. */
   readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */
@@ -178,8 +181,6 @@ export class Tracer {
 
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
-    // Branches and loops of the program know no classes.
-    if (this.classes.size > 0) this.control.plans.makeNatively(this.classes.values());
     return this.#places.within(region, body);
   }
 

@@ -121,6 +121,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
     return Object.keys(Object(constantOf(t, base)) as object);
   }
   if (base.kind === 'closure' || base.kind === 'bound') return [];
+  if (base.kind === 'class') return plainKeys(t, base.statics);
   if (base.kind === 'newTypedArray') return Object.keys(base.data);
   if (base.kind === 'newCollection') return [];
   if (base.kind !== 'object' || !listsPlainly(base.value) || t.effects.hasSymbols(base.value)) {

@@ -122,6 +122,9 @@ function readDisposed(t: Tracer, variable: TensorVariable): Variable {
   return t.read({ kind: 'property', base: source, key: 'disposed' }, true);
 }
 
+const isOuterLeaf = ({ actual }: TensorVariable): boolean =>
+  actual?.isLeaf === true && actual.requiresGrad;
+
 /** Returns this package's own property of the name. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
@@ -132,6 +135,9 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     // The guard on the tensor says nothing of its history, which no op of a program depends on.
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
+  }
+  if (key === 'isLeaf' && variable.mayAlias.some(isOuterLeaf)) {
+    throw new GraphBreak('branch-gradient', 'isLeaf of a tensor that some paths leave as a leaf');
   }
   if (key === 'disposed') return readDisposed(t, variable);
   if (key === 'requiresGrad' || key === 'isLeaf') {

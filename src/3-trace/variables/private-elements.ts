@@ -4,19 +4,26 @@
  * instance lives in the trace only. Where it would leave, its class is constructed natively instead.
  */
 
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Attributes } from './variable.ts';
+
+/** A pre-existing class, or the code of one that the trace makes. */
 // biome-ignore lint/complexity/noBannedTypes: a class.
-type Class = Function;
+type Owner = Function | Code;
 
-interface PrivateName {
-  readonly owner: Class;
-  readonly name: string;
-}
+const keys = new WeakMap<Owner, Map<string, symbol>>();
+const names = new Map<symbol, WeakRef<Owner>>();
 
-const keys = new WeakMap<Class, Map<string, symbol>>();
-const names = new Map<symbol, WeakRef<Class>>();
+/** No listing shows it, and freezing the object leaves it as it is. */
+export const hiddenAttributes: Attributes = {
+  enumerable: false,
+  configurable: false,
+  writable: false,
+  accessor: null,
+};
 
 /** The key of `#name` of a class, or of the brand that its methods ask for: the empty name. */
-export function privateKey(owner: Class, name: PrivateName['name']): symbol {
+export function privateKey(owner: Owner, name: string): symbol {
   let known = keys.get(owner);
   if (!known) {
     known = new Map();
@@ -35,4 +42,4 @@ export const isPrivateKey = (key: PropertyKey): boolean =>
   typeof key === 'symbol' && names.has(key);
 
 /** The class whose private name the key is. */
-export const ownerOf = (key: symbol): Class | undefined => names.get(key)?.deref();
+export const ownerOf = (key: symbol): Owner | undefined => names.get(key)?.deref();

@@ -182,6 +182,19 @@ export interface ClassVariable {
   fields?: ClosureVariable;
 }
 
+/** `#name` of a class created in the trace. */
+export interface MadePrivateName {
+  readonly description: string;
+  /** The objects that have it, in V8's words: `an instance of class A`. */
+  readonly owner: string;
+  /** The method, or the halves of the accessor, that all instances share; null: a field. */
+  shared: {
+    readonly value: Variable | null;
+    readonly get: Variable | null;
+    readonly set: Variable | null;
+  } | null;
+}
+
 /** A function that `bind` created in the trace. */
 export interface BoundVariable {
   readonly kind: 'bound';

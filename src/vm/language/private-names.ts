@@ -1,5 +1,6 @@
 import { Itself } from './itself.ts';
 import { apply, isObject } from './primordials.ts';
+import { privateFailure } from './private-failures.ts';
 
 /** `#name` of a class that the code makes: one for each time that the class is made. */
 export interface PrivateName {
@@ -87,13 +88,9 @@ export function brandPrivate(object: unknown, name: unknown): void {
 }
 
 export function getPrivate(object: unknown, name: unknown): unknown {
-  const { slot, shared, description, owner } = name as PrivateName;
+  const { slot, shared, description } = name as PrivateName;
   if (!isObject(object) || !slot.has(object)) {
-    throw new TypeError(
-      shared
-        ? `Receiver must be ${owner}`
-        : `Cannot read private member ${description} from an object whose class did not declare it`,
-    );
+    throw new TypeError(privateFailure('read', object, name as PrivateName));
   }
   if (!shared) return slot.get(object);
   if (shared.isMethod) return shared.value;
@@ -104,13 +101,9 @@ export function getPrivate(object: unknown, name: unknown): unknown {
 }
 
 export function setPrivate(object: unknown, name: unknown, value: unknown): void {
-  const { slot, shared, description, owner } = name as PrivateName;
+  const { slot, shared, description } = name as PrivateName;
   if (!isObject(object) || !slot.has(object)) {
-    throw new TypeError(
-      shared
-        ? `Receiver must be ${owner}`
-        : `Cannot write private member ${description} to an object whose class did not declare it`,
-    );
+    throw new TypeError(privateFailure('write', object, name as PrivateName));
   }
   if (!shared) slot.set(object, value);
   else if (shared.isMethod) throw new TypeError(`Private method '${description}' is not writable`);

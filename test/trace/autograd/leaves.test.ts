@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { nn, type Tensor, tensor, zeros } from '../../../src/index.ts';
-import { values, weights } from '../same-as-eager.ts';
+import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
 describe('trace/leaves', () => {
@@ -23,6 +23,24 @@ describe('trace/leaves', () => {
       },
       args: () => [weights([3])],
     })));
+
+  it.each([0, 1, '', 'yes', null, undefined, Number.NaN])(
+    'is one where it is asked for by %j, which plain JavaScript may pass for a boolean',
+    (asked) => {
+      expectSameAsEager(() => {
+        const w = weights([3], 1);
+        return {
+          fn: (x: Tensor) => {
+            const made = x.detach().requiresGrad_(asked as never);
+            w.requiresGrad_(asked as never);
+            return [made.requiresGrad, w.requiresGrad, x.mul(w).mul(made)];
+          },
+          args: () => [weights([3])],
+          state: () => w,
+        };
+      });
+    },
+  );
 
   it('an argument becomes a leaf: gradients inside, outside, and later', () =>
     expectInParts(

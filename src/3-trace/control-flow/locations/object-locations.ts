@@ -12,6 +12,7 @@ import {
   type DeviceScalar,
   known,
   type NewArrayVariable,
+  type NewObjectVariable,
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -51,6 +52,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
         const name = `.${key}`;
         add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
       }
+      addSymbols(variable, add);
       add(orderLocation(variable), orderOf(variable));
       return;
     case 'newCollection':
@@ -108,6 +110,20 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
       addGenerator(t, variable, add);
       return;
     default:
+  }
+}
+
+/** Adds the content of properties with symbols. Paths leave the same ones, in the same order. */
+function addSymbols(object: NewObjectVariable, add: Add): void {
+  const { traits } = object;
+  if (!traits) return;
+  for (const [i, [key, value]] of [...traits.symbols].entries()) {
+    const set = (t: Tracer, next: Variable) => {
+      t.journal.keepMap(traits.symbols);
+      traits.symbols.set(key, next);
+    };
+    const name = `.${key.description}`;
+    add({ key: `${idOf(object)} symbol ${i}`, name, register: null, set, part: 'property' }, value);
   }
 }
 

@@ -27,7 +27,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'cell':
       return [variable.content];
     case 'closure':
-      return [...variable.cells, variable.thisVariable];
+      return [...variable.cells, variable.thisVariable, variable.home ?? null];
     case 'class': {
       const { cells, parent, prototype, statics, fields } = variable;
       return [...cells, parent, prototype, statics, fields ?? null];

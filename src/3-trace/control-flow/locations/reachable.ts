@@ -22,6 +22,7 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
     for (const variable of frame.registers) reach(variable);
     for (const variable of [...frame.args, ...frame.cells, frame.thisVariable]) reach(variable);
   }
+  for (const member of privateMembers(t)) reach(member);
   for (const { value } of t.effects.writes()) reach(value);
   for (const { content } of t.effects.arrays()) reach(content);
   for (const { content } of t.effects.collections()) reach(content);
@@ -30,6 +31,13 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
     for (const part of partsOf(variable)) reach(part);
   }
   return found;
+}
+
+/** Methods and accessors with private names, which no object holds. */
+function* privateMembers(t: Tracer): Generator<Variable | null> {
+  for (const { shared } of t.privateNames.values()) {
+    if (shared) yield* [shared.value, shared.get, shared.set];
+  }
 }
 
 /** Those to which there is more than one path from what is read from one of the instructions on, or returned. */
@@ -76,6 +84,7 @@ export function reachedFrom(
     if (reads.some((pc) => needsArguments(code, pc))) each.args.forEach(reach);
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
   }
+  for (const member of privateMembers(t)) reach(member);
   for (const { value } of t.effects.writes()) reach(value);
   // Those who have the array, Map or Set itself have its content.
   for (const { content } of [...t.effects.arrays(), ...t.effects.arrays()]) reach(content);

@@ -6,6 +6,16 @@ import { defineMember } from '../../heap/made-classes.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { heldFunction } from '../../values/getters.ts';
+import {
+  addMadePrivate,
+  brandMadePrivate,
+  definePrivateAccessor,
+  definePrivateMethod,
+  getMadePrivate,
+  hasMadePrivate,
+  newPrivateName,
+  setMadePrivate,
+} from '../../values/objects/made-private-names.ts';
 import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
 import { superPrototype } from '../../values/objects/super.ts';
 import { readFor, readSymbol } from '../../values/properties.ts';
@@ -65,12 +75,30 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     defineProperty(t, object!, propertyKey(t, key!), value!);
     return undefinedVariable;
   },
-  newPrivateName: ({ t }, description) => {
-    throw new GraphBreak(
-      'unsupported-value',
-      `a class with ${constantOf(t, description!) as string} is made`,
-    );
+  newPrivateName: ({ t, frame }, ...texts) => {
+    const [description, owner] = texts.map((text) => constantOf(t, text) as string);
+    return newPrivateName(t, frame, description!, owner!);
   },
+  definePrivateMethod: ({ t }, name, method) => {
+    definePrivateMethod(t, name!, method!);
+    return undefinedVariable;
+  },
+  definePrivateGetter: definingPrivate('get'),
+  definePrivateSetter: definingPrivate('set'),
+  addPrivate: ({ t }, object, name, value) => {
+    addMadePrivate(t, object!, name!, value!);
+    return undefinedVariable;
+  },
+  brandPrivate: ({ t }, object, name) => {
+    brandMadePrivate(t, object!, name!);
+    return undefinedVariable;
+  },
+  getPrivate: ({ t }, object, name) => getMadePrivate(t, object!, name!),
+  setPrivate: ({ t }, object, name, value) => {
+    setMadePrivate(t, object!, name!, value!);
+    return undefinedVariable;
+  },
+  hasPrivate: ({ t }, object, name) => hasMadePrivate(t, object!, name!),
   addOwnPrivate: ({ t, frame }, object, name, value) => {
     addPrivate(t, frame, object!, privateName(t, name!), value!);
     return undefinedVariable;
@@ -101,6 +129,13 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
 function defining(kind: 'value' | 'get' | 'set'): Rule {
   return ({ t }, home, key, member) => {
     defineMember(t, home!, propertyKey(t, key!), member!, kind);
+    return undefinedVariable;
+  };
+}
+
+function definingPrivate(half: 'get' | 'set'): Rule {
+  return ({ t }, name, fn) => {
+    definePrivateAccessor(t, name!, half, fn!);
     return undefinedVariable;
   };
 }

@@ -16,6 +16,7 @@ import { type ArrayVariable, asArray } from '../../values/arrays.ts';
 import { elementAt, indexIn, setGrownAt } from '../../values/element-at.ts';
 import { expand } from '../../values/iterators.ts';
 import { appendGrown } from '../../values/lists.ts';
+import { failsToChange } from '../../values/objects/failed-writes.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../../values/objects/private-names.ts';
 import { superPrototype } from '../../values/objects/super.ts';
@@ -63,19 +64,26 @@ export const objectHandlers: Handlers<
       withPropertyKey(t, index, (name) => readKey(t, base, name)),
     );
   },
-  setProp: (t, frame, { object, key, src }) =>
-    writeProperty(t, get(frame, object), key, get(frame, src)),
+  setProp: (t, frame, { object, key, src }) => {
+    const base = get(frame, object);
+    if (!failsToChange(t, base, key, 'write')) writeProperty(t, base, key, get(frame, src));
+  },
   setElem: (t, frame, { object, key, src }) => {
     const index = specialized(get(frame, key));
     const base = specialized(get(frame, object));
     if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
-    withPropertyKey(t, keyToWrite(t, frame, object, key), (name) =>
-      writeProperty(t, base, name, get(frame, src)),
-    );
+    withPropertyKey(t, keyToWrite(t, frame, object, key), (name) => {
+      if (!failsToChange(t, base, name, 'write')) writeProperty(t, base, name, get(frame, src));
+    });
   },
   deleteProp: (t, frame, { dst, object, key }) => {
-    withPropertyKey(t, get(frame, key), (name) => deleteProperty(t, get(frame, object), name));
-    set(frame, dst, known(true));
+    const base = get(frame, object);
+    const isDeleted = withPropertyKey(t, get(frame, key), (name) => {
+      if (failsToChange(t, base, name, 'delete')) return false;
+      deleteProperty(t, base, name);
+      return true;
+    });
+    set(frame, dst, known(isDeleted));
   },
 
   getPrivate: (t, frame, { dst, object, name }) =>

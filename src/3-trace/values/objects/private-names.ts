@@ -12,7 +12,12 @@ import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { PrivateMemberKind } from '../../variables/code-of.ts';
-import { isPrivateKey, ownerOf, privateKey } from '../../variables/private-elements.ts';
+import {
+  hiddenAttributes,
+  isPrivateKey,
+  ownerOf,
+  privateKey,
+} from '../../variables/private-elements.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
@@ -57,7 +62,7 @@ export function writePrivate(
   if (base.kind === 'newObject') {
     const key = keyIn(base, access, name);
     if (access.kind === 'accessor') callMember(t, access, name, 'set', base, [value]);
-    else setOwnProperty(t, base, key, value, hidden);
+    else setOwnProperty(t, base, key, value, hiddenAttributes);
     return;
   }
   const place = placeOf(t, base, access, name);
@@ -116,11 +121,8 @@ function addKey(t: Tracer, object: Variable, key: symbol, value: Variable): void
   if (object.kind !== 'newObject' || ownContent(object, key)) {
     throw new GraphBreak('constructor', 'private elements are added to another object');
   }
-  setOwnProperty(t, object, key, value, hidden);
+  setOwnProperty(t, object, key, value, hiddenAttributes);
 }
-
-/** No listing shows it, and freezing the object leaves it as it is. */
-const hidden = { enumerable: false, configurable: false, writable: false, accessor: null };
 
 /** An instance leaves the trace that only its class can make: it is traced again, with the class constructed natively. */
 export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {

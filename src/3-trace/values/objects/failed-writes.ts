@@ -1,0 +1,111 @@
+/**
+ * Assignments and deletions that an object never allows, since what forbids them can't be undone: strict code gets the
+ * engine's own error, in sloppy code nothing happens.
+ */
+
+import { isProxy } from '../../../guards/plain.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { isExtensible, type Key, ownAttributes } from '../../heap/made-objects.ts';
+import { orRaise } from '../../state/exceptions.ts';
+import { guardIdentity } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { specialized } from '../../variables/unions.ts';
+import {
+  type FunctionVariable,
+  hole,
+  type NewArrayVariable,
+  type NewObjectVariable,
+  type ObjectVariable,
+  prototypeOf,
+  type Variable,
+} from '../../variables/variable.ts';
+
+type Change = 'write' | 'delete';
+
+/** Whether the change fails. Raises what strict code gets. */
+export function failsToChange(t: Tracer, target: Variable, key: Key, change: Change): boolean {
+  const object = specialized(target);
+  const sample = sampleOf(object, key, change);
+  if (!sample) return false;
+  if (object.kind === 'function') guardIdentity(t, object);
+  if (object.kind === 'object') {
+    const { source, value } = object;
+    t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  }
+  // A module is strict code.
+  if (t.top.closure.code.strict) orRaise(t, () => attempts[change](sample, key));
+  return true;
+}
+
+const attempts: { readonly [C in Change]: (object: Record<Key, unknown>, key: Key) => void } = {
+  write: (object, key) => {
+    object[key] = undefined;
+  },
+  delete: (object, key) => {
+    delete object[key];
+  },
+};
+
+/** An object for which the change fails with the same words; undefined: it may succeed. */
+function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unknown> | undefined {
+  switch (object.kind) {
+    case 'object':
+    case 'function':
+      return isFixed(object, key, change) ? (object.value as never) : undefined;
+    case 'newObject':
+      return madeSample(object, key, change);
+    case 'newArray':
+      return arraySample(object, key, change);
+    default:
+      return undefined;
+  }
+}
+
+/** Whether a pre-existing object's own property is fixed, or the object is frozen and no setter takes the value. */
+function isFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
+  if (isProxy(value) || ArrayBuffer.isView(value)) return false;
+  const own = Object.getOwnPropertyDescriptor(value, key);
+  if (own) return !own.configurable && (change === 'delete' || !(own.writable || own.set));
+  if (change === 'delete' || !Object.isFrozen(value)) return false;
+  let above = Object.getPrototypeOf(value) as object | null;
+  for (; above; above = Object.getPrototypeOf(above) as object | null) {
+    if (isProxy(above)) return false;
+    const inherited = Object.getOwnPropertyDescriptor(above, key);
+    if (inherited) return !inherited.set;
+  }
+  return true;
+}
+
+/** Returns a sample of an object created in the trace, with the prototype that names it in messages. */
+function madeSample(
+  object: NewObjectVariable,
+  key: Key,
+  change: Change,
+): Record<Key, unknown> | undefined {
+  const above = prototypeOf(object);
+  if (object.errorType || above?.kind === 'newObject') return undefined;
+  const prototype = above === undefined ? Object.prototype : (above?.value ?? null);
+  const attributes = ownAttributes(object, key);
+  if (!attributes) {
+    const isRefused = change === 'write' && !isExtensible(object);
+    if (!isRefused || (prototype && key in prototype)) return undefined;
+    return Object.preventExtensions(Object.create(prototype) as Record<Key, unknown>);
+  }
+  const { accessor, writable, configurable, enumerable } = attributes;
+  if (change === 'delete' ? configurable : accessor ? accessor.set : writable) return undefined;
+  const content = accessor ? { get: () => undefined } : { value: undefined, writable };
+  return Object.create(prototype, {
+    [key]: { configurable, enumerable, ...content },
+  }) as Record<Key, unknown>;
+}
+
+function arraySample(
+  { fixed, elements }: NewArrayVariable,
+  key: Key,
+  change: Change,
+): Record<Key, unknown> | undefined {
+  if (!fixed || elements.includes(hole)) return undefined;
+  const sample = Object.freeze(elements.map(() => undefined));
+  if (Object.hasOwn(sample, key)) return sample as never;
+  return change === 'delete' || key in sample ? undefined : (sample as never);
+}
