@@ -190,7 +190,7 @@ export class CommandBatch {
       ],
     });
     this.#bindGroups++;
-    return { kernel, buffers: [...buffers], group };
+    return { kernel, buffers, group };
   }
 }
 
@@ -200,5 +200,5 @@ function slotsOf(uniformBytes: number): number {
 }
 
 function equal(a: readonly GPUBuffer[], b: readonly GPUBuffer[]): boolean {
-  return a.length === b.length && a.every((buffer, i) => buffer === b[i]);
+  return a === b || (a.length === b.length && a.every((buffer, i) => buffer === b[i]));
 }

@@ -226,9 +226,8 @@ export class GpuCore implements DeviceCore {
       return;
     }
     try {
-      this.#encode([...reads, ...writes], () => {
-        run.encode(this.#batch);
-      });
+      if (areConfirmed(reads) && areConfirmed(writes)) run.encode(this.#batch);
+      else this.#encode([...reads, ...writes], () => run.encode(this.#batch));
       for (const output of run.replaced) output.failure = null;
     } catch (cause) {
       for (const output of writes) this.#fail(output, runError(op, cause));
@@ -473,4 +472,9 @@ function firstFailure(reads: readonly PoolBuffer[], writes: readonly PoolBuffer[
   }
   for (const { missing } of writes) if (missing) return missing;
   return null;
+}
+
+function areConfirmed(buffers: readonly PoolBuffer[]): boolean {
+  for (const { unconfirmed } of buffers) if (unconfirmed) return false;
+  return true;
 }

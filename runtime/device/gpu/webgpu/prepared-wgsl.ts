@@ -1,5 +1,4 @@
 import { alignedBytes } from '../../../memory/allocator.ts';
-import { toInt32 } from '../../cpu/scalar/pointwise.ts';
 import type { Launch } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
@@ -7,8 +6,21 @@ import type { Place } from '../core/device-core.ts';
 import type { Places, Prepared } from '../prepared-kernel.ts';
 import { bytesOf } from '../wgsl/elements/element-type.ts';
 import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
-import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore } from './gpu-core.ts';
+import { IssuedStage } from './issued-stage.ts';
+
+/** A launch as it was issued last: another one with operands at the same places is the same dispatches. */
+interface LastLaunch {
+  places: readonly (readonly Place[])[];
+  /** What the texts of stages take of attributes. */
+  chosen: readonly string[];
+  /** Null for stages with nothing to do. */
+  stages: readonly (IssuedStage | null)[];
+}
+
+interface Memo {
+  last: LastLaunch | null;
+}
 
 /** A plan on a device: finds which operands are one buffer, and issues the stages. */
 export class PreparedWgsl implements Prepared {
@@ -46,15 +58,26 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
+  /** An op of a program has a launch of its own, whose operands are where they were in the step before. */
   bind(attrs: Attrs): Launch {
+    const memo: Memo = { last: null };
     return (inputs, outputs, now = attrs) => {
       const operands = { input: inputs, output: outputs, scratch: [] };
-      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), now);
+      const place: Places = (slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op);
+      this.#run(place, now, memo);
     };
   }
 
   run(operands: Places, attrs: Attrs): void {
+    this.#run(operands, attrs, { last: null });
+  }
+
+  #run(operands: Places, attrs: Attrs, memo: Memo): void {
     this.#core.withScratch(this.#scratch, (scratch) => {
+      if (memo.last && this.#isAsBefore(memo.last, operands, scratch, attrs)) {
+        for (const stage of memo.last.stages) stage?.issue(attrs);
+        return;
+      }
       const places = this.#plan.stages.map((stage) =>
         stage.operands.map(({ slot }) =>
           slot.kind === 'scratch' ? { buffer: scratch[slot.index]!, offset: 0 } : operands(slot),
@@ -62,9 +85,12 @@ export class PreparedWgsl implements Prepared {
       );
       const overwritten = this.#overwrittenReads(places);
       if (overwritten.length === 0) {
-        this.#issueAll(places, attrs);
+        const stages = this.#issueAll(places, attrs);
+        const chosen = this.#plan.stages.map((stage) => stage.chosenBy(attrs));
+        memo.last = { places, chosen, stages };
         return;
       }
+      memo.last = null;
       const sizes = overwritten.map(({ bytes }) => bytes);
       this.#core.withScratch(sizes, (copies) => {
         overwritten.forEach((buffer, i) => {
@@ -113,46 +139,40 @@ export class PreparedWgsl implements Prepared {
     return [...found];
   }
 
-  #issueAll(places: readonly (readonly Place[])[], attrs: Attrs): void {
-    this.#plan.stages.forEach((stage, s) => {
-      if (!stage.isEmpty) this.#issue(stage, s, places[s]!, attrs);
+  #isAsBefore(
+    { places, chosen }: LastLaunch,
+    operands: Places,
+    scratch: readonly PoolBuffer[],
+    attrs: Attrs,
+  ): boolean {
+    return this.#plan.stages.every(
+      (stage, s) =>
+        stage.operands.every(({ slot }, i) => {
+          const known = places[s]![i]!;
+          if (slot.kind === 'scratch') return scratch[slot.index] === known.buffer;
+          const { buffer, offset } = operands(slot);
+          return buffer === known.buffer && offset === known.offset;
+        }) && stage.chosenBy(attrs) === chosen[s],
+    );
+  }
+
+  #issueAll(places: readonly (readonly Place[])[], attrs: Attrs): (IssuedStage | null)[] {
+    return this.#plan.stages.map((stage, s) => {
+      if (stage.isEmpty) return null;
+      const issued = this.#issued(stage, s, places[s]!, attrs);
+      issued.issue(attrs);
+      return issued;
     });
   }
 
-  #issue(stage: WgslStage, s: number, places: readonly Place[], attrs: Attrs): void {
+  #issued(stage: WgslStage, s: number, places: readonly Place[], attrs: Attrs): IssuedStage {
     const buffers: PoolBuffer[] = [];
     const bindings = places.map(({ buffer }) => {
       const known = buffers.indexOf(buffer);
       return known >= 0 ? known : buffers.push(buffer) - 1;
     });
-    const ownsWords = mayOwnWords(stage.operands, places);
-    const { text, uniforms, groups } = this.#writtenFor(s, bindings, ownsWords, attrs);
-    const kernel = this.#core.wgslKernel(text);
-    const values = uniforms.map((uniform) => uniformValue(uniform, places, attrs));
-    const bound = buffers.map(({ buffer }) => buffer);
-    const writes = buffers.filter((_, i) => text.written[i]!);
-    const isRead = (buffer: PoolBuffer) =>
-      stage.operands.some(({ written }, i) => !written && places[i]!.buffer === buffer);
-    this.#core.launch({
-      op: this.#op,
-      kernel,
-      reads: buffers.filter(isRead),
-      writes,
-      replaced: writes.filter((buffer) =>
-        stage.operands.some(
-          ({ written, elements, type }, i) =>
-            written && places[i]!.buffer === buffer && elements * bytesOf(type) === buffer.bytes,
-        ),
-      ),
-      encode: (batch) => {
-        const { dispatched } = kernel;
-        const at = batch.nextUniforms(dispatched);
-        for (let i = 0; i < values.length; i++) {
-          batch[typeOf(uniforms[i]!)][at + i] = values[i]!;
-        }
-        batch.dispatch(dispatched, bound, groups);
-      },
-    });
+    const written = this.#writtenFor(s, bindings, mayOwnWords(stage.operands, places), attrs);
+    return new IssuedStage(this.#core, this.#op, stage, written, { places, buffers }, attrs);
   }
 
   #writtenFor(
@@ -204,19 +224,4 @@ function isOne(
     places[i]!.buffer === places[j]!.buffer &&
     places[i]!.offset === places[j]!.offset
   );
-}
-
-function uniformValue(uniform: UniformValue, places: readonly Place[], attrs: Attrs): number {
-  switch (uniform.kind) {
-    case 'count':
-    case 'number':
-    case 'int':
-      return uniform.value;
-    case 'offset':
-      return places[uniform.operand]!.offset;
-    case 'attr':
-      return uniform.integer ? toInt32(Number(attrs[uniform.name])) : Number(attrs[uniform.name]);
-    case 'integer':
-      return uniform.of(attrs);
-  }
 }

@@ -1,0 +1,131 @@
+import { toInt32 } from '../../cpu/scalar/pointwise.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { PoolBuffer } from '../core/buffer-pool.ts';
+import type { Place } from '../core/device-core.ts';
+import { bytesOf } from '../wgsl/elements/element-type.ts';
+import type { WgslKernel } from '../wgsl/wgsl-kernel.ts';
+import type { WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
+import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
+import type { GpuCore, KernelRun } from './gpu-core.ts';
+
+/** Where a stage's operands are, and what it binds there: each buffer once. */
+export interface StagePlaces {
+  readonly places: readonly Place[];
+  readonly buffers: readonly PoolBuffer[];
+}
+
+/** A dispatch on known places: issued again, it only asks whether the numbers in attributes are as before. */
+export class IssuedStage {
+  readonly #core: GpuCore;
+  readonly #written: WrittenStage;
+  /** Numbers of the uniforms that attributes tell. */
+  readonly #changing: readonly number[];
+  readonly #facts: Pick<KernelRun, 'op' | 'reads' | 'writes' | 'replaced'>;
+  readonly #bound: readonly GPUBuffer[];
+  /** The uniforms as they were issued last; a run that waits for its kernel has them, too. */
+  #words: Uint32Array;
+  #run: KernelRun;
+
+  constructor(
+    core: GpuCore,
+    op: string,
+    { operands }: WgslStage,
+    written: WrittenStage,
+    { places, buffers }: StagePlaces,
+    attrs: Attrs,
+  ) {
+    this.#core = core;
+    this.#written = written;
+    const { text, uniforms } = written;
+    const kindIs = (told: boolean) =>
+      uniforms.flatMap(({ kind }, i) =>
+        (kind === 'attr' || kind === 'integer') === told ? [i] : [],
+      );
+    this.#changing = kindIs(true);
+    const writes = buffers.filter((_, i) => text.written[i]!);
+    const at = (buffer: PoolBuffer) => (_: unknown, i: number) => places[i]!.buffer === buffer;
+    this.#facts = {
+      op,
+      reads: buffers.filter((buffer) =>
+        operands.filter(at(buffer)).some(({ written: isWritten }) => !isWritten),
+      ),
+      writes,
+      replaced: writes.filter((buffer) =>
+        operands
+          .filter(at(buffer))
+          .some(
+            ({ written: isWritten, elements, type }) =>
+              isWritten && elements * bytesOf(type) === buffer.bytes,
+          ),
+      ),
+    };
+    this.#bound = buffers.map(({ buffer }) => buffer);
+    const words = new Uint32Array(uniforms.length);
+    for (const i of kindIs(false))
+      words[i] = wordOf(uniforms[i]!, placedValue(uniforms[i]!, places));
+    this.#words = this.#withAttrs(words, attrs);
+    this.#run = this.#newRun(core.wgslKernel(text));
+  }
+
+  issue(attrs: Attrs): void {
+    const kernel = this.#core.wgslKernel(this.#written.text);
+    const words = this.#withAttrs(this.#words, attrs);
+    if (words !== this.#words || kernel !== this.#run.kernel) {
+      this.#words = words;
+      this.#run = this.#newRun(kernel);
+    }
+    this.#core.launch(this.#run);
+  }
+
+  /** The words with what the attributes tell: the same ones where that is there already. */
+  #withAttrs(words: Uint32Array, attrs: Attrs): Uint32Array {
+    let result = words;
+    for (const i of this.#changing) {
+      const uniform = this.#written.uniforms[i]!;
+      const word = wordOf(uniform, toldValue(uniform, attrs));
+      if (result[i] === word) continue;
+      if (result === words) result = words.slice();
+      result[i] = word;
+    }
+    return result;
+  }
+
+  #newRun(kernel: WgslKernel): KernelRun {
+    const words = this.#words;
+    return {
+      ...this.#facts,
+      kernel,
+      encode: (batch) => {
+        const { dispatched } = kernel;
+        batch.u32.set(words, batch.nextUniforms(dispatched));
+        batch.dispatch(dispatched, this.#bound, this.#written.groups);
+      },
+    };
+  }
+}
+
+function placedValue(uniform: UniformValue, places: readonly Place[]): number {
+  if (uniform.kind === 'offset') return places[uniform.operand]!.offset;
+  return 'value' in uniform ? uniform.value : 0;
+}
+
+function toldValue(uniform: UniformValue, attrs: Attrs): number {
+  if (uniform.kind === 'integer') return uniform.of(attrs);
+  if (uniform.kind !== 'attr') return 0;
+  const value = Number(attrs[uniform.name]);
+  return uniform.integer ? toInt32(value) : value;
+}
+
+const word = { u32: new Uint32Array(1), i32: new Int32Array(1), f32: new Float32Array(1) };
+const bits = {
+  u32: word.u32,
+  i32: new Uint32Array(word.i32.buffer),
+  f32: new Uint32Array(word.f32.buffer),
+};
+
+/** The word that holds a uniform's value. */
+function wordOf(uniform: UniformValue, value: number): number {
+  const type = typeOf(uniform);
+  word[type][0] = value;
+  return bits[type][0]!;
+}
