@@ -5,7 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 await tf.setBackend('webgpu');
 await tf.ready();
 
-export const finish = (last) => last.data();
+export const finish = (results) => results.at(-1).data();
 
 const square = (size) => {
   const [x, y] = [tf.randomNormal([size, size]), tf.randomNormal([size, size])];

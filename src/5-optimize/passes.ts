@@ -154,7 +154,8 @@ export const passes = [
   {
     name: 'tileAttention',
     stages: ['ordered'],
-    enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
+    // It computes scores three times.
+    enabled: ({ memory }) => memory.order && memory.freeAtLastUse && mayBeSlower(memory),
     run: tileAttention,
   },
   {
@@ -189,9 +190,13 @@ function onProgram(
 }
 
 function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
-  const mayBeSlower = memory.prefer === 'bytes' || memory.budget !== null;
-  const program = yield* chooseSlices(given.program, costOf, mayBeSlower, { choices });
+  const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), { choices });
   return { ...given, program };
+}
+
+/** Whether bytes are preferred, or limited. */
+function mayBeSlower({ prefer, budget }: MemoryOptions): boolean {
+  return prefer === 'bytes' || budget !== null;
 }
 
 function minimizesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {

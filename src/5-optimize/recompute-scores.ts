@@ -36,9 +36,10 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
     return { ...given, program: recomputeInBackward(facts, stays).program };
   };
   const { prefer, budget } = context.memory;
-  // Of a GPU there is no time model: tiles save dispatches, and what these would read and write.
+  const mayBeSlower = prefer === 'bytes' || budget !== null;
+  // Tiles compute the scores three times.
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
-  const mayBeSlower = prefer === 'bytes' || budget !== null || isByTiles;
+  if (isByTiles && !mayBeSlower) return given;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
     forms: [fusedForm],
     isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),

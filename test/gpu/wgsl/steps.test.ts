@@ -184,7 +184,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(gpu().computedOnCpu.size).toBe(0);
   });
 
-  it('transformer layer + Adam: at most 46 dispatches, 1 submit, and no kernel of gpu.js', async () => {
+  it('transformer layer + Adam: at most 50 dispatches, 1 submit, and no kernel of gpu.js', async () => {
     seed(1);
     const options = { dimFeedforward: 64, dropout: 0, batchFirst: true };
     const model = deviceGuard(gpu(), () => new nn.TransformerEncoderLayer(32, 4, options));
@@ -208,13 +208,13 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     const before = { ...gpu().commandCounts, ...gpu().kernelStats };
     await run();
     const after = { ...gpu().commandCounts, ...gpu().kernelStats };
-    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(46);
+    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(50);
     expect(after.submits - before.submits).toBe(1);
     expect(after.compiled - before.compiled).toBe(0);
     expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
   });
 
-  it('language model + AdamW: at most 57 dispatches, 1 submit, and no kernel of gpu.js', async () => {
+  it('language model + AdamW: at most 63 dispatches, 1 submit, and no kernel of gpu.js', async () => {
     seed(1);
     const model = deviceGuard(gpu(), () => new LanguageModel());
     const optimizer = new optim.AdamW(model.parameters(), { lr: 0.01 });
@@ -241,7 +241,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     const before = { ...gpu().commandCounts, ...gpu().kernelStats };
     await run();
     const after = { ...gpu().commandCounts, ...gpu().kernelStats };
-    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(57);
+    expect(after.dispatches - before.dispatches).toBeLessThanOrEqual(63);
     expect(after.submits - before.submits).toBe(1);
     expect(after.compiled - before.compiled).toBe(0);
     expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
