@@ -12,6 +12,7 @@ const sizes: readonly (readonly [m: number, k: number, n: number])[] = [
   [1, 40, 3],
   [3, 5, 7],
   [9, 16, 8],
+  [20, 300, 40],
   [16, 17, 16],
   [5, 130, 33],
   [128, 31, 128],

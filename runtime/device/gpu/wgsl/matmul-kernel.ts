@@ -14,7 +14,14 @@ import {
 import { headOperands, headText, storedHead } from './head-text.ts';
 import { indexTexts, splitText, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
-import { type ProductTexts, threadsOf, tileFor, tilesOf, tileText } from './product-tiles.ts';
+import {
+  areFewSums,
+  type ProductTexts,
+  threadsOf,
+  tileFor,
+  tilesOf,
+  tileText,
+} from './product-tiles.ts';
 import type { HeadBody } from './staged-body.ts';
 import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf } from './wgsl-text.ts';
@@ -60,7 +67,7 @@ export function productPlan(
   const { dtype } = factorMetas[0]!;
   const type = valueTypeOf(elementTypeOf(dtype));
   // Tiles are of floats; products of integers, which wrap around, are rare.
-  const tile = type === 'f32' ? tileFor(m, k, n, batches) : null;
+  const tile = type === 'f32' && !areFewSums(m, k, n, batches) ? tileFor(m, k, n, batches) : null;
   // Threads share a sum along what they read most of.
   const isAlong = m > n ? left.column === 1 : right.column !== 1 && right.row === 1;
   const sharing = sharingOf({ outputs: m * n * batches, count: k }, isAlong);
@@ -129,7 +136,7 @@ function sidesOf(strides: readonly number[]): Sides {
 /** Workgroups along z; more batches than these take several rounds. */
 const mostSlices = 65535;
 
-/** Few rows or columns: threads share the sum of an output, and nothing else. */
+/** Few rows or columns, or few long sums: threads share the sum of an output, and nothing else. */
 function thinText(
   w: WgslWriter,
   t: ProductTexts,

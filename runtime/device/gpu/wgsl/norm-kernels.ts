@@ -21,9 +21,10 @@ interface Groups {
   readonly form: 'rows' | 'channels';
 }
 
-/** Threads that share a group: a power of 2. */
-function threadsPerGroup(length: number): number {
+/** Threads that share a group: a power of 2, and more where few groups leave a GPU idle. */
+function threadsPerGroup({ length, count }: Groups): number {
   if (length < 32) return 1;
+  if (length >= 128 && count < 128) return length < 1024 ? 64 : 256;
   if (length < 128) return 8;
   if (length < 1024) return 32;
   return length < 4096 ? 64 : 256;
@@ -63,7 +64,7 @@ class GroupWriter {
     this.w = w;
     this.#unit = unit;
     this.#groups = groups;
-    this.#slices = threadsPerGroup(groups.length);
+    this.#slices = threadsPerGroup(groups);
     this.#threads = Math.max(workgroupThreads, this.#slices);
     const perGroup = this.#threads / this.#slices;
     w.line(
@@ -158,7 +159,7 @@ function groupStage(
     const inOrder = beginWithWords(type, groups.inner, []);
     return { slot, written, walk: null, elements: sizeOf(shape), type, inOrder };
   };
-  const slices = threadsPerGroup(groups.length);
+  const slices = threadsPerGroup(groups);
   const threads = Math.max(workgroupThreads, slices);
   const operands = [
     ...inputs.map((meta, i) => operand(input(i), false, meta)),

@@ -47,6 +47,11 @@ export function tileFor(m: number, k: number, n: number, batches: number): Tile 
   return least > 32 && tiles(middleTile) >= enoughMiddle ? middleTile : smallTile;
 }
 
+/** Whether a product has so few tiles, of so many steps each, that most of a GPU would wait for them. */
+export function areFewSums(m: number, k: number, n: number, batches: number): boolean {
+  return k >= 128 && tilesOf(smallTile, m, n) * batches < 16;
+}
+
 /** A tile for a product that keeps other facts in workgroup memory, too. */
 export function withRoom(tile: Tile | null): Tile | null {
   return tile === largeTile ? { ...tile, depth: 8 } : tile;
