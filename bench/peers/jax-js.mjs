@@ -1,30 +1,11 @@
 // node jax-js.mjs WORK ROUNDS: prints { least, median } in ms; nothing for works that it can't do in Node.
 globalThis.navigator ??= { hardwareConcurrency: 1 };
-const { defaultDevice, init, jit, numpy: np, random } = await import('@jax-js/jax');
+const { defaultDevice, init } = await import('@jax-js/jax');
 
 const [work, rounds] = process.argv.slice(2);
 await init('wasm');
 defaultDevice('wasm');
-const normal = (shape, seed) => random.normal(random.key(seed), shape);
-
-const square = (size) => {
-  const [x, y] = [normal([size, size], 1), normal([size, size], 2)];
-  const f = jit((a, b) => np.matmul(a, b));
-  return () => f(x.ref, y.ref);
-};
-const works = {
-  W1: () => square(512),
-  W1b: () => square(1024),
-  W6: () => {
-    const x = normal([4 << 20], 1);
-    const f = jit((x) => {
-      const c = np.tanh(x.ref.mul(0.5).add(0.25));
-      const f = np.exp(c.ref.mul(c.ref).neg().add(1));
-      return np.exp(np.maximum(f.ref.sub(x), 0).add(c).mul(0.3)).div(f);
-    });
-    return () => f(x.ref);
-  },
-};
+const { works } = await import('./jax-works.mjs');
 const step = works[work]?.();
 if (!step) process.exit(0);
 const times = [];
