@@ -47,6 +47,8 @@ export interface KernelStats {
   /** Kernels among those in our own WGSL, and those of them whose threads write elements of one word. */
   readonly wgsl: number;
   readonly atomic: number;
+  /** Launches in our own WGSL with all operands at the places of the launch before. */
+  readonly repeated: number;
   /** Kept now. */
   readonly cached: number;
 }

@@ -98,7 +98,8 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   }
 
   get kernelStats(): KernelStats {
-    return { compiled: this.#kernels.compiled, wgsl: 0, atomic: 0, cached: this.#kernels.size };
+    const { compiled, size: cached } = this.#kernels;
+    return { compiled, wgsl: 0, atomic: 0, repeated: 0, cached };
   }
 
   get isLost(): boolean {

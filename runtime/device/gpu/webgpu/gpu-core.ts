@@ -26,6 +26,8 @@ import { IssueQueue, type Task } from '../core/issue-queue.ts';
 import { KernelCache } from '../core/kernel-cache.ts';
 import type { KernelText } from '../core/kernel-text.ts';
 import { gpuJsLimit, maxElements } from '../core/limits.ts';
+import { messageOf } from '../core/node-webgpu.ts';
+import { SubmitReports } from '../core/submit-reports.ts';
 import { WgslKernel } from '../wgsl/wgsl-kernel.ts';
 import type { WgslText } from '../wgsl/wgsl-text.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
@@ -67,13 +69,11 @@ export class GpuCore implements DeviceCore {
   #anyFailure = false;
   /** Reads in progress. */
   readonly #reads = new Set<Promise<Words>>();
-  /** Submits of which WebGPU has yet to say whether they failed. */
-  readonly #reports = new Set<Promise<void>>();
-  /** The error that WebGPU reported on its own, thrown at the next read. */
-  #reported: string | null = null;
+  readonly #reports = new SubmitReports();
   #closed = false;
   /** Kernels compiled so far whose threads write elements of one word. */
   #atomicKernels = 0;
+  #repeatedLaunches = 0;
   #lost: GPUDeviceLostInfo | null = null;
 
   /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
@@ -85,7 +85,7 @@ export class GpuCore implements DeviceCore {
     const limit =
       isGpuJsAlone && ofGpuJs.maxBufferBytes < bufferLimit.maxBufferBytes ? ofGpuJs : bufferLimit;
     this.#batch = new CommandBatch(backend.device, (cause) => {
-      this.#reported ??= cause instanceof Error ? cause.message : String(cause);
+      this.#reports.note(messageOf(cause));
     });
     this.pool = new BufferPool(this.name, {
       ...limit,
@@ -127,7 +127,7 @@ export class GpuCore implements DeviceCore {
       unconfirmed: false,
     };
     backend.device.onuncapturederror = ({ error }) => {
-      this.#reported ??= error.message;
+      this.#reports.note(error.message);
     };
     void backend.device.lost?.then((info) => {
       this.#lost = info;
@@ -144,8 +144,14 @@ export class GpuCore implements DeviceCore {
       compiled: kernels.compiled + wgslKernels.compiled,
       wgsl: wgslKernels.compiled,
       atomic: this.#atomicKernels,
+      repeated: this.#repeatedLaunches,
       cached: kernels.size + wgslKernels.size,
     };
+  }
+
+  /** Counts a launch on the places of its last one. */
+  noteRepeated(): void {
+    this.#repeatedLaunches++;
   }
 
   get isLost(): boolean {
@@ -221,7 +227,7 @@ export class GpuCore implements DeviceCore {
     const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
     if (failure) {
       // WebGPU reports a failed build as well; once is enough.
-      if (kernel.failure) this.#reported = null;
+      if (kernel.failure) this.#reports.forget();
       for (const output of writes) this.#fail(output, failure);
       return;
     }
@@ -251,21 +257,8 @@ export class GpuCore implements DeviceCore {
       encode();
       this.#batch.flush();
     } finally {
-      const report = this.#reportUnlessMissing(device.popErrorScope(), unconfirmed);
-      this.#reports.add(report);
-      void report.then(() => this.#reports.delete(report));
+      this.#reports.await(device.popErrorScope(), unconfirmed);
     }
-  }
-
-  /** Errors of a submit, except those that only repeat that one of its buffers could not be made. */
-  async #reportUnlessMissing(
-    scope: Promise<GPUError | null>,
-    buffers: readonly PoolBuffer[],
-  ): Promise<void> {
-    // A lost device has no errors to tell.
-    const error = await scope.catch(() => null);
-    await Promise.all(buffers.map(({ checked }) => checked));
-    if (error && !buffers.some(({ missing }) => missing)) this.#reported ??= error.message;
   }
 
   #fail(buffer: PoolBuffer, failure: Error): void {
@@ -401,35 +394,20 @@ export class GpuCore implements DeviceCore {
       encoder.copyBufferToBuffer(buffer.buffer, first * wordBytes, staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
-      await Promise.all(this.#reports);
-      this.#expectThere(buffer);
+      await this.#reports.settled();
+      this.#reports.expectThere(buffer);
       const values = new Uint32Array(staging.getMappedRange().slice(0));
       staging.unmap();
-      this.#tellReported(op);
+      this.#reports.tell(op);
       return values;
     } catch (cause) {
       if (this.#lost) throw lostError(op, this.#lost);
-      this.#expectThere(buffer);
-      this.#tellReported(op);
+      this.#reports.expectThere(buffer);
+      this.#reports.tell(op);
       throw cause instanceof DeviceError ? cause : runError(op, cause);
     } finally {
       staging.destroy();
     }
-  }
-
-  /**
-   * Throws the error of a buffer that could not be made. WebGPU's reports about work with it only repeat that error.
-   */
-  #expectThere({ missing }: PoolBuffer): void {
-    if (!missing) return;
-    this.#reported = null;
-    throw missing;
-  }
-
-  #tellReported(op: string): void {
-    const reported = this.#reported;
-    this.#reported = null;
-    if (reported !== null) throw runError(op, reported);
   }
 
   #emitCopy(from: string, to: string, bytes: number): void {

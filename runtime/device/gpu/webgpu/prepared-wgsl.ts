@@ -75,6 +75,7 @@ export class PreparedWgsl implements Prepared {
   #run(operands: Places, attrs: Attrs, memo: Memo): void {
     this.#core.withScratch(this.#scratch, (scratch) => {
       if (memo.last && this.#isAsBefore(memo.last, operands, scratch, attrs)) {
+        this.#core.noteRepeated();
         for (const stage of memo.last.stages) stage?.issue(attrs);
         return;
       }

@@ -1,0 +1,53 @@
+import type { PoolBuffer } from './buffer-pool.ts';
+import { runError } from './gpu-errors.ts';
+
+/** What WebGPU reports by itself, after the fact: the next read throws it. */
+export class SubmitReports {
+  #first: string | null = null;
+  /** Submits of which WebGPU has yet to say whether they failed. */
+  readonly #pending = new Set<Promise<void>>();
+
+  note(message: string): void {
+    this.#first ??= message;
+  }
+
+  /** What was reported only repeats an error that is told anyway. */
+  forget(): void {
+    this.#first = null;
+  }
+
+  /** Notes the error of a submit, unless it only repeats that one of its buffers could not be made. */
+  await(scope: Promise<GPUError | null>, buffers: readonly PoolBuffer[]): void {
+    const report = this.#noteUnlessMissing(scope, buffers);
+    this.#pending.add(report);
+    void report.then(() => this.#pending.delete(report));
+  }
+
+  async #noteUnlessMissing(
+    scope: Promise<GPUError | null>,
+    buffers: readonly PoolBuffer[],
+  ): Promise<void> {
+    // A lost device has no errors to tell.
+    const error = await scope.catch(() => null);
+    await Promise.all(buffers.map(({ checked }) => checked));
+    if (error && !buffers.some(({ missing }) => missing)) this.note(error.message);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  /** Throws the error of a buffer that could not be made: reports about work with it only repeat that error. */
+  expectThere({ missing }: PoolBuffer): void {
+    if (!missing) return;
+    this.forget();
+    throw missing;
+  }
+
+  /** Throws what was reported, as an error of the op that reads. */
+  tell(op: string): void {
+    const reported = this.#first;
+    this.forget();
+    if (reported !== null) throw runError(op, reported);
+  }
+}
