@@ -1,7 +1,7 @@
 import type { PoolBuffer } from './buffer-pool.ts';
 import { runError } from './gpu-errors.ts';
 
-/** What WebGPU reports by itself, after the fact: the next read throws it. */
+/** Errors that WebGPU reports by itself, after the fact: the next read throws the first one. */
 export class SubmitReports {
   #first: string | null = null;
   /** Submits of which WebGPU has yet to say whether they failed. */
@@ -11,7 +11,7 @@ export class SubmitReports {
     this.#first ??= message;
   }
 
-  /** What was reported only repeats an error that is told anyway. */
+  /** For reports that only repeat an error that is told anyway. */
   forget(): void {
     this.#first = null;
   }

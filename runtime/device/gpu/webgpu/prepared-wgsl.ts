@@ -12,7 +12,7 @@ import { IssuedStage } from './issued-stage.ts';
 /** A launch as it was issued last: another one with operands at the same places is the same dispatches. */
 interface LastLaunch {
   places: readonly (readonly Place[])[];
-  /** What the texts of stages take of attributes. */
+  /** The parts of attributes that the texts of stages depend on. */
   chosen: readonly string[];
   /** Null for stages with nothing to do. */
   stages: readonly (IssuedStage | null)[];

@@ -1,15 +1,15 @@
 /** Launches of a program are issued again as they were: unless numbers, buffers, offsets or texts are others. */
 
 import { describe, expect, it } from 'vitest';
-import { deviceGuard, type Tensor, tensor } from '../../runtime/index.ts';
-import { toStatic } from '../../src/to-static.ts';
-import '../../runtime/tensor-methods/methods.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
-import { expectClose } from './parity.ts';
+import { deviceGuard, type Tensor, tensor } from '../../../runtime/index.ts';
+import { toStatic } from '../../../src/to-static.ts';
+import '../../../runtime/tensor-methods/methods.ts';
+import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { expectClose } from '../parity.ts';
 
 const numbers = Float32Array.from({ length: 24 }, (_, i) => 0.5 + i / 8);
 
-describe.skipIf(skipGpu)('gpu/repeated-launches', () => {
+describe.skipIf(skipGpu)('gpu/wgsl/repeated', () => {
   const gpu = gpuForTests();
   const onGpu = <T>(body: () => T): T => deviceGuard(gpu(), body);
 
