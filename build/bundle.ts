@@ -89,11 +89,13 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
-  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
   const apart = new Set(
-    ['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'].map((name) =>
-      join(compiled, `${name}.js`),
-    ),
+    [
+      // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
+      ...['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'],
+      // A device that is loaded later refers to this: with it, bundlers would keep all that is loaded on demand.
+      'runtime/device/tiled-body',
+    ].map((name) => join(compiled, `${name}.js`)),
   );
   const base = await loadedWith(options(['runtime/base-setup']));
   const methods = await loadedWith(options(['runtime/setup']));

@@ -13,6 +13,12 @@ export const rateKinds: OptionKinds<Rates> = {
   maximize: flag,
 };
 
+/** For optimizers that step by signs alone, which no penalty changes. */
+export const signRateKinds: OptionKinds<Omit<Rates, 'weightDecay'>> = {
+  lr: anyNumber,
+  maximize: flag,
+};
+
 export const momentKinds: OptionKinds<Rates & MomentGroup> = {
   ...rateKinds,
   betas: arrayOf(anyNumber, 2),

@@ -12,7 +12,7 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { rateKinds, ratesOf } from './optimizer-options.ts';
+import { rateKinds, ratesOf, signRateKinds } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 interface RpropGroup {
@@ -26,8 +26,6 @@ export interface RpropOptions extends Partial<Omit<Rates, 'weightDecay'>> {
   /** Smallest and largest step; [1e-6, 50]. */
   readonly stepSizes?: readonly [number, number];
 }
-
-const { weightDecay: _, ...signRateKinds } = rateKinds;
 
 const rpropKinds: OptionKinds<RpropOptions> = {
   ...signRateKinds,

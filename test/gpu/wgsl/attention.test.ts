@@ -22,7 +22,7 @@ type Operands = readonly [query: Tensor, key: Tensor, value: Tensor, ...masks: T
 interface Case {
   readonly operands: () => Operands;
   readonly attend: (...given: Operands) => Tensor;
-  /** Products of at most 8 rows or columns, whose sums threads share where they are ops of their own. */
+  /** Products of at most 8 rows or columns, or of few long sums, which threads share where they are ops of their own. */
   readonly isThin?: true;
 }
 
@@ -61,9 +61,21 @@ const cases: Readonly<Record<string, Case>> = {
   'no multiples of tiles': { operands: heads([3], [41, 77, 19, 13]), attend: plain() },
   'three dimensions of batches': { operands: heads([2, 1, 2], [33, 40, 12, 12]), attend: plain() },
   'heads of one element': { operands: heads([2], [35, 33, 1, 1]), attend: plain(), isThin: true },
-  'heads of 128 elements': { operands: heads([1], [40, 34, 128, 128]), attend: plain() },
-  'rows of 128 keys and more': { operands: heads([1], [40, 200, 12, 12]), attend: plain() },
-  'rows of 1024 keys and more': { operands: heads([1], [9, 1100, 12, 12]), attend: plain() },
+  'heads of 128 elements': {
+    operands: heads([1], [40, 34, 128, 128]),
+    attend: plain(),
+    isThin: true,
+  },
+  'rows of 128 keys and more': {
+    operands: heads([1], [40, 200, 12, 12]),
+    attend: plain(),
+    isThin: true,
+  },
+  'rows of 1024 keys and more': {
+    operands: heads([1], [9, 1100, 12, 12]),
+    attend: plain(),
+    isThin: true,
+  },
   causal: { operands: heads([2, 2], [45, 45, 12, 12]), attend: plain({ isCausal: true }) },
   'a scale': { operands: heads([2], [33, 40, 12, 12]), attend: plain({ scale: 0.7 }) },
   'a mask of numbers for all heads': {
