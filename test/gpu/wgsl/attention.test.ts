@@ -115,9 +115,7 @@ const cases: Readonly<Record<string, Case>> = {
 
 /** Those whose gradients have kernels of their own: each takes seconds to build on a software adapter. */
 const trainedCases = [
-  'fewer queries and keys than a tile',
   'no multiples of tiles',
-  'causal',
   'transposed heads',
   'a result that is transposed',
   'dropout',
