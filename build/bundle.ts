@@ -89,14 +89,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
+  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
   const apart = new Set(
-    [
-      // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
-      ...['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'],
-      // A device that is loaded later refers to this: with it, bundlers would keep all that is loaded on demand.
-      'runtime/device/tiled-body',
-    ].map((name) => join(compiled, `${name}.js`)),
+    ['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'].map((name) =>
+      join(compiled, `${name}.js`),
+    ),
   );
+  // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
+  const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const base = await loadedWith(options(['runtime/base-setup']));
   const methods = await loadedWith(options(['runtime/setup']));
   const runtime = await loadedWith(options(['runtime/index']));
@@ -128,7 +128,11 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
           test: (id) => /\/runtime\/(?:setup\.js|tensor-methods\/)/.test(id) && !base.has(id),
           includeDependenciesRecursively: false,
         },
-        { name: 'tensors', test: (id) => methods.has(id), includeDependenciesRecursively: false },
+        {
+          name: 'tensors',
+          test: (id) => methods.has(id) || id === tiledBody,
+          includeDependenciesRecursively: false,
+        },
         {
           name: onDemand,
           test: (id) => runtime.has(id) && !apart.has(id),

@@ -5,6 +5,7 @@ import { sizeOf } from '../../runtime/spec/shape.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { fusedForm } from './fuse/fused-form.ts';
+import { tiledForm } from './fuse/tile-attention.ts';
 import { ForwardFacts } from './recompute/forward-facts.ts';
 import { forwardOfStep } from './recompute/forward-of-step.ts';
 import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
@@ -41,9 +42,14 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
   if (isByTiles && !mayBeSlower) return given;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
-    forms: [fusedForm],
+    forms: [tiledAndFused],
     isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),
   });
+}
+
+/** The form that runs where bytes are preferred; without tiles on devices that have none. */
+function tiledAndFused(program: Program, staying: ReadonlySet<ValueId>): Program {
+  return fusedForm(tiledForm(program, staying), staying);
 }
 
 function timeOf({ program, alsoRead }: Staged): number {

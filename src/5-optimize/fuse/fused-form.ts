@@ -6,7 +6,6 @@ import type { GroupOptions } from './groups.ts';
 import { listGroups } from './list-groups.ts';
 import { withoutShapeReads } from './read-shapes.ts';
 import { RowRules } from './row-groups.ts';
-import { tiledForm } from './tile-attention.ts';
 
 const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjacent: false };
 
@@ -15,7 +14,7 @@ const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjace
  * order that the program has. What runs is close to it, so that times are estimated of this form.
  */
 export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
-  const pointwise = withoutShapeReads(allFused(tiledForm(given, staying), staying));
+  const pointwise = withoutShapeReads(allFused(given, staying));
   const rows = writeGroups(
     pointwise,
     staying,

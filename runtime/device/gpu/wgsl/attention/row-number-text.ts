@@ -6,8 +6,8 @@ import { columnsPerThread, threadsAcross, tileColumns, upTo } from './tile-layou
 import type { TileStep } from './value-text.ts';
 
 /**
- * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: the row's columns in turn
- * go to 1, 8, 32 or 64 partial results, which are folded in their order.
+ * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: columns whose numbers are
+ * equal modulo 1, 8, 32 or 64 make one partial result, and these are folded in their order.
  */
 export interface RowFoldText {
   /** Before the first tile. */
