@@ -14,6 +14,7 @@ import {
   seed,
   type Tensor,
   tensor,
+  tidy,
 } from '../../../runtime/index.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
@@ -122,6 +123,45 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
       expect(after.submits - before.submits).toBe(3);
       expect(after.bindGroups - before.bindGroups).toBe(0);
       expect(after.compiled - before.compiled).toBe(0);
+    },
+  );
+
+  it.each(['captured', 'op by op'])(
+    'steps without a wait between them make no bind groups, %s',
+    async (how) => {
+      seed(1);
+      const [x, target, model] = deviceGuard(
+        gpu(),
+        () =>
+          [
+            randn([8, 6]),
+            tensor(Int32Array.of(0, 1, 2, 3, 0, 1, 2, 3)),
+            new Mlp([6, 16, 4]),
+          ] as const,
+      );
+      const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+      const eager = (input: Tensor, classes: Tensor) => {
+        const loss = crossEntropy(model.forward(input), classes);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      };
+      const captured = toStatic(eager, { check: 0 });
+      const step = how === 'captured' ? captured : eager;
+      const run = async (steps: number) => {
+        for (let i = 0; i < steps; i++) tidy(() => void step(x, target));
+        await gpu().synchronize();
+      };
+      for (let i = 0; i < 3; i++) await run(2);
+      await captured.ready();
+      await run(8);
+      const before = gpu().commandCounts;
+      // More dispatches than one submit takes, so that each kernel meets all places of a submit.
+      await run(40);
+      const after = gpu().commandCounts;
+      expect(after.dispatches - before.dispatches).toBeGreaterThan(256);
+      expect(after.bindGroups - before.bindGroups).toBe(0);
     },
   );
 

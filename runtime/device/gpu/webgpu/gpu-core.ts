@@ -1,7 +1,7 @@
 import { DeviceError } from '../../../errors/errors.ts';
 import { events } from '../../../memory/events.ts';
 import { copying, copyingAsync } from '../../../profiler/copying.ts';
-import { spans } from '../../../profiler/spans.ts';
+import { type KernelTiming, spans } from '../../../profiler/spans.ts';
 import type { Operand } from '../../device.ts';
 import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from '../core/command-batch.ts';
@@ -22,7 +22,7 @@ import {
   runError,
   tooLargeForGpuJs,
 } from '../core/gpu-errors.ts';
-import { IssueQueue, type Task } from '../core/issue-queue.ts';
+import { IssueQueue } from '../core/issue-queue.ts';
 import { KernelCache } from '../core/kernel-cache.ts';
 import type { KernelText } from '../core/kernel-text.ts';
 import { gpuJsLimit, maxElements } from '../core/limits.ts';
@@ -208,17 +208,20 @@ export class GpuCore implements DeviceCore {
     const { kernel } = run;
     // It may run after the recording.
     const timing = this.#hasClock ? (spans.sink?.timed(run.op, this.name) ?? null) : null;
-    const task: Task = {
-      waitsFor: () => unbuilt(kernel),
-      run: () => {
-        this.#batch.timing = timing;
-        this.#run(run);
-        // It was dispatched, or will never be.
-        if (this.#batch.timing) this.#batch.timing.end(null);
-        this.#batch.timing = null;
-      },
-    };
-    this.#queue.issue(task);
+    if (!this.#queue.busy && kernel.built) this.#runTimed(run, timing);
+    else
+      this.#queue.issue({
+        waitsFor: () => unbuilt(kernel),
+        run: () => this.#runTimed(run, timing),
+      });
+  }
+
+  #runTimed(run: KernelRun, timing: KernelTiming | null): void {
+    this.#batch.timing = timing;
+    this.#run(run);
+    // It was dispatched, or will never be.
+    if (this.#batch.timing) this.#batch.timing.end(null);
+    this.#batch.timing = null;
   }
 
   #run(run: KernelRun): void {

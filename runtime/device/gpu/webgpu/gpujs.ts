@@ -5,8 +5,9 @@
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
 import { adapterName, refuseSoftware } from '../core/adapter.ts';
+import type { Dispatched } from '../core/bind-groups.ts';
 import type { BufferHandle } from '../core/buffer-pool.ts';
-import type { CommandBatch, Dispatched, Groups } from '../core/command-batch.ts';
+import type { CommandBatch, Groups } from '../core/command-batch.ts';
 import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
 import type { BufferLimit } from '../core/limits.ts';
 import { messageOf, provideWebGpu } from '../core/node-webgpu.ts';
@@ -243,6 +244,7 @@ function dispatchedOf(built: WebGpuKernel): KernelLayout {
       pipeline: built.computePipeline,
       layout: built.bindGroupLayout,
       uniformBytes: byteLength,
+      hasDynamicOffset: false,
     },
     groups: [groups[0]!, groups[1]!, 1],
     width: dispatchWidth,
@@ -308,7 +310,8 @@ class GpuJsKernel implements CompiledKernel {
     numbers.forEach(({ word, integer }, i) => {
       (integer ? i32 : f32)[at + word] = scalars[i]!;
     });
-    batch.dispatch(kernel, [...inputs.map((input) => input.buffer), output], groups);
+    const buffers = [...inputs.map((input) => input.buffer), output];
+    batch.dispatch(batch.bind(kernel, buffers), groups);
   }
 
   destroy(): void {

@@ -1,5 +1,6 @@
 import { toInt32 } from '../../cpu/scalar/pointwise.ts';
 import type { Attrs } from '../../kernel-op.ts';
+import type { BoundKernel } from '../core/bind-groups.ts';
 import type { PoolBuffer } from '../core/buffer-pool.ts';
 import type { Place } from '../core/device-core.ts';
 import { bytesOf } from '../wgsl/elements/element-type.ts';
@@ -21,7 +22,10 @@ export class IssuedStage {
   /** Numbers of the uniforms that attributes tell. */
   readonly #changing: readonly number[];
   readonly #facts: Pick<KernelRun, 'op' | 'reads' | 'writes' | 'replaced'>;
-  readonly #bound: readonly GPUBuffer[];
+  readonly #buffers: readonly GPUBuffer[];
+  readonly #kernel: WgslKernel;
+  /** Made for the first dispatch, when the kernel is built. */
+  #bound: BoundKernel | null = null;
   /** The uniforms as they were issued last; a run that waits for its kernel has them, too. */
   #words: Uint32Array;
   #run: KernelRun;
@@ -59,20 +63,20 @@ export class IssuedStage {
           ),
       ),
     };
-    this.#bound = buffers.map(({ buffer }) => buffer);
+    this.#buffers = buffers.map(({ buffer }) => buffer);
     const words = new Uint32Array(uniforms.length);
     for (const i of kindIs(false))
       words[i] = wordOf(uniforms[i]!, placedValue(uniforms[i]!, places));
     this.#words = this.#withAttrs(words, attrs);
-    this.#run = this.#newRun(core.wgslKernel(text));
+    this.#kernel = core.wgslKernel(text);
+    this.#run = this.#newRun();
   }
 
   issue(attrs: Attrs): void {
-    const kernel = this.#core.wgslKernel(this.#written.text);
     const words = this.#withAttrs(this.#words, attrs);
-    if (words !== this.#words || kernel !== this.#run.kernel) {
+    if (words !== this.#words) {
       this.#words = words;
-      this.#run = this.#newRun(kernel);
+      this.#run = this.#newRun();
     }
     this.#core.launch(this.#run);
   }
@@ -90,7 +94,8 @@ export class IssuedStage {
     return result;
   }
 
-  #newRun(kernel: WgslKernel): KernelRun {
+  #newRun(): KernelRun {
+    const kernel = this.#kernel;
     const words = this.#words;
     return {
       ...this.#facts,
@@ -98,7 +103,8 @@ export class IssuedStage {
       encode: (batch) => {
         const { dispatched } = kernel;
         batch.u32.set(words, batch.nextUniforms(dispatched));
-        batch.dispatch(dispatched, this.#bound, this.#written.groups);
+        this.#bound ??= batch.bind(dispatched, this.#buffers);
+        batch.dispatch(this.#bound, this.#written.groups);
       },
     };
   }

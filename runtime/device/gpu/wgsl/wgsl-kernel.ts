@@ -1,4 +1,4 @@
-import type { Dispatched } from '../core/command-batch.ts';
+import type { Dispatched } from '../core/bind-groups.ts';
 import { messageOf } from '../core/node-webgpu.ts';
 import type { WgslText } from './wgsl-text.ts';
 
@@ -17,7 +17,11 @@ export class WgslKernel {
     this.#uniformBytes = text.uniformBytes;
     this.#layout = device.createBindGroupLayout({
       entries: [
-        { binding: 0, visibility: computeStage, buffer: { type: 'uniform' } },
+        {
+          binding: 0,
+          visibility: computeStage,
+          buffer: { type: 'uniform', hasDynamicOffset: true },
+        },
         ...text.written.map(
           (isWritten, i): GPUBindGroupLayoutEntry => ({
             binding: i + 1,
@@ -47,6 +51,11 @@ export class WgslKernel {
       layout: device.createPipelineLayout({ bindGroupLayouts: [this.#layout] }),
       compute: { module, entryPoint: 'main' },
     });
-    this.#dispatched = { pipeline, layout: this.#layout, uniformBytes: this.#uniformBytes };
+    this.#dispatched = {
+      pipeline,
+      layout: this.#layout,
+      uniformBytes: this.#uniformBytes,
+      hasDynamicOffset: true,
+    };
   }
 }
