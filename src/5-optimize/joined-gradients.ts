@@ -2,6 +2,7 @@ import { hasChangingAttrs } from '../../runtime/device/symbolic-attrs.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 
 /** A part of a gradient along one dimension: all other elements are 0. */
 interface Part {
@@ -18,7 +19,8 @@ interface Parts {
 /**
  * Where all parts of a tensor were read apart, its gradient is their gradients side by side, instead of a
  * sum of tensors that are 0 elsewhere. Equal bit for bit with 0 added: what a sum of several makes of −0
- * is 0. Only ops from `firstLate` on change, and no sum of which a part may be missing.
+ * is 0. It is added to the parts where that costs no pass over memory: where it fuses with the op that computes
+ * one. Only ops from `firstLate` on change, and no sum of which a part may be missing.
  */
 export function joinedGradients(program: Program, firstLate: number): Program {
   const { ops, values } = program;
@@ -55,7 +57,8 @@ export function joinedGradients(program: Program, firstLate: number): Program {
     const covered = parts.reduce((sum, { length }) => sum + length, 0) === shape[dim];
     return covered && parts.every(({ value }) => values[value]!.dtype === dtype);
   });
-  return joined.length === 0 ? program : rewritten(program, new Map(joined));
+  if (joined.length === 0) return program;
+  return rewritten(program, new Map(joined), firstLate, (id) => reads.get(id) === 1);
 }
 
 function areApart(a: readonly Part[], b: readonly Part[]): boolean {
@@ -67,19 +70,66 @@ function areApart(a: readonly Part[], b: readonly Part[]): boolean {
 }
 
 /** Replaces the sums; the ops that made their parts are left to dead-code elimination. */
-function rewritten(program: Program, sums: ReadonlyMap<number, Parts>): Program {
+function rewritten(
+  program: Program,
+  sums: ReadonlyMap<number, Parts>,
+  firstLate: number,
+  isReadOnce: (id: ValueId) => boolean,
+): Program {
   const values = [...program.values];
-  const ops = program.ops.flatMap((op, index): ProgramOp[] => {
-    const sum = sums.get(index);
-    if (!sum) return [op];
+  const like = (id: ValueId) => (values.push(values[id]!) - 1) as ValueId;
+  const zeros = zeroSigns(program, sums, firstLate);
+  /** Additions of 0 to a value, right after the op that computes it. */
+  const added = new Map<ValueId, ProgramOp>();
+  const joined = new Map<number, ProgramOp[]>();
+  for (const [index, sum] of sums) {
+    const op = program.ops[index]!;
     const parts = sum.parts.toSorted((a, b) => a.start - b.start);
-    const whole = (values.push(values[op.outputs[0]!]!) - 1) as ValueId;
     const attrs = { dim: sum.dim, sizes: parts.map(({ length }) => length) };
     const inputs = parts.map(({ value }) => value);
-    return [
-      { ...op, op: opNamed('cat'), inputs, outputs: [whole], attrs },
-      { ...op, op: opNamed('addScalar'), inputs: [whole], attrs: { value: 0 } },
-    ];
+    const cat = { ...op, op: opNamed('cat'), inputs, attrs };
+    const addZero = (from: ValueId, to: ValueId): ProgramOp => {
+      const addScalar = opNamed('addScalar');
+      return { ...op, op: addScalar, inputs: [from], outputs: [to], attrs: { value: 0 } };
+    };
+    const isFree = (id: ValueId) =>
+      zeros.positive.has(id) || (zeros.computed.has(id) && isReadOnce(id));
+    if (!inputs.every(isFree)) {
+      const whole = like(op.outputs[0]!);
+      joined.set(index, [{ ...cat, outputs: [whole] }, addZero(whole, op.outputs[0]!)]);
+      continue;
+    }
+    const summed = inputs.map((id) => {
+      if (zeros.positive.has(id)) return id;
+      const result = like(id);
+      added.set(id, addZero(id, result));
+      return result;
+    });
+    joined.set(index, [{ ...cat, inputs: summed }]);
+  }
+  const ops = program.ops.flatMap((op, index) => {
+    const after = op.outputs.flatMap((id) => added.get(id) ?? []);
+    return [...(joined.get(index) ?? [op]), ...after];
   });
   return { ...program, values, ops };
+}
+
+/** Values without a −0, since 0 was added to them, and those of late pointwise ops, which fuse with one more. */
+function zeroSigns(
+  program: Program,
+  sums: ReadonlyMap<number, Parts>,
+  firstLate: number,
+): { readonly positive: ReadonlySet<ValueId>; readonly computed: ReadonlySet<ValueId> } {
+  const positive = new Set<ValueId>();
+  const computed = new Set<ValueId>();
+  const facts = new ProgramFacts(program);
+  program.ops.forEach(({ op, inputs, outputs, attrs }, index) => {
+    const [result] = outputs;
+    if (result === undefined || facts.isWritten(result)) return;
+    const isShown = op.kernel.kind === 'view' && positive.has(inputs[0]!);
+    const hasZeroAdded = op.name === 'addScalar' && Object.is(attrs.value, 0);
+    if (sums.has(index) || isShown || hasZeroAdded) positive.add(result);
+    else if (index >= firstLate && op.kernel.kind === 'pointwise') computed.add(result);
+  });
+  return { positive, computed };
 }
