@@ -1,6 +1,7 @@
 /** Products by tiles: every class of tiles, sizes that fill none, all layouts, against the CPU. */
 
 import { describe, expect, it } from 'vitest';
+import { tileFor } from '../../../runtime/device/gpu/wgsl/product-tiles.ts';
 import { deviceGuard, matmul, randn, seed, type Tensor, tensor } from '../../../runtime/index.ts';
 import '../../../runtime/tensor-methods/methods.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
@@ -44,6 +45,17 @@ describe.skipIf(skipGpu)('gpu/matmul', () => {
   it.each(sizes)('%i × %i × %i', async (m, k, n) => {
     await expectSame(() => matmul(randn([m, k]), randn([k, n])));
     await expectSame(() => matmul(transposed(randn([k, m])), transposed(randn([n, k]))));
+  });
+
+  it.each([
+    [40, 64, 40],
+    [64, 128, 512],
+    [33, 95, 127],
+  ] as const)('%i × %i × %i: threads share the products of a tile', async (m, k, n) => {
+    expect(tileFor(m, k, n, 1)).toMatchObject({ slices: 4 });
+    await expectSame(() => matmul(randn([m, k]), randn([k, n])));
+    await expectSame(() => matmul(transposed(randn([k, m])), transposed(randn([n, k]))));
+    await expectSame(() => matmul(randn([3, m, k]), randn([k, n])));
   });
 
   it.each(Object.keys(layouts).flatMap((a) => Object.keys(layouts).map((b) => [a, b] as const)))(

@@ -10,6 +10,8 @@ export interface Tile {
   readonly columns: number;
   /** Products per step, the depth of what lies in workgroup memory. */
   readonly depth: number;
+  /** Sets of threads, of which each adds a slice of a step's products; their sums are added at the end. */
+  readonly slices: number;
   /** The next step's elements are loaded while a step is computed, which takes registers. */
   readonly prefetches: boolean;
 }
@@ -20,9 +22,12 @@ const square = (threads: number): Tile => ({
   rows: 4,
   columns: 4,
   depth: 16,
+  slices: 1,
   prefetches: true,
 });
 const smallTile = square(8);
+/** Few tiles leave most of a GPU idle: four times the threads add the products of each. */
+const slicedTile: Tile = { ...smallTile, depth: 64, slices: 4 };
 const middleTile = square(16);
 /** Its two factors are the 16 KiB of workgroup memory that every adapter has. */
 const largeTile: Tile = {
@@ -31,10 +36,12 @@ const largeTile: Tile = {
   rows: 16,
   columns: 8,
   depth: 16,
+  slices: 1,
   prefetches: false,
 };
 
 /** Workgroups that keep a GPU busy with tiles of this size. */
+const enoughSmall = 256;
 const enoughMiddle = 128;
 const enoughLarge = 256;
 
@@ -44,7 +51,8 @@ export function tileFor(m: number, k: number, n: number, batches: number): Tile 
   if (least <= 8 || k < 8) return null;
   const tiles = (tile: Tile) => tilesOf(tile, m, n) * batches;
   if (least > 64 && tiles(largeTile) >= enoughLarge) return largeTile;
-  return least > 32 && tiles(middleTile) >= enoughMiddle ? middleTile : smallTile;
+  if (least > 32 && tiles(middleTile) >= enoughMiddle) return middleTile;
+  return k >= slicedTile.depth && tiles(smallTile) < enoughSmall ? slicedTile : smallTile;
 }
 
 /** Whether a product has so few tiles, of so many steps each, that most of a GPU would wait for them. */
@@ -54,10 +62,16 @@ export function areFewSums(m: number, k: number, n: number, batches: number): bo
 
 /** A tile for a product that keeps other facts in workgroup memory, too. */
 export function withRoom(tile: Tile | null): Tile | null {
+  if (tile === slicedTile) return smallTile;
   return tile === largeTile ? { ...tile, depth: 8 } : tile;
 }
 
-export function threadsOf({ rowThreads, columnThreads }: Tile): number {
+export function threadsOf(tile: Tile): number {
+  return sliceThreads(tile) * tile.slices;
+}
+
+/** Threads that have all outputs of a tile together. */
+function sliceThreads({ rowThreads, columnThreads }: Tile): number {
   return rowThreads * columnThreads;
 }
 
@@ -97,14 +111,15 @@ const block = ['x', 'y', 'z', 'w'] as const;
 
 /** Writes the outputs of the tile with number `group`. */
 export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
-  const { columnThreads, depth } = tile;
+  const { rowThreads, columnThreads, depth, slices } = tile;
   w.line(
     `let across = (${t.n} + ${width(tile) - 1}u) / ${width(tile)}u;`,
     `let row0 = (group / across) * ${height(tile)}u;`,
     `let column0 = (group % across) * ${width(tile)}u;`,
     `let tx = thread % ${columnThreads}u;`,
-    `let ty = thread / ${columnThreads}u;`,
+    `let ty = (thread / ${columnThreads}u) % ${rowThreads}u;`,
   );
+  if (slices > 1) w.line(`let slice = thread / ${sliceThreads(tile)}u;`);
   for (const name of sumsOf(tile).flat()) w.line(`var ${name} = vec4<f32>();`);
   const factors = [
     factorText(w, tile, 'left', height(tile), t.left, 'row0', t.m),
@@ -155,8 +170,11 @@ function sumsOf({ rows, columns }: Tile): string[][] {
 
 /** Adds the products of the steps in workgroup memory; those beyond the last step are 0 · 0. */
 function stepsText(w: WgslWriter, tile: Tile): void {
-  const { rowThreads, columnThreads, rows, columns, depth } = tile;
-  w.line(`for (var j = 0u; j < ${depth}u; j = j + 1u) {`);
+  const { rowThreads, columnThreads, rows, columns, depth, slices } = tile;
+  const own = depth / slices;
+  const first = slices > 1 ? w.let(`slice * ${own}u`) : '0u';
+  const end = slices > 1 ? `${first} + ${own}u` : `${own}u`;
+  w.line(`for (var j = ${first}; j < ${end}; j = j + 1u) {`);
   for (let i = 0; i < rows / 4; i++) {
     w.line(`let a${i} = leftTile[j * ${height(tile) / 4}u + ty + ${i * rowThreads}u];`);
   }
@@ -175,13 +193,16 @@ function stepsText(w: WgslWriter, tile: Tile): void {
  * and the text of an element is there once, however many outputs a thread has.
  */
 function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
-  const { rowThreads, columnThreads, rows } = tile;
+  const { rowThreads, columnThreads, rows, slices } = tile;
   const side = width(tile);
+  /** Blocks of a row of each thread of a slice. */
+  const blocks = (rowThreads * side) / 4;
+  const own = slices > 1 ? `slice * ${blocks}u + ` : '';
   w.line(`for (var r = 0u; r < ${rows}u; r = r + 1u) {`);
   sumsOf(tile).forEach((sums, r) => {
     w.line(`if (r == ${r}u) {`);
     for (const [v, sum] of sums.entries()) {
-      w.line(`leftTile[ty * ${side / 4}u + tx + ${v * columnThreads}u] = ${sum};`);
+      w.line(`leftTile[${own}ty * ${side / 4}u + tx + ${v * columnThreads}u] = ${sum};`);
     }
     w.line('}');
   });
@@ -193,7 +214,11 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     `let row = row0 + (i / ${side}u) * 4u + (r / 4u) * ${rowThreads * 4}u + r % 4u;`,
     `if (row < ${t.m} && column < ${t.n}) {`,
   );
-  const value = w.let(`leftTile[i / 4u][i % 4u]`);
+  const partials = Array.from({ length: slices }, (_, slice) => {
+    const from = slice > 0 ? `${slice * blocks}u + ` : '';
+    return `leftTile[${from}i / 4u][i % 4u]`;
+  });
+  const value = w.let(partials.join(' + '));
   w.line(t.store('column')('row', value), '}', '}', 'workgroupBarrier();', '}');
 }
 
