@@ -1,6 +1,7 @@
 /** Softmax and its kin by workgroups, and a training step of another batch size. */
 
 import { describe, expect, it } from 'vitest';
+import { rowSharing } from '../../../runtime/device/gpu/wgsl/row-kernels.ts';
 import {
   crossEntropy,
   deviceGuard,
@@ -30,24 +31,29 @@ describe.skipIf(skipGpu)('gpu/wgsl/rows', () => {
     );
 
   it.each([
-    [[1, 1]],
-    [[5]],
-    [[3, 31]],
-    [[70, 32]],
-    [[2, 9, 100]],
-    [[3, 1023]],
-    [[2, 1500]],
-    [[0, 4]],
-  ])('softmax and logSoftmax of %j, and their gradients', async (shape) => {
-    for (const fn of [softmax, logSoftmax]) {
-      await same(() => fn(randn(shape), -1));
-      await same(() => {
-        const x = randn(shape).requiresGrad_();
-        fn(x, -1).mul(randn(shape)).sum().backward();
-        return x.grad!;
-      });
-    }
-  });
+    [[1, 1], 0],
+    [[5], 0],
+    [[3, 31], 0],
+    [[70, 32], 4],
+    [[2, 9, 100], 16],
+    [[3, 1023], 16],
+    [[2, 1500], 16],
+    [[2, 4097], 0],
+    [[0, 4], 0],
+  ])(
+    'softmax and logSoftmax of %j, and their gradients; threads hold %i elements',
+    async (shape, held) => {
+      expect(rowSharing(shape.at(-1)!).held).toBe(held);
+      for (const fn of [softmax, logSoftmax]) {
+        await same(() => fn(randn(shape), -1));
+        await same(() => {
+          const x = randn(shape).requiresGrad_();
+          fn(x, -1).mul(randn(shape)).sum().backward();
+          return x.grad!;
+        });
+      }
+    },
+  );
 
   it('rows that are a view, and rows with infinities and NaN', async () => {
     await same(() => softmax(randn([40, 6]).permute([1, 0]), -1));

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
-import { beginWithWords, rowUnits, unitOf } from './each-element.ts';
+import { beginWithWords, rowUnits, type Unit, unitOf } from './each-element.ts';
 import { elementTypeOf } from './elements/element-type.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
@@ -55,6 +55,28 @@ export function threadsPerRow(length: number): number {
   return length < 1024 ? 32 : 64;
 }
 
+/** Elements that a thread may have in registers. */
+const mostHeld = 16;
+const mostThreads = 256;
+
+/** How the threads of a workgroup share rows. */
+interface RowSharing {
+  /** Threads of a row: a power of 2. */
+  readonly slices: number;
+  readonly threads: number;
+  /** Elements of a row that a thread loads once and holds; 0: it loads its elements for each fold. */
+  readonly held: number;
+}
+
+/** Rows are read once if the threads of a workgroup can hold one. */
+export function rowSharing(length: number, mayHold = true): RowSharing {
+  let slices = threadsPerRow(length);
+  while (slices >= 32 && slices * mostHeld < length && slices < mostThreads) slices *= 2;
+  const each = 2 ** Math.ceil(Math.log2(Math.max(1, length / slices)));
+  const threads = Math.max(workgroupThreads, slices);
+  return { slices, threads, held: mayHold && slices > 1 && each <= mostHeld ? each : 0 };
+}
+
 /** One dispatch: threads of a workgroup fold a row together, then each writes its elements. */
 export function rowPlan(
   name: RowOpName,
@@ -71,8 +93,6 @@ export function rowPlan(
     rowShape,
     metas.map(({ strides }) => strides.slice(0, -1)),
   );
-  const slices = threadsPerRow(length);
-  const perGroup = workgroupThreads / slices;
   const operands = metas.map(({ shape, strides, dtype }, i): WgslOperand => {
     const type = elementTypeOf(dtype);
     return {
@@ -93,7 +113,10 @@ export function rowPlan(
         isEmpty: rows * length === 0,
         chosenBy: chosenByNothing,
         write: (issue) => {
-          const w = new WgslWriter(workgroupThreads, issue);
+          const unit = unitOf(operands, issue);
+          const { slices, threads, held } = rowSharing(length, unit.elements === 1);
+          const perGroup = threads / slices;
+          const w = new WgslWriter(threads, issue);
           const [count, size] = [w.count('rows', rows), w.count('size', length)];
           w.line(
             `let s = thread % ${slices}u;`,
@@ -103,39 +126,27 @@ export function rowPlan(
           );
           const bases = indexTexts(w, loops, 'o', 'row_');
           const starts = bases.map((base, i) => w.let(`${w.offset(i)} + ${base}`));
-          const place = (i: number) => {
+          const place = (i: number, k: string) => {
             const stride = metas[i]!.strides.at(-1) ?? 0;
             const step = stride === 1 ? '' : ` * ${w.count(`step${i}`, stride)}`;
-            return `${starts[i]!} + k${step}`;
+            return `${starts[i]!} + ${k}${step}`;
           };
-          const own = () => inputs.map((_, i) => w.let(w.load(i, place(i))));
-          const loop = (body: () => void) => {
-            w.line(`for (var k = s; k < end; k = k + ${slices}u) {`);
-            body();
-            w.line('}');
-          };
+          const own = (k: string) => inputs.map((_, i) => w.let(w.load(i, place(i, k))));
+          const last = inputs.length;
+          const store = (k: string, elements: readonly string[], known: readonly string[]) =>
+            w.store(last, place(last, k), op.element(elements, known));
+          const each = heldRow(w, held, slices, size, own) ?? loopedRow(w, unit, slices, own);
           const known: string[] = [];
           op.rowFolds.forEach(({ fold, value }, f) => {
             const name = `x${f}`;
-            const step = (v: string) => `${name} = fold${f}(${name}, ${v});`;
+            const step = (v: string) => `fold${f}(${name}, ${v})`;
             w.function(`fold${f}(x : f32, v : f32) -> f32`, () => w.line(`return ${fold.step};`));
             w.line(`var ${name} = ${fold.start};`);
-            loop(() => w.line(step(value(own(), known))));
-            if (slices > 1) {
-              w.shared(`partial${f}`, `array<f32, ${workgroupThreads}>`);
-              w.line(
-                `partial${f}[thread] = ${name};`,
-                'workgroupBarrier();',
-                `${name} = partial${f}[q * ${slices}u];`,
-                `for (var j = 1u; j < ${slices}u; j = j + 1u) { ${step(`partial${f}[q * ${slices}u + j]`)} }`,
-              );
-            }
+            each.fold(name, (elements) => step(value(elements, known)));
+            if (slices > 1) foldThreads(w, `partial${f}`, name, step, slices, threads);
             known.push(name);
           });
-          const last = inputs.length;
-          rowUnits(w, unitOf(operands, issue), slices, () => {
-            w.line(w.store(last, place(last), op.element(own(), known)));
-          });
+          each.store((k, elements) => store(k, elements, known));
           return {
             text: w.text(),
             uniforms: w.uniforms,
@@ -145,4 +156,76 @@ export function rowPlan(
       },
     ],
   };
+}
+
+/** What a thread does with its elements of a row, whose values it is given by operand. */
+interface OwnElements {
+  /** Folds them into the variable `name`. */
+  fold(name: string, folded: (elements: readonly string[]) => string): void;
+  /** Writes the statement for each. */
+  store(statement: (k: string, elements: readonly string[]) => string): void;
+}
+
+/** Elements that are loaded once; null where none are held. Without branches: what lies outside is read as the last. */
+function heldRow(
+  w: WgslWriter,
+  held: number,
+  slices: number,
+  size: string,
+  own: (k: string) => readonly string[],
+): OwnElements | null {
+  if (held === 0) return null;
+  const elements = Array.from({ length: held }, (_, j) => {
+    const k = j === 0 ? 's' : w.let(`s + ${j * slices}u`);
+    return { k, values: own(`min(${k}, ${size} - 1u)`) };
+  });
+  return {
+    fold: (name, folded) => {
+      for (const { k, values } of elements) {
+        w.line(`${name} = select(${name}, ${folded(values)}, ${k} < end);`);
+      }
+    },
+    store: (statement) => {
+      for (const { k, values } of elements) w.line(`if (${k} < end) { ${statement(k, values)} }`);
+    },
+  };
+}
+
+/** Elements that are loaded each time. */
+function loopedRow(
+  w: WgslWriter,
+  unit: Unit,
+  slices: number,
+  own: (k: string) => readonly string[],
+): OwnElements {
+  return {
+    fold: (name, folded) => {
+      w.line(`for (var k = s; k < end; k = k + ${slices}u) {`);
+      w.line(`${name} = ${folded(own('k'))};`, '}');
+    },
+    store: (statement) => rowUnits(w, unit, slices, () => w.line(statement('k', own('k')))),
+  };
+}
+
+/** Folds the results of a row's threads: few threads first where there are many. All threads have the whole then. */
+function foldThreads(
+  w: WgslWriter,
+  partial: string,
+  name: string,
+  step: (v: string) => string,
+  slices: number,
+  threads: number,
+): void {
+  const rows = slices > 64 ? 16 : slices;
+  const folded = (first: string, count: number, distance: number) => [
+    `${name} = ${partial}[q * ${slices}u + ${first}];`,
+    `for (var j = 1u; j < ${count}u; j = j + 1u) { ${name} = ${step(`${partial}[q * ${slices}u + ${first} + j * ${distance}u]`)}; }`,
+  ];
+  w.shared(partial, `array<f32, ${threads}>`);
+  w.line(`${partial}[thread] = ${name};`, 'workgroupBarrier();');
+  if (rows < slices) {
+    w.line(`if (s < ${rows}u) {`, ...folded('s', slices / rows, rows));
+    w.line(`${partial}[thread] = ${name};`, '}', 'workgroupBarrier();');
+  }
+  w.line(...folded('0u', rows, 1));
 }
