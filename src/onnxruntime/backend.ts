@@ -50,6 +50,7 @@ export function backendOver(
 const engineOf = ({ tensor }: OrtPackage): Engine<OrtSession> => ({
   tensor,
   readsAtOnce: true,
+  fillsResults: true,
   dispose: (session) => session.dispose(),
 });
 

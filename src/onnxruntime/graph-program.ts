@@ -25,6 +25,8 @@ export interface Engine<Session> {
   ) => OrtTensor;
   /** It reads operands when `run` is called, and not later. */
   readonly readsAtOnce: boolean;
+  /** It writes results into arrays that it is given. */
+  readonly fillsResults: boolean;
   dispose(session: Session): void;
 }
 
@@ -32,7 +34,8 @@ export interface Engine<Session> {
 export interface GraphRun<Session> {
   readonly session: Session;
   readonly feeds: OrtTensors;
-  readonly fetches: Readonly<Record<string, null>>;
+  /** Where results go; null: to arrays that the engine makes. */
+  readonly fetches: Readonly<Record<string, OrtTensor | null>>;
 }
 
 interface BoundSegment<Session> {
@@ -41,6 +44,7 @@ interface BoundSegment<Session> {
   readonly session: Session;
   /** Operands that are copied for the engine, by name: arrays made once, since new ones of this size keep the collector busy. */
   readonly copies: Map<string, Numbers>;
+  readonly fetches: GraphRun<Session>['fetches'];
 }
 
 /**
@@ -104,8 +108,19 @@ export class GraphProgram<Session> {
       this.#refuse(segment, graph, session);
       return false;
     }
-    this.#segments.set(segment.first, { segment, graph, session, copies: new Map() });
+    const fetches = this.#fetchesOf(graph);
+    this.#segments.set(segment.first, { segment, graph, session, copies: new Map(), fetches });
     return true;
+  }
+
+  /** Arrays for results, made once: memory that is new in each run costs as much as a copy. */
+  #fetchesOf({ outputs }: SegmentGraph): GraphRun<Session>['fetches'] {
+    const { tensor: Tensor, fillsResults } = this.#engine;
+    const fetched = outputs.map(({ name, layout }) => {
+      if (!fillsResults) return [name, null] as const;
+      return [name, new Tensor(layout.dtype, roomFor(layout), layout.shape)] as const;
+    });
+    return Object.fromEntries(fetched);
   }
 
   /** onnxruntime names the node that it has no kernel for, or whose kernel refuses it. */
@@ -170,7 +185,7 @@ export class GraphProgram<Session> {
   }
 
   #runOf(bound: BoundSegment<Session>, running: RunningSteps, step: number): GraphRun<Session> {
-    const { graph, session } = bound;
+    const { graph, session, fetches } = bound;
     const { tensor: Tensor } = this.#engine;
     const feeds: Record<string, OrtTensor> = {};
     for (const { name, id, layout } of graph.inputs) {
@@ -183,7 +198,6 @@ export class GraphProgram<Session> {
         feeds[name] = new Tensor('float64', Float64Array.of(Number(attrs[attr])), []);
       }
     }
-    const fetches = Object.fromEntries(graph.outputs.map(({ name }) => [name, null]));
     return { session, feeds, fetches };
   }
 

@@ -6,7 +6,12 @@ import type { OrtTensor, OrtTensors } from './graph-program.ts';
 /** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
-  run(feeds: OrtTensors, fetches: Readonly<Record<string, null>>, options: object): OrtTensors;
+  /** A tensor in `fetches` takes the result. */
+  run(
+    feeds: OrtTensors,
+    fetches: Readonly<Record<string, OrtTensor | null>>,
+    options: object,
+  ): OrtTensors;
   dispose(): void;
 }
 

@@ -52,6 +52,7 @@ export function onnxruntimeWebBackend(
   const engine: Engine<OrtWebSession> = {
     tensor: ort.Tensor as unknown as Engine<OrtWebSession>['tensor'],
     readsAtOnce: false,
+    fillsResults: false,
     dispose: (session) => void session.release(),
   };
   return {
