@@ -67,7 +67,8 @@ export function productPlan(
   const { dtype } = factorMetas[0]!;
   const type = valueTypeOf(elementTypeOf(dtype));
   // Tiles are of floats; products of integers, which wrap around, are rare.
-  const tile = type === 'f32' && !areFewSums(m, k, n, batches) ? tileFor(m, k, n, batches) : null;
+  const isTiled = type === 'f32' && !areFewSums(m, k, n, batches);
+  const tile = isTiled ? tileFor(m, k, n, rank > 2 ? batches : null) : null;
   // Threads share a sum along what they read most of.
   const isAlong = m > n ? left.column === 1 : right.column !== 1 && right.row === 1;
   const sharing = sharingOf({ outputs: m * n * batches, count: k }, isAlong);

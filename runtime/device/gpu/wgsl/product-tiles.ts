@@ -45,14 +45,18 @@ const enoughSmall = 256;
 const enoughMiddle = 128;
 const enoughLarge = 256;
 
-/** Null: threads share the sum of an output; what tiles could share is too little. */
-export function tileFor(m: number, k: number, n: number, batches: number): Tile | null {
+/**
+ * Null: threads share the sum of an output; what tiles could share is too little. `batches` is null for matrices alone.
+ * Products of batches are added up in the order in which attention by tiles does it.
+ */
+export function tileFor(m: number, k: number, n: number, batches: number | null): Tile | null {
   const least = Math.min(m, n);
   if (least <= 8 || k < 8) return null;
-  const tiles = (tile: Tile) => tilesOf(tile, m, n) * batches;
+  const tiles = (tile: Tile) => tilesOf(tile, m, n) * (batches ?? 1);
   if (least > 64 && tiles(largeTile) >= enoughLarge) return largeTile;
   if (least > 32 && tiles(middleTile) >= enoughMiddle) return middleTile;
-  return k >= slicedTile.depth && tiles(smallTile) < enoughSmall ? slicedTile : smallTile;
+  const isSliced = batches === null && k >= slicedTile.depth && tiles(smallTile) < enoughSmall;
+  return isSliced ? slicedTile : smallTile;
 }
 
 /** Whether a product has so few tiles, of so many steps each, that most of a GPU would wait for them. */

@@ -56,25 +56,21 @@ export function threadsPerRow(length: number): number {
 }
 
 /** Elements that a thread may have in registers. */
-const mostHeld = 16;
-const mostThreads = 256;
+const mostHeld = 32;
 
 /** How the threads of a workgroup share rows. */
 interface RowSharing {
   /** Threads of a row: a power of 2. */
   readonly slices: number;
-  readonly threads: number;
   /** Elements of a row that a thread loads once and holds; 0: it loads its elements for each fold. */
   readonly held: number;
 }
 
-/** Rows are read once if the threads of a workgroup can hold one. */
+/** Rows are read once if their threads can hold them. */
 export function rowSharing(length: number, mayHold = true): RowSharing {
-  let slices = threadsPerRow(length);
-  while (slices >= 32 && slices * mostHeld < length && slices < mostThreads) slices *= 2;
+  const slices = threadsPerRow(length);
   const each = 2 ** Math.ceil(Math.log2(Math.max(1, length / slices)));
-  const threads = Math.max(workgroupThreads, slices);
-  return { slices, threads, held: mayHold && slices > 1 && each <= mostHeld ? each : 0 };
+  return { slices, held: mayHold && slices > 1 && each <= mostHeld ? each : 0 };
 }
 
 /** One dispatch: threads of a workgroup fold a row together, then each writes its elements. */
@@ -114,9 +110,9 @@ export function rowPlan(
         chosenBy: chosenByNothing,
         write: (issue) => {
           const unit = unitOf(operands, issue);
-          const { slices, threads, held } = rowSharing(length, unit.elements === 1);
-          const perGroup = threads / slices;
-          const w = new WgslWriter(threads, issue);
+          const { slices, held } = rowSharing(length, unit.elements === 1);
+          const perGroup = workgroupThreads / slices;
+          const w = new WgslWriter(workgroupThreads, issue);
           const [count, size] = [w.count('rows', rows), w.count('size', length)];
           w.line(
             `let s = thread % ${slices}u;`,
@@ -143,7 +139,7 @@ export function rowPlan(
             w.function(`fold${f}(x : f32, v : f32) -> f32`, () => w.line(`return ${fold.step};`));
             w.line(`var ${name} = ${fold.start};`);
             each.fold(name, (elements) => step(value(elements, known)));
-            if (slices > 1) foldThreads(w, `partial${f}`, name, step, slices, threads);
+            if (slices > 1) foldThreads(w, `partial${f}`, name, step, slices);
             known.push(name);
           });
           each.store((k, elements) => store(k, elements, known));
@@ -207,25 +203,19 @@ function loopedRow(
   };
 }
 
-/** Folds the results of a row's threads: few threads first where there are many. All threads have the whole then. */
+/** Folds the results of a row's threads, in the order in which attention by tiles does it. All threads have the whole then. */
 function foldThreads(
   w: WgslWriter,
   partial: string,
   name: string,
   step: (v: string) => string,
   slices: number,
-  threads: number,
 ): void {
-  const rows = slices > 64 ? 16 : slices;
-  const folded = (first: string, count: number, distance: number) => [
-    `${name} = ${partial}[q * ${slices}u + ${first}];`,
-    `for (var j = 1u; j < ${count}u; j = j + 1u) { ${name} = ${step(`${partial}[q * ${slices}u + ${first} + j * ${distance}u]`)}; }`,
-  ];
-  w.shared(partial, `array<f32, ${threads}>`);
-  w.line(`${partial}[thread] = ${name};`, 'workgroupBarrier();');
-  if (rows < slices) {
-    w.line(`if (s < ${rows}u) {`, ...folded('s', slices / rows, rows));
-    w.line(`${partial}[thread] = ${name};`, '}', 'workgroupBarrier();');
-  }
-  w.line(...folded('0u', rows, 1));
+  w.shared(partial, `array<f32, ${workgroupThreads}>`);
+  w.line(
+    `${partial}[thread] = ${name};`,
+    'workgroupBarrier();',
+    `${name} = ${partial}[q * ${slices}u];`,
+    `for (var j = 1u; j < ${slices}u; j = j + 1u) { ${name} = ${step(`${partial}[q * ${slices}u + j]`)}; }`,
+  );
 }
