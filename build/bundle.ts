@@ -13,6 +13,7 @@ const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'
 /**
  * The chunk of the runtime that does nothing on loading but for what it exports: `sideEffects` in `package.json` has
  * those of the other folder, so that pages leave out this one, and what it loads later, where they use nothing of it.
+ * Nor does anything happen on loading the compiler, whose chunks are in its folder.
  */
 const onDemand = 'library';
 
@@ -97,9 +98,16 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   );
   // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
-  const base = await loadedWith(options(['runtime/base-setup']));
-  const methods = await loadedWith(options(['runtime/setup']));
-  const runtime = await loadedWith(options(['runtime/index']));
+  const loaded = await loadedBy(options([...entries, 'runtime/base-setup', 'runtime/setup']));
+  const [base, methods] = [loaded('runtime/base-setup'), loaded('runtime/setup')];
+  const [runtime, whole] = [loaded('runtime/index'), loaded('src/index')];
+  const index = join(compiled, 'src/index.js');
+  const beside = new Set(
+    entries.filter((name) => !loaded(name).has(index)).flatMap((name) => [...loaded(name)]),
+  );
+  const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
+  // Devices that are loaded later refer to modules of the runtime that are here, too.
+  const isOfCompiler = (id: string) => isMore(id) && !id.startsWith(join(compiled, 'runtime/'));
   const texts: OwnTexts = new Map();
   const bundled = await rolldown({
     ...options(entries),
@@ -118,7 +126,10 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     dir: dist,
     format: 'esm',
     entryFileNames: '[name].js',
-    chunkFileNames: ({ name }) => `chunks/${name === onDemand ? 'on-demand/' : ''}[name]-[hash].js`,
+    chunkFileNames: ({ name, moduleIds }) => {
+      const isOnDemand = name === onDemand || moduleIds.every(isMore);
+      return `chunks/${isOnDemand ? 'on-demand/' : ''}[name]-[hash].js`;
+    },
     codeSplitting: {
       // Each file in the order of its modules: some register what others find.
       groups: [
@@ -138,6 +149,12 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
           test: (id) => runtime.has(id) && !apart.has(id),
           includeDependenciesRecursively: false,
         },
+        // Not in the entry, which sets up the runtime's methods whatever a page uses.
+        {
+          name: 'compiler',
+          test: (id) => isOfCompiler(id) && !apart.has(id) && !beside.has(id),
+          includeDependenciesRecursively: false,
+        },
       ],
     },
     // Short names of local variables are a seventh of what an engine reads at every start. Lines stay, and the names
@@ -153,18 +170,19 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   return modules.filter((id) => !id.startsWith('\0'));
 }
 
-/** The modules that are loaded with an entry, and not later on. */
-async function loadedWith(options: InputOptions): Promise<ReadonlySet<string>> {
+/** Returns what tells the modules that are loaded with an entry, and not later on. */
+async function loadedBy(options: InputOptions): Promise<(name: string) => ReadonlySet<string>> {
   const bundled = await rolldown({ ...options, plugins: [unused] });
   const { output } = await bundled.generate();
   const chunks = output.filter((file) => file.type === 'chunk');
-  const loaded = new Set<string>();
-  const waiting = chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName);
-  for (let name = waiting.pop(); name; name = waiting.pop()) {
-    if (loaded.has(name)) continue;
-    loaded.add(name);
-    waiting.push(...(chunks.find(({ fileName }) => fileName === name)?.imports ?? []));
-  }
-  const modules = chunks.filter(({ fileName }) => loaded.has(fileName));
-  return new Set(modules.flatMap(({ moduleIds }) => moduleIds));
+  const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  return (name) => {
+    const entry = chunks.find((chunk) => chunk.isEntry && chunk.name === name);
+    if (!entry) throw new Error(`no entry ${name}`);
+    const found = new Set([entry]);
+    for (const { imports } of found) {
+      for (const file of imports) if (byFile.has(file)) found.add(byFile.get(file)!);
+    }
+    return new Set([...found].flatMap(({ moduleIds }) => moduleIds));
+  };
 }
