@@ -70,7 +70,7 @@ class Unpickler {
         const found = `opcode 0x${opcode.toString(16)}`;
         throw badWeights(format, `byte ${at}`, found, 'tensors, containers and numbers only');
       }
-      handler.call(this);
+      handler(this);
     }
   }
 
@@ -199,281 +199,79 @@ class Unpickler {
     this.#stack.push(Number.isSafeInteger(number) ? number : value);
   }
 
-  static readonly table: readonly (readonly [number, (this: Unpickler) => void])[] = [
-    [
-      0x80,
-      function () {
-        this.#u8();
-      },
-    ], // PROTO
-    [
-      0x95,
-      function () {
-        this.#u64();
-      },
-    ], // FRAME
-    [
-      0x28,
-      function () {
-        this.#stack.push(mark);
-      },
-    ], // MARK
-    [
-      0x30,
-      function () {
-        this.#stack.pop();
-      },
-    ], // POP
-    [
-      0x31,
-      function () {
-        this.#popToMark();
-      },
-    ], // POP_MARK
-    [
-      0x32,
-      function () {
-        this.#stack.push(this.#peek());
-      },
-    ], // DUP
-    [
-      0x4e,
-      function () {
-        this.#stack.push(null);
-      },
-    ], // NONE
-    [
-      0x88,
-      function () {
-        this.#stack.push(true);
-      },
-    ], // NEWTRUE
-    [
-      0x89,
-      function () {
-        this.#stack.push(false);
-      },
-    ], // NEWFALSE
-    [
-      0x4b,
-      function () {
-        this.#stack.push(this.#u8());
-      },
-    ], // BININT1
-    [
-      0x4d,
-      function () {
-        this.#stack.push(this.#u16());
-      },
-    ], // BININT2
-    [
-      0x4a,
-      function () {
-        this.#stack.push(this.#view.getInt32(this.#take(4), true));
-      },
-    ], // BININT
-    [
-      0x8a,
-      function () {
-        this.#long(this.#u8());
-      },
-    ], // LONG1
-    [
-      0x8b,
-      function () {
-        this.#long(this.#u32());
-      },
-    ], // LONG4
-    [
-      0x47,
-      function () {
-        this.#stack.push(this.#view.getFloat64(this.#take(8)));
-      },
-    ], // BINFLOAT
-    [
-      0x8c,
-      function () {
-        this.#stack.push(this.#text(this.#u8()));
-      },
-    ], // SHORT_BINUNICODE
-    [
-      0x58,
-      function () {
-        this.#stack.push(this.#text(this.#u32()));
-      },
-    ], // BINUNICODE
-    [
-      0x8d,
-      function () {
-        this.#stack.push(this.#text(this.#u64()));
-      },
-    ], // BINUNICODE8
-    [
-      0x55,
-      function () {
-        this.#stack.push(this.#text(this.#u8()));
-      },
-    ], // SHORT_BINSTRING
-    [
-      0x5d,
-      function () {
-        this.#stack.push([]);
-      },
-    ], // EMPTY_LIST
-    [
-      0x6c,
-      function () {
-        this.#stack.push(this.#popToMark());
-      },
-    ], // LIST
-    [
-      0x61,
-      function () {
-        this.#appendTo([this.#pop()]);
-      },
-    ], // APPEND
-    [
-      0x65,
-      function () {
-        this.#appendTo(this.#popToMark());
-      },
-    ], // APPENDS
-    [
-      0x29,
-      function () {
-        this.#tuple(0);
-      },
-    ], // EMPTY_TUPLE
-    [
-      0x85,
-      function () {
-        this.#tuple(1);
-      },
-    ], // TUPLE1
-    [
-      0x86,
-      function () {
-        this.#tuple(2);
-      },
-    ], // TUPLE2
-    [
-      0x87,
-      function () {
-        this.#tuple(3);
-      },
-    ], // TUPLE3
-    [
-      0x74,
-      function () {
-        this.#stack.push(new PickleTuple(this.#popToMark()));
-      },
-    ], // TUPLE
-    [
-      0x7d,
-      function () {
-        this.#stack.push(new Map());
-      },
-    ], // EMPTY_DICT
-    [
-      0x64,
-      function () {
-        this.#dict(this.#popToMark());
-      },
-    ], // DICT
-    [
-      0x73,
-      function () {
-        const value = this.#pop();
-        this.#setIn([this.#pop(), value]);
-      },
-    ], // SETITEM
-    [
-      0x75,
-      function () {
-        this.#setIn(this.#popToMark());
-      },
-    ], // SETITEMS
-    [
-      0x8f,
-      function () {
-        this.#stack.push(new Set());
-      },
-    ], // EMPTY_SET
-    [
-      0x90,
-      function () {
-        this.#addTo(this.#popToMark());
-      },
-    ], // ADDITEMS
-    [
-      0x71,
-      function () {
-        this.#memo.set(this.#u8(), this.#peek());
-      },
-    ], // BINPUT
-    [
-      0x72,
-      function () {
-        this.#memo.set(this.#u32(), this.#peek());
-      },
-    ], // LONG_BINPUT
-    [
-      0x94,
-      function () {
-        this.#memo.set(this.#memo.size, this.#peek());
-      },
-    ], // MEMOIZE
-    [
-      0x68,
-      function () {
-        this.#get(this.#u8());
-      },
-    ], // BINGET
-    [
-      0x6a,
-      function () {
-        this.#get(this.#u32());
-      },
-    ], // LONG_BINGET
-    [
-      0x63,
-      function () {
-        const module = this.#line();
-        this.#global(module, this.#line());
-      },
-    ], // GLOBAL
-    [
-      0x93,
-      function () {
-        const name = this.#pop();
-        this.#global(this.#pop(), name);
-      },
-    ], // STACK_GLOBAL
-    [
-      0x52,
-      function () {
-        this.#reduce();
-      },
-    ], // REDUCE
-    [
-      0x62,
-      function () {
-        this.#build();
-      },
-    ], // BUILD
-    [
-      0x51,
-      function () {
-        this.#stack.push(this.#world.persistent(this.#pop()));
-      },
-    ], // BINPERSID
-  ];
-
   #addTo(items: readonly unknown[]): void {
     const set = this.#peek();
     if (!(set instanceof Set)) this.fail(kindOf(set), 'a set');
     for (const item of items) set.add(item);
   }
+
+  static readonly table: readonly (readonly [number, (from: Unpickler) => void])[] = [
+    [0x80, (from) => from.#u8()], // PROTO
+    [0x95, (from) => from.#u64()], // FRAME
+    [0x28, (from) => from.#stack.push(mark)], // MARK
+    [0x30, (from) => from.#stack.pop()], // POP
+    [0x31, (from) => from.#popToMark()], // POP_MARK
+    [0x32, (from) => from.#stack.push(from.#peek())], // DUP
+    [0x4e, (from) => from.#stack.push(null)], // NONE
+    [0x88, (from) => from.#stack.push(true)], // NEWTRUE
+    [0x89, (from) => from.#stack.push(false)], // NEWFALSE
+    [0x4b, (from) => from.#stack.push(from.#u8())], // BININT1
+    [0x4d, (from) => from.#stack.push(from.#u16())], // BININT2
+    [0x4a, (from) => from.#stack.push(from.#view.getInt32(from.#take(4), true))], // BININT
+    [0x8a, (from) => from.#long(from.#u8())], // LONG1
+    [0x8b, (from) => from.#long(from.#u32())], // LONG4
+    [0x47, (from) => from.#stack.push(from.#view.getFloat64(from.#take(8)))], // BINFLOAT
+    [0x8c, (from) => from.#stack.push(from.#text(from.#u8()))], // SHORT_BINUNICODE
+    [0x58, (from) => from.#stack.push(from.#text(from.#u32()))], // BINUNICODE
+    [0x8d, (from) => from.#stack.push(from.#text(from.#u64()))], // BINUNICODE8
+    [0x55, (from) => from.#stack.push(from.#text(from.#u8()))], // SHORT_BINSTRING
+    [0x5d, (from) => from.#stack.push([])], // EMPTY_LIST
+    [0x6c, (from) => from.#stack.push(from.#popToMark())], // LIST
+    [0x61, (from) => from.#appendTo([from.#pop()])], // APPEND
+    [0x65, (from) => from.#appendTo(from.#popToMark())], // APPENDS
+    [0x29, (from) => from.#tuple(0)], // EMPTY_TUPLE
+    [0x85, (from) => from.#tuple(1)], // TUPLE1
+    [0x86, (from) => from.#tuple(2)], // TUPLE2
+    [0x87, (from) => from.#tuple(3)], // TUPLE3
+    [0x74, (from) => from.#stack.push(new PickleTuple(from.#popToMark()))], // TUPLE
+    [0x7d, (from) => from.#stack.push(new Map())], // EMPTY_DICT
+    [0x64, (from) => from.#dict(from.#popToMark())], // DICT
+    // SETITEM
+    [
+      0x73,
+      (from) => {
+        const value = from.#pop();
+        from.#setIn([from.#pop(), value]);
+      },
+    ],
+    [0x75, (from) => from.#setIn(from.#popToMark())], // SETITEMS
+    [0x8f, (from) => from.#stack.push(new Set())], // EMPTY_SET
+    [0x90, (from) => from.#addTo(from.#popToMark())], // ADDITEMS
+    [0x71, (from) => from.#memo.set(from.#u8(), from.#peek())], // BINPUT
+    [0x72, (from) => from.#memo.set(from.#u32(), from.#peek())], // LONG_BINPUT
+    [0x94, (from) => from.#memo.set(from.#memo.size, from.#peek())], // MEMOIZE
+    [0x68, (from) => from.#get(from.#u8())], // BINGET
+    [0x6a, (from) => from.#get(from.#u32())], // LONG_BINGET
+    // GLOBAL
+    [
+      0x63,
+      (from) => {
+        const module = from.#line();
+        from.#global(module, from.#line());
+      },
+    ],
+    // STACK_GLOBAL
+    [
+      0x93,
+      (from) => {
+        const name = from.#pop();
+        from.#global(from.#pop(), name);
+      },
+    ],
+    [0x52, (from) => from.#reduce()], // REDUCE
+    [0x62, (from) => from.#build()], // BUILD
+    [0x51, (from) => from.#stack.push(from.#world.persistent(from.#pop()))], // BINPERSID
+  ];
 }
 
 const stop = 0x2e;
