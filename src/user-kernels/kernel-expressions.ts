@@ -203,7 +203,7 @@ export class KernelExpressions {
     return { kind: 'element', input, at };
   }
 
-  /** Which group of numbers of `this` the node is, such as `thread`; null for other nodes. */
+  /** The group of numbers on `this` that the node reads, such as `thread`; null for other nodes. */
   groupOf(node: AnyNode): string | null {
     const isOfThis =
       node.type === 'MemberExpression' && !node.computed && node.object.type === 'ThisExpression';

@@ -1,17 +1,13 @@
-import { assertNever, InvariantError, invariant } from '../../../runtime/errors/invariant.ts';
+import { assertNever, InvariantError } from '../../../runtime/errors/invariant.ts';
 import { mapText } from '../../../runtime/program/number-text.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { hostType } from '../../guards/host-types.ts';
 import type {
   Effect,
-  ElementRecipe,
   EntryRecipe,
   FrameRecipe,
   KeyOrder,
-  MadeTraits,
   Make,
   Recipe,
-  ViewConstructor,
 } from '../../traces/trace-result.ts';
 import { needsArguments } from '../../vm/bytecode/call-inputs.ts';
 import { uninitialized } from '../../vm/bytecode/frame.ts';
@@ -23,26 +19,20 @@ import {
   withoutGraph,
 } from '../control-flow/merge/requires-grad.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
-import { reachedBuffer } from '../heap/buffers.ts';
 import { type Keyed, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
-import type { ListTreeSpec } from '../variables/growable-list.ts';
-import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { resolved } from '../variables/unions.ts';
 import {
   absent,
   hole,
-  type NewArrayVariable,
   type NewCollectionVariable,
-  type NewObjectVariable,
-  type ObjectTraits,
-  prototypeOf,
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { makeOf } from './make-recipes.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 
 /**
@@ -52,7 +42,7 @@ import { ProgramOutputs } from './program-outputs.ts';
 export class Reconstruction {
   readonly makes: Make[] = [];
   readonly outputs: ProgramOutputs;
-  readonly #tracer: Tracer;
+  readonly tracer: Tracer;
   readonly #made = new Map<Variable, number>();
   /** The effects on outputs' gradients after the run. */
   readonly gradients: Effect[] = [];
@@ -61,7 +51,7 @@ export class Reconstruction {
   readonly #unions = new Map<Tensor, Recipe>();
 
   constructor(tracer: Tracer) {
-    this.#tracer = tracer;
+    this.tracer = tracer;
     this.outputs = new ProgramOutputs(tracer.builder);
   }
 
@@ -71,7 +61,7 @@ export class Reconstruction {
     switch (variable.kind) {
       case 'constant':
         if (variable.source) return { kind: 'source', source: variable.source };
-        return this.#madeSymbol(variable.value) ?? { kind: 'constant', value: variable.value };
+        return this.madeSymbol(variable.value) ?? { kind: 'constant', value: variable.value };
       case 'symbolic':
         return variable.source
           ? { kind: 'source', source: variable.source }
@@ -132,7 +122,7 @@ export class Reconstruction {
       case 'generator':
         return { kind: 'made', index: this.make(variable) };
       case 'class':
-        return this.#tracer.control.plans.makeNatively([variable.code]);
+        return this.tracer.control.plans.makeNatively([variable.code]);
       case 'dynamic':
         return { kind: 'output', index: this.outputs.of(variable.tensor) };
       case 'list':
@@ -143,9 +133,9 @@ export class Reconstruction {
   }
 
   /** The symbol that a run makes in the place of one that the trace has made. */
-  #madeSymbol(value: unknown): Recipe | undefined {
-    if (typeof value === 'symbol') expectNoPrivate(this.#tracer, [value]);
-    const variable = typeof value === 'symbol' ? this.#tracer.symbols.get(value) : undefined;
+  madeSymbol(value: unknown): Recipe | undefined {
+    if (typeof value === 'symbol') expectNoPrivate(this.tracer, [value]);
+    const variable = typeof value === 'symbol' ? this.tracer.symbols.get(value) : undefined;
     return variable && { kind: 'made', index: this.make(variable) };
   }
 
@@ -170,11 +160,11 @@ export class Reconstruction {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
     const own = { kind: 'output', index: this.outputs.of(tensor) } as const;
-    const t = this.#tracer;
+    const t = this.tracer;
     const recipe =
       requiresGradAlways(t, tensor) === null ? this.#withOrWithoutGraph(tensor, own) : own;
     if (!isNew) return recipe;
-    if (this.#tracer.builder.isOwnLeaf(tensor)) {
+    if (this.tracer.builder.isOwnLeaf(tensor)) {
       this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
     }
     if (variable.retainsGrad) this.gradients.push({ kind: 'retainGrad', tensor: recipe });
@@ -189,7 +179,7 @@ export class Reconstruction {
   #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
     const known = this.#unions.get(tensor);
     if (known) return known;
-    const t = this.#tracer;
+    const t = this.tracer;
     const required = requiresGradFlag(t, tensor);
     const which = { kind: 'scalar', type: 'number', tensor: asNumber(t, required) } as const;
     const apart = withoutGraph(t, tensor);
@@ -209,9 +199,9 @@ export class Reconstruction {
   /** The frame at its present instruction, with the registers that are read from there on. */
   frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
     const { closure, cells, entry, returnTo } = frame;
-    expectNotPassed(this.#tracer, closure);
-    expectNoPrivateFields(this.#tracer, closure);
-    const { plans } = this.#tracer.control;
+    expectNotPassed(this.tracer, closure);
+    expectNoPrivateFields(this.tracer, closure);
+    const { plans } = this.tracer.control;
     if (frame.made) plans.makeNatively([frame.made.code]);
     if (frame.home) plans.makeNatively([closure.code]);
     // A frame that waits for its call may continue after it, or at the handler of a throw.
@@ -242,58 +232,6 @@ export class Reconstruction {
     };
   }
 
-  #prototype(object: NewObjectVariable): Recipe | null | undefined {
-    const prototype = prototypeOf(object);
-    return prototype ? this.recipe(prototype) : prototype;
-  }
-
-  #traits({ attributes, symbols, extensible }: ObjectTraits): MadeTraits {
-    expectNoPrivate(this.#tracer, symbols.keys());
-    const half = (accessor: Variable | null) => accessor && this.recipe(accessor);
-    return {
-      attributes: [...attributes].map(([key, { accessor, ...rest }]) => {
-        const made = accessor && { get: half(accessor.get), set: half(accessor.set) };
-        return [key, { ...rest, accessor: made }] as const;
-      }),
-      symbols: [...symbols].map(([key, value]) => [key, this.recipe(value)] as const),
-      madeSymbols: [...symbols.keys()].flatMap((key) => {
-        const recipe = this.#madeSymbol(key);
-        return recipe ? [[key, recipe] as const] : [];
-      }),
-      extensible,
-    };
-  }
-
-  #record({ iterator, next, direct, done }: IteratorRecordVariable): Make {
-    if (direct && iterator.kind === 'iterator') {
-      const array = this.recipe(iterator.over);
-      return { kind: 'arrayIterator', array, next: iterator.next, done };
-    }
-    const method = next && this.recipe(next);
-    return { kind: 'iteratorRecord', iterator: this.recipe(iterator), next: method, done };
-  }
-
-  #elementRecipe(form: ListTreeSpec): ElementRecipe {
-    switch (form.kind) {
-      case 'leaf':
-        return { kind: 'leaf', of: form.of };
-      case 'same':
-        return { kind: 'same', value: this.recipe(form.value) };
-      case 'array':
-        return { kind: 'array', parts: form.parts.map((part) => this.#elementRecipe(part)) };
-      case 'object': {
-        const { prototype } = form;
-        return {
-          kind: 'object',
-          entries: form.entries.map(([key, part]) => [key, this.#elementRecipe(part)] as const),
-          prototype: prototype ? this.recipe(prototype) : prototype,
-        };
-      }
-      case 'list':
-        return { kind: 'list', of: this.#elementRecipe(form.of) };
-    }
-  }
-
   make(variable: Variable): number {
     const existing = this.#made.get(variable);
     if (existing !== undefined) return existing;
@@ -301,148 +239,7 @@ export class Reconstruction {
     this.#made.set(variable, index);
     // Takes its place before its contents are asked for: an object may contain itself.
     this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false });
-    this.makes[index] = this.#content(variable);
+    this.makes[index] = makeOf(this, variable);
     return index;
   }
-
-  #array(variable: NewArrayVariable): Make {
-    const { elements, isArguments, parameters, callee } = variable;
-    const isFrozen = variable.fixed === true;
-    const named = [...(variable.named ?? [])].map(
-      ([key, value]) => [key, this.recipe(value)] as const,
-    );
-    const items = elements.map((element) => this.element(element));
-    if (!isArguments) return { kind: 'array', elements: items, isFrozen, named };
-    const count = parameters && Math.max(0, ...[...parameters.keys()].map((index) => index + 1));
-    const shared = count === undefined ? null : { count, callee: callee?.value };
-    return { kind: 'arguments', elements: items, named, shared };
-  }
-
-  /** Uses no iterator: the user may have replaced the protocol that destructuring uses. */
-  #entriesOf({ entries }: NewObjectVariable): [string, Recipe][] {
-    const recipes: [string, Recipe][] = [];
-    entries.forEach((value, key) => {
-      recipes.push([key, this.recipe(value)]);
-    });
-    return recipes;
-  }
-
-  /** How to make a view of memory that other objects share; undefined if the memory belongs to the view alone. */
-  #view(view: ArrayBufferView): Make | undefined {
-    const buffer = reachedBuffer(view.buffer);
-    if (!buffer) return undefined;
-    const { byteOffset, byteLength } = view;
-    const size = (view as { readonly BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1;
-    return {
-      kind: 'view',
-      type: view.constructor as ViewConstructor,
-      buffer: this.recipe(buffer),
-      byteOffset,
-      length: byteLength / size,
-    };
-  }
-
-  #content(variable: Variable): Make {
-    switch (variable.kind) {
-      case 'newArray':
-        if (variable.grown) {
-          const { form, lists } = variable.grown;
-          const outputs = lists.map((list) => this.outputs.ofList(list));
-          return { kind: 'list', outputs, element: this.#elementRecipe(form) };
-        }
-        return this.#array(variable);
-      case 'newObject': {
-        const type = this.#tracer.classes.get(variable);
-        if (type) this.#tracer.control.plans.makeNatively([type]);
-        return {
-          kind: 'object',
-          entries: this.#entriesOf(variable),
-          order: this.order(variable),
-          prototype: this.#prototype(variable),
-          errorType: variable.errorType,
-          thrownIn: variable.thrownIn ?? [],
-          hasCause: variable.hasCause === true,
-          traits: variable.traits ? this.#traits(variable.traits) : null,
-        };
-      }
-      case 'newCollection':
-        if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
-          return { kind: 'weakCollection', type: variable.type, entries: this.entries(variable) };
-        }
-        return {
-          kind: 'collection',
-          type: variable.type,
-          entries: this.entries(variable),
-          order: this.order(variable),
-        };
-      case 'constant':
-        invariant(typeof variable.value === 'symbol', 'a primitive is not made');
-        return { kind: 'symbol', description: variable.value.description };
-      case 'cell':
-        if (variable.element) {
-          const { of, index } = variable.element;
-          return { kind: 'parameterCell', arguments: this.recipe(of), index };
-        }
-        return { kind: 'cell', content: this.recipe(variable.content) };
-      case 'iterator': {
-        const { over, what, done } = variable;
-        return { kind: 'iterator', over: this.recipe(over), what, next: stepsOf(variable), done };
-      }
-      case 'iteratorRecord':
-        return this.#record(variable);
-      case 'regexp':
-        return {
-          kind: 'regexp',
-          pattern: variable.pattern,
-          flags: variable.flags,
-          lastIndex: variable.lastIndex,
-        };
-      case 'newTypedArray':
-        return this.#view(variable.data) ?? { kind: 'typedArray', data: variable.data };
-      case 'newHost': {
-        const { type, value, build } = variable;
-        const view = ArrayBuffer.isView(value) ? this.#view(value) : undefined;
-        if (view) return view;
-        if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
-        invariant(build, 'a host object that cannot be created');
-        return { kind: 'fixedHost', build };
-      }
-      case 'generator': {
-        const { frame, state } = variable;
-        // Which iterator it has begun can't be told again: the `yield*` is a break then.
-        if (frame.delegate) this.#tracer.control.plans.breakAt(frame.closure.code, frame.pc);
-        return { kind: 'generator', state, frame: this.frame(frame, frame.pc, undefined) };
-      }
-      case 'bound':
-        return {
-          kind: 'bound',
-          target: this.recipe(variable.target),
-          receiver: this.recipe(variable.receiver),
-          args: variable.args.map((arg) => this.recipe(arg)),
-        };
-      case 'closure': {
-        const { code, outer, cells, thisVariable, name, home } = variable;
-        if (home) this.#tracer.control.plans.makeNatively([code]);
-        expectNotPassed(this.#tracer, outer);
-        return {
-          kind: 'closure',
-          code,
-          outer,
-          cells: cells.map((cell) => this.recipe(cell)),
-          thisValue: this.recipe(thisVariable),
-          name,
-        };
-      }
-      default:
-        invariant(false, `a ${variable.kind} is not made`);
-    }
-  }
-}
-
-/** How many steps bring a new iterator there: those to keys that were deleted on the path are none. */
-function stepsOf({ over, next, passed }: IteratorVariable): number {
-  if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
-  const keys =
-    over.kind === 'object' ? (over.value as ReadonlySet<unknown>).keys() : over.entries.keys();
-  return [...keys].filter((key) => passed.has(key)).length;
 }
