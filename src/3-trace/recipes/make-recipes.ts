@@ -1,0 +1,220 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { hostType } from '../../guards/host-types.ts';
+import type {
+  ElementRecipe,
+  MadeTraits,
+  Make,
+  Recipe,
+  ViewConstructor,
+} from '../../traces/trace-result.ts';
+import { reachedBuffer } from '../heap/buffers.ts';
+import { expectNotPassed } from '../heap/passed-functions.ts';
+import { expectNoPrivate } from '../values/objects/private-names.ts';
+import type { ListTreeSpec } from '../variables/growable-list.ts';
+import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
+import {
+  type NewArrayVariable,
+  type NewObjectVariable,
+  type ObjectTraits,
+  prototypeOf,
+  type Variable,
+} from '../variables/variable.ts';
+import type { Reconstruction } from './reconstruct.ts';
+
+/** Returns how a run makes an object that the trace has created; its contents are recipes of the reconstruction. */
+export function makeOf(to: Reconstruction, variable: Variable): Make {
+  switch (variable.kind) {
+    case 'newArray':
+      if (variable.grown) {
+        const { form, lists } = variable.grown;
+        const outputs = lists.map((list) => to.outputs.ofList(list));
+        return { kind: 'list', outputs, element: elementRecipe(to, form) };
+      }
+      return arrayMake(to, variable);
+    case 'newObject': {
+      const type = to.tracer.classes.get(variable);
+      if (type) to.tracer.control.plans.makeNatively([type]);
+      return {
+        kind: 'object',
+        entries: entriesOf(to, variable),
+        order: to.order(variable),
+        prototype: prototypeRecipe(to, variable),
+        errorType: variable.errorType,
+        thrownIn: variable.thrownIn ?? [],
+        hasCause: variable.hasCause === true,
+        traits: variable.traits ? madeTraits(to, variable.traits) : null,
+      };
+    }
+    case 'newCollection':
+      if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
+        return { kind: 'weakCollection', type: variable.type, entries: to.entries(variable) };
+      }
+      return {
+        kind: 'collection',
+        type: variable.type,
+        entries: to.entries(variable),
+        order: to.order(variable),
+      };
+    case 'constant':
+      invariant(typeof variable.value === 'symbol', 'a primitive is not made');
+      return { kind: 'symbol', description: variable.value.description };
+    case 'cell':
+      if (variable.element) {
+        const { of, index } = variable.element;
+        return { kind: 'parameterCell', arguments: to.recipe(of), index };
+      }
+      return { kind: 'cell', content: to.recipe(variable.content) };
+    case 'iterator': {
+      const { over, what, done } = variable;
+      return { kind: 'iterator', over: to.recipe(over), what, next: stepsOf(variable), done };
+    }
+    case 'iteratorRecord':
+      return iteratorRecordMake(to, variable);
+    case 'regexp':
+      return {
+        kind: 'regexp',
+        pattern: variable.pattern,
+        flags: variable.flags,
+        lastIndex: variable.lastIndex,
+      };
+    case 'newTypedArray':
+      return viewMake(to, variable.data) ?? { kind: 'typedArray', data: variable.data };
+    case 'newHost': {
+      const { type, value, build } = variable;
+      const view = ArrayBuffer.isView(value) ? viewMake(to, value) : undefined;
+      if (view) return view;
+      if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
+      invariant(build, 'a host object that cannot be created');
+      return { kind: 'fixedHost', build };
+    }
+    case 'generator': {
+      const { frame, state } = variable;
+      // Which iterator it has begun can't be told again: the `yield*` is a break then.
+      if (frame.delegate) to.tracer.control.plans.breakAt(frame.closure.code, frame.pc);
+      return { kind: 'generator', state, frame: to.frame(frame, frame.pc, undefined) };
+    }
+    case 'bound':
+      return {
+        kind: 'bound',
+        target: to.recipe(variable.target),
+        receiver: to.recipe(variable.receiver),
+        args: variable.args.map((arg) => to.recipe(arg)),
+      };
+    case 'closure': {
+      const { code, outer, cells, thisVariable, name, home } = variable;
+      if (home) to.tracer.control.plans.makeNatively([code]);
+      expectNotPassed(to.tracer, outer);
+      return {
+        kind: 'closure',
+        code,
+        outer,
+        cells: cells.map((cell) => to.recipe(cell)),
+        thisValue: to.recipe(thisVariable),
+        name,
+      };
+    }
+    default:
+      invariant(false, `a ${variable.kind} is not made`);
+  }
+}
+
+function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
+  const { elements, isArguments, parameters, callee } = variable;
+  const isFrozen = variable.fixed === true;
+  const named = [...(variable.named ?? [])].map(([key, value]) => [key, to.recipe(value)] as const);
+  const items = elements.map((element) => to.element(element));
+  if (!isArguments) return { kind: 'array', elements: items, isFrozen, named };
+  const count = parameters && Math.max(0, ...[...parameters.keys()].map((index) => index + 1));
+  const shared = count === undefined ? null : { count, callee: callee?.value };
+  return { kind: 'arguments', elements: items, named, shared };
+}
+
+/** Uses no iterator: the user may have replaced the protocol that destructuring uses. */
+function entriesOf(to: Reconstruction, { entries }: NewObjectVariable): [string, Recipe][] {
+  const recipes: [string, Recipe][] = [];
+  entries.forEach((value, key) => {
+    recipes.push([key, to.recipe(value)]);
+  });
+  return recipes;
+}
+
+function prototypeRecipe(to: Reconstruction, object: NewObjectVariable): Recipe | null | undefined {
+  const prototype = prototypeOf(object);
+  return prototype ? to.recipe(prototype) : prototype;
+}
+
+function madeTraits(
+  to: Reconstruction,
+  { attributes, symbols, extensible }: ObjectTraits,
+): MadeTraits {
+  expectNoPrivate(to.tracer, symbols.keys());
+  const half = (accessor: Variable | null) => accessor && to.recipe(accessor);
+  return {
+    attributes: [...attributes].map(([key, { accessor, ...rest }]) => {
+      const made = accessor && { get: half(accessor.get), set: half(accessor.set) };
+      return [key, { ...rest, accessor: made }] as const;
+    }),
+    symbols: [...symbols].map(([key, value]) => [key, to.recipe(value)] as const),
+    madeSymbols: [...symbols.keys()].flatMap((key) => {
+      const recipe = to.madeSymbol(key);
+      return recipe ? [[key, recipe] as const] : [];
+    }),
+    extensible,
+  };
+}
+
+function iteratorRecordMake(
+  to: Reconstruction,
+  { iterator, next, direct, done }: IteratorRecordVariable,
+): Make {
+  if (direct && iterator.kind === 'iterator') {
+    const array = to.recipe(iterator.over);
+    return { kind: 'arrayIterator', array, next: iterator.next, done };
+  }
+  const method = next && to.recipe(next);
+  return { kind: 'iteratorRecord', iterator: to.recipe(iterator), next: method, done };
+}
+
+function elementRecipe(to: Reconstruction, form: ListTreeSpec): ElementRecipe {
+  switch (form.kind) {
+    case 'leaf':
+      return { kind: 'leaf', of: form.of };
+    case 'same':
+      return { kind: 'same', value: to.recipe(form.value) };
+    case 'array':
+      return { kind: 'array', parts: form.parts.map((part) => elementRecipe(to, part)) };
+    case 'object': {
+      const { prototype } = form;
+      return {
+        kind: 'object',
+        entries: form.entries.map(([key, part]) => [key, elementRecipe(to, part)] as const),
+        prototype: prototype ? to.recipe(prototype) : prototype,
+      };
+    }
+    case 'list':
+      return { kind: 'list', of: elementRecipe(to, form.of) };
+  }
+}
+
+/** How to make a view of memory that other objects share; undefined if the memory belongs to the view alone. */
+function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
+  const buffer = reachedBuffer(view.buffer);
+  if (!buffer) return undefined;
+  const { byteOffset, byteLength } = view;
+  const size = (view as { readonly BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1;
+  return {
+    kind: 'view',
+    type: view.constructor as ViewConstructor,
+    buffer: to.recipe(buffer),
+    byteOffset,
+    length: byteLength / size,
+  };
+}
+
+/** How many steps bring a new iterator there: those to keys that were deleted on the path are none. */
+function stepsOf({ over, next, passed }: IteratorVariable): number {
+  if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
+  const keys =
+    over.kind === 'object' ? (over.value as ReadonlySet<unknown>).keys() : over.entries.keys();
+  return [...keys].filter((key) => passed.has(key)).length;
+}
