@@ -3,7 +3,8 @@
 import { hostType } from '../../guards/host-types.ts';
 import type { Effect, Recipe } from '../../traces/trace-result.ts';
 import type { Disposal, OuterArray, TakenCollection, Write } from '../effects/effects.ts';
-import type { RandomStream, Tracer } from '../state/tracer.ts';
+import type { RandomStream } from '../effects/random-stream.ts';
+import type { Tracer } from '../state/tracer.ts';
 import { resolved } from '../variables/unions.ts';
 import { absent } from '../variables/variable.ts';
 import type { Reconstruction } from './reconstruct.ts';

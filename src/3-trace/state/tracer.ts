@@ -11,11 +11,7 @@ import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import { guardedOps } from '../../../runtime/ops/core/guarded-op.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
-import {
-  type PlacedOffset,
-  type RandomSource,
-  withRandomSource,
-} from '../../../runtime/random/seed.ts';
+import { withRandomSource } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
@@ -29,6 +25,7 @@ import { OwnMap } from '../../vm/language/primordials.ts';
 import type { PrivateSlot } from '../../vm/language/private-slot.ts';
 import { EffectLog } from '../effects/effects.ts';
 import { Journal } from '../effects/journal.ts';
+import type { RandomStream } from '../effects/random-stream.ts';
 import type { WrittenEntries } from '../effects/written-entries.ts';
 import { InheritedProperties } from '../inputs/inherited.ts';
 import type { OuterTensors } from '../inputs/outer-tensors.ts';
@@ -49,24 +46,13 @@ import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control.ts';
 import { errorPositionIn, lineIn, positionIn } from './position.ts';
+
 import type { RegionBuilder } from './region-builder.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
-
-/** The stream of random numbers as the program sees it (`control-flow/numbers/random-stream.ts`). */
-export interface RandomStream extends RandomSource {
-  /** The furthest offset so far, as long as the trace counts: where the stream stands after a run. */
-  readonly count: number;
-  /** Where the stream stands, as values of the program. */
-  readonly placed: PlacedOffset;
-  /** How many numbers have been drawn: branches and iterations may leave different counts. */
-  position: Variable;
-  /** An op has drawn so many numbers, a value of the program. */
-  moveBy(count: Tensor): void;
-}
 
 /**
  * The state of one trace: frames of variables, the program that grows, the guards and inputs found so

@@ -1,4 +1,3 @@
-import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
 import { whileOp } from '../../../../runtime/program/control-ops.ts';
@@ -19,7 +18,7 @@ import { type LocationState, type State, stateOf } from '../locations/state.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
-import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from '../merge/leaves.ts';
+import { leafTensor, leafVariable } from '../merge/leaves.ts';
 import { expectNoLeavesInside } from '../merge/leaves-inside.ts';
 import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
 import { type Merged, mergePhis } from '../merge/phi-merger.ts';
@@ -34,12 +33,7 @@ import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
 import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
-
-/** A loop-carried location, and its value at the start and after an iteration as one structure. */
-export interface Carried {
-  readonly location: Location;
-  readonly merged: Merged;
-}
+import { type Carried, type CarriedLeaf, isSameOrder, mayBeSame, sameLeaves } from './carried.ts';
 
 /** A location that takes another form more often than this never settles. */
 const maxChanges = 12;
@@ -66,13 +60,6 @@ export interface Found {
   readonly recorded: Set<string>;
   /** Leaves that are whole numbers before an iteration, but not after it. */
   readonly fractional: Set<string>;
-}
-
-/** A tensor that is carried, and what it represents. */
-interface CarriedLeaf {
-  readonly leaf: Leaf;
-  /** The same in every attempt. */
-  readonly key: string;
 }
 
 /** One attempt to follow the body with what is known to be carried. */
@@ -449,29 +436,4 @@ export class LoopFixpoint {
 function isFromOutside(variable: Variable | null): boolean {
   if (variable?.kind !== 'tensor') return false;
   return variable.source !== null || variable.mayAlias.length > 0;
-}
-
-function isAlike(a: Leaf, b: Leaf): boolean {
-  if (a.kind === 'dynamic' && b.kind === 'dynamic') {
-    return knownSizes(a).join() === knownSizes(b).join();
-  }
-  if (a.kind !== 'list' || b.kind !== 'list') return a.kind === b.kind;
-  return sameSpec(columnOf(a).spec, columnOf(b).spec);
-}
-
-/** An order that is the same in every iteration is not an operand. */
-function isSameOrder(t: Tracer, a: Merged | undefined, b: Merged): boolean {
-  if (!a || a.leaves.length + b.leaves.length > 0) return true;
-  return isSame(t, a.build([]), b.build([]));
-}
-
-/** The pre-existing tensors that each leaf may be are known already. */
-function mayBeSame(a: Merged, b: Merged): boolean {
-  return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
-}
-
-/** Operands of the same kinds, dtypes and shapes, and as many options: the last iteration's are among them. */
-function sameLeaves(a: Merged, b: Merged): boolean {
-  if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
-  return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));
 }

@@ -13,7 +13,8 @@ import type { State } from '../locations/state.ts';
 import type { Merged } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
-import type { Carried, Form } from './loop-fixpoint.ts';
+import type { Carried } from './carried.ts';
+import type { Form } from './loop-fixpoint.ts';
 
 /** A location that is carried as one operand. */
 interface KnownOperand {

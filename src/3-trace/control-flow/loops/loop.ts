@@ -9,7 +9,8 @@ import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
 import { stateOf } from '../locations/state.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { isRead } from '../trace-branch.ts';
-import { type Carried, type Form, LoopFixpoint } from './loop-fixpoint.ts';
+import type { Carried } from './carried.ts';
+import { type Form, LoopFixpoint } from './loop-fixpoint.ts';
 import {
   growing,
   type KnownLoop,

@@ -1,0 +1,45 @@
+import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
+import type { Location } from '../../state/location.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { isSame } from '../merge/is-same.ts';
+import { columnOf, knownSizes, outerOf } from '../merge/leaves.ts';
+import type { Merged } from '../merge/phi-merger.ts';
+import type { Leaf } from '../numbers/leaf.ts';
+
+/** A loop-carried location, and its value at the start and after an iteration as one structure. */
+export interface Carried {
+  readonly location: Location;
+  readonly merged: Merged;
+}
+
+/** A tensor that is carried, and what it represents. */
+export interface CarriedLeaf {
+  readonly leaf: Leaf;
+  /** The same in every attempt. */
+  readonly key: string;
+}
+
+function isAlike(a: Leaf, b: Leaf): boolean {
+  if (a.kind === 'dynamic' && b.kind === 'dynamic') {
+    return knownSizes(a).join() === knownSizes(b).join();
+  }
+  if (a.kind !== 'list' || b.kind !== 'list') return a.kind === b.kind;
+  return sameSpec(columnOf(a).spec, columnOf(b).spec);
+}
+
+/** An order that is the same in every iteration is not an operand. */
+export function isSameOrder(t: Tracer, a: Merged | undefined, b: Merged): boolean {
+  if (!a || a.leaves.length + b.leaves.length > 0) return true;
+  return isSame(t, a.build([]), b.build([]));
+}
+
+/** The pre-existing tensors that each leaf may be are known already. */
+export function mayBeSame(a: Merged, b: Merged): boolean {
+  return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
+}
+
+/** Operands of the same kinds, dtypes and shapes, and as many options: the last iteration's are among them. */
+export function sameLeaves(a: Merged, b: Merged): boolean {
+  if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
+  return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));
+}
