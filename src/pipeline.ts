@@ -1,15 +1,15 @@
 import type { ScalarTable } from '../runtime/ops/numbers/symbolic-number.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
-import { bytesOf } from '../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../runtime/program/verify/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/cleanup/normalize.ts';
-import { compactedInputs, compactViews, savedViews } from './5-optimize/compact-views.ts';
+import { compactedInputs, compactViews } from './5-optimize/compact-views.ts';
 import type { PassName } from './5-optimize/passes.ts';
-import { readsMask } from './5-optimize/saved-masks.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
+import { besideNoBudget, viewsOfLarger } from './compile/beside-no-budget.ts';
+import { isBetter, isLeaner, keepsLess } from './compile/compare-stages.ts';
 import {
   type Candidate,
   Compilation,
@@ -19,7 +19,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isDear, peakBytes } from './compile/within-budget.ts';
+import { cheaper, isDear } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -76,67 +76,6 @@ function* compileInSteps(
   );
   const stages = { ...made, planned: finished(made, options) };
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
-}
-
-type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
-
-/**
- * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
- * budget: that plan is used if it fits or no smaller one was found, and its bytes are those that explain() compares.
- */
-function* besideNoBudget(
-  options: CompileOptions,
-  choices: Choices,
-  plan: Plan,
-): Steps<SubgraphStages> {
-  const { budget } = options.memory;
-  if (budget === null) return yield* plan(options, choices);
-  const free: CompileOptions = {
-    ...options,
-    memory: { ...options.memory, budget: null, prefer: 'bytes' },
-  };
-  const fitting = (stages: SubgraphStages, bytes: number): SubgraphStages => {
-    return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
-  };
-  const comparedWith = (stages: SubgraphStages, bytesBefore: number): SubgraphStages => {
-    return { ...stages, recompute: stages.recompute && { ...stages.recompute, bytesBefore } };
-  };
-  const known = choices.of('budget', (choice) => ({
-    isNeeded: choice.get('isNeeded').boolean(),
-    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
-  }));
-  if (known) {
-    const stages = yield* plan(known.isNeeded ? options : free, choices);
-    return known.isNeeded
-      ? comparedWith(stages, known.bytesBefore)
-      : fitting(stages, peakBytes(stages));
-  }
-  const take = (stages: SubgraphStages, isNeeded: boolean, own: Choices): SubgraphStages => {
-    choices.note('budget', { isNeeded, bytesBefore: stages.recompute?.bytesBefore ?? 0 });
-    choices.take(own);
-    return stages;
-  };
-  const within = choices.candidate();
-  const stages = yield* plan(options, within);
-  if (!mayNeedNoBudget(stages, options.memory)) return take(stages, true, within);
-  const beside = choices.candidate();
-  const unbounded = yield* plan(free, beside);
-  const bytesBefore = peakBytes(unbounded);
-  if (bytesBefore >= stages.recompute!.bytesBefore) return take(stages, true, within);
-  // Where no plan fits, the smaller one is used.
-  if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
-    return take(comparedWith(stages, bytesBefore), true, within);
-  }
-  return take(fitting(unbounded, bytesBefore), false, beside);
-}
-
-/** Whether the program needs more than the budget without recompute, and could need less with what a budget disables. */
-function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
-  const { recompute } = stages;
-  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return false;
-  const program = stages.joint ?? stages.traced;
-  const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));
-  return Boolean(mayHaveMasks) || (memory.compactViews && viewsOfLarger(stages).length > 0);
 }
 
 /** Says which backend runs the programs, and whether a pass has changed what runs. */
@@ -319,36 +258,6 @@ function* split(
     compilation.options,
     compileSubgraph,
   );
-}
-
-/** Saved views of larger values that forward computes. */
-function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
-  const { joint, forward, planned, original } = stages;
-  if (!joint || !planned.backward) return [];
-  const { withData } = planned.backward.saved;
-  return savedViews(joint, withData, forward.outputs).flatMap(({ root, views, bytes }) => {
-    const isLarger = !forward.inputs.includes(root) && bytesOf(planned.values, root) > bytes;
-    return isLarger ? views.map((id) => original?.[id] ?? id) : [];
-  });
-}
-
-/** Applied only if it doesn't raise the peak. */
-function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
-  const keptBy = ({ planned }: SubgraphStages) => planned.forward.predicted.savedBytes;
-  return keptBy(a) < keptBy(b) && peakBytes(a) <= peakBytes(b);
-}
-
-/** Whether `a` keeps less and its forward has no higher peak; for a program without a backward only the peak counts. */
-function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
-  if (!a.planned.backward) return peakBytes(a) < peakBytes(b);
-  const [own, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
-  return keepsLess(a, b) && own! <= other!;
-}
-
-/** Whether `a` is leaner, or, within a budget of one program, the plan that fits with less arithmetic. */
-function isBetter(a: SubgraphStages, b: SubgraphStages): boolean {
-  const isBudgeted = a.recompute && b.recompute && !a.recompute.isShared;
-  return isBudgeted ? cheaper(b, a) !== b : isLeaner(a, b);
 }
 
 /** A program without a backward of its own. If a budget makes slices expensive, it is also planned without them. */

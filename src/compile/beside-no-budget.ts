@@ -1,0 +1,82 @@
+import type { ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { savedViews } from '../5-optimize/compact-views.ts';
+import { readsMask } from '../5-optimize/saved-masks.ts';
+import type { Choices } from '../programs/choices.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { CompileOptions } from './compilation.ts';
+import { peakBytes } from './within-budget.ts';
+
+type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
+
+/**
+ * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
+ * budget: that plan is used if it fits or no smaller one was found, and its bytes are those that explain() compares.
+ */
+export function* besideNoBudget(
+  options: CompileOptions,
+  choices: Choices,
+  plan: Plan,
+): Steps<SubgraphStages> {
+  const { budget } = options.memory;
+  if (budget === null) return yield* plan(options, choices);
+  const free: CompileOptions = {
+    ...options,
+    memory: { ...options.memory, budget: null, prefer: 'bytes' },
+  };
+  const fitting = (stages: SubgraphStages, bytes: number): SubgraphStages => {
+    return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
+  };
+  const comparedWith = (stages: SubgraphStages, bytesBefore: number): SubgraphStages => {
+    return { ...stages, recompute: stages.recompute && { ...stages.recompute, bytesBefore } };
+  };
+  const known = choices.of('budget', (choice) => ({
+    isNeeded: choice.get('isNeeded').boolean(),
+    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+  }));
+  if (known) {
+    const stages = yield* plan(known.isNeeded ? options : free, choices);
+    return known.isNeeded
+      ? comparedWith(stages, known.bytesBefore)
+      : fitting(stages, peakBytes(stages));
+  }
+  const take = (stages: SubgraphStages, isNeeded: boolean, own: Choices): SubgraphStages => {
+    choices.note('budget', { isNeeded, bytesBefore: stages.recompute?.bytesBefore ?? 0 });
+    choices.take(own);
+    return stages;
+  };
+  const within = choices.candidate();
+  const stages = yield* plan(options, within);
+  if (!mayNeedNoBudget(stages, options.memory)) return take(stages, true, within);
+  const beside = choices.candidate();
+  const unbounded = yield* plan(free, beside);
+  const bytesBefore = peakBytes(unbounded);
+  if (bytesBefore >= stages.recompute!.bytesBefore) return take(stages, true, within);
+  // Where no plan fits, the smaller one is used.
+  if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
+    return take(comparedWith(stages, bytesBefore), true, within);
+  }
+  return take(fitting(unbounded, bytesBefore), false, beside);
+}
+
+/** Whether the program needs more than the budget without recompute, and could need less with what a budget disables. */
+function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
+  const { recompute } = stages;
+  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return false;
+  const program = stages.joint ?? stages.traced;
+  const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));
+  return Boolean(mayHaveMasks) || (memory.compactViews && viewsOfLarger(stages).length > 0);
+}
+
+/** Saved views of larger values that forward computes. */
+export function viewsOfLarger(stages: SubgraphStages): readonly ValueId[] {
+  const { joint, forward, planned, original } = stages;
+  if (!joint || !planned.backward) return [];
+  const { withData } = planned.backward.saved;
+  return savedViews(joint, withData, forward.outputs).flatMap(({ root, views, bytes }) => {
+    const isLarger = !forward.inputs.includes(root) && bytesOf(planned.values, root) > bytes;
+    return isLarger ? views.map((id) => original?.[id] ?? id) : [];
+  });
+}
