@@ -1,12 +1,4 @@
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -24,23 +16,24 @@ export class CompiledSources {
 
   constructor() {
     process.once('exit', () => rmSync(this.folder, { recursive: true, force: true }));
-    for (const folder of folders) {
-      cpSync(join(root, folder), join(this.folder, folder), { recursive: true });
-    }
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }');
-    cpSync(join(root, 'tsconfig.json'), join(this.folder, 'tsconfig.json'));
-    const names = folders.flatMap((folder) =>
-      readdirSync(join(this.folder, folder), { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith('.ts'))
-        .map((name) => join(this.folder, folder, name)),
-    );
-    buildSync({ entryPoints: names, outdir: this.folder, outbase: this.folder, format: 'esm' });
-    for (const name of names) {
-      const file = compiled(name);
-      writeFileSync(file, withCompiledImports(readFileSync(file, 'utf8')));
-      rmSync(name);
+    const entryPoints: string[] = [];
+    for (const folder of folders) {
+      // Copies what isn't compiled, and with it makes the folders of what is.
+      cpSync(join(root, folder), join(this.folder, folder), {
+        recursive: true,
+        filter: (path) => !path.endsWith('.ts') || !entryPoints.push(path),
+      });
     }
+    const { outputFiles } = buildSync({
+      entryPoints,
+      outdir: this.folder,
+      outbase: root,
+      format: 'esm',
+      write: false,
+    });
+    for (const { path, text } of outputFiles) writeFileSync(path, withCompiledImports(text));
   }
 
   /** Leads imports of sources to them. */
