@@ -16,9 +16,9 @@ export interface InitOptions {
   readonly numerics?: Numerics;
   /** Takes a GPU that is emulated on the CPU: slow, for tests. */
   readonly allowSoftware?: boolean;
-  /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
+  /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or rejected. */
   readonly missingKernels?: 'cpu' | 'error';
-  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default over WebGPU) has those in WGSL beside them. */
+  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default over WebGPU) has those in WGSL besides them. */
   readonly kernels?: 'all' | 'gpu.js';
   /** The API that reaches the GPU: by default WebGPU, or WebGL2 in pages where that has no adapter. */
   readonly api?: 'webgpu' | 'webgl2';

@@ -162,7 +162,7 @@ function* stagesOf(
   return keepsLess(compacted, stages) ? compacted : stages;
 }
 
-/** Phases 4 to 7, with masks in bits where these need fewer bytes than others: packing them takes some beside both. */
+/** Phases 4 to 7, with masks in bits where these need fewer bytes than others: packing them takes some besides both. */
 function* differentiated(
   compilation: Compilation,
   traced: Program,

@@ -38,7 +38,7 @@ const backwardKinds: OptionKinds<BackwardOptions> = {
 
 /**
  * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of
- * `output` and may be left out for one element. Frees the graph's saved values unless `retainGraph`.
+ * `output` and may be omitted for one element. Frees the graph's saved values unless `retainGraph`.
  * Throws AutogradError for a tensor without graph, or one that was differentiated already.
  */
 export function backward(

@@ -202,7 +202,7 @@ class BackwardPass {
     return true;
   }
 
-  /** Those that are left out take no part: neither may they have been freed, nor do they hear of anything. */
+  /** Those that are omitted take no part: neither may they have been freed, nor do they hear of anything. */
   #targetsOf(node: GradNode): readonly Target[] {
     const leads = this.#leads.get(node);
     return leads ? node.targets.map((target, i) => (leads[i] ? target : null)) : node.targets;

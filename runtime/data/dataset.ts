@@ -87,7 +87,7 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   }
 }
 
-/** Data sets behind each other. */
+/** Data sets joined end to end. */
 export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 

@@ -44,7 +44,7 @@ async function serve(): Promise<void> {
   pool.threads = 1;
   const start = workerData as WorkerStart;
   const source = loadDataset(start);
-  // A module that can't be loaded is told with the first batch that is asked for.
+  // A module that can't be loaded is told with the first batch that is requested.
   source.catch(() => {});
   let stream: AsyncIterator<unknown[]> | undefined;
   const reply = async ({ indices }: Request): Promise<Reply> => {

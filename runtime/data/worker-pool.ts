@@ -94,7 +94,7 @@ function listed(indices: Int32Array): string {
   return indices.length > 8 ? `${shown}, …` : shown;
 }
 
-/** Batches from several threads, in the order in which they were asked for. */
+/** Batches from several threads, in the order of the requests. */
 export async function* fromWorkers(
   starts: readonly WorkerStart[],
   batches: Iterable<Int32Array> | null,
@@ -131,7 +131,7 @@ async function* inOrder(
   }
 }
 
-/** Each worker has its own part of a stream; who is through is left out. */
+/** Each worker has its own part of a stream; workers that have finished are omitted. */
 async function* takingTurns(
   workers: readonly DataWorker[],
   ahead: number,

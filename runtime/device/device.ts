@@ -42,7 +42,7 @@ export interface Device {
   readonly mostFusedBuffers: number;
   /** Columns of each result that a kernel of attention by tiles may have; 0: there is no such kernel. */
   readonly mostTileColumns: number;
-  /** Bytes beside all tensors for values between the stages of a staged op; 0: it runs none. */
+  /** Bytes besides all tensors for values between the stages of a staged op; 0: it runs none. */
   readonly innerBytes: number;
   /** Elements are stored in their dtype; false: as float32, in which integers are exact to ±2^24. */
   readonly typedElements: boolean;
@@ -59,7 +59,7 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch;
-  /** Bytes that a launch takes from the allocator beside its outputs, and frees before it returns. */
+  /** Bytes that a launch takes from the allocator besides its outputs, and frees before it returns. */
   scratchBytes(
     op: KernelOp,
     inputs: readonly TensorMeta[],

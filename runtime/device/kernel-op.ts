@@ -76,7 +76,7 @@ interface BodyKernel<K extends string, B> {
   ) => Launch;
 }
 
-/** Whether the kernel does several ops of a program; it takes no memory beside its operands and results. */
+/** Whether the kernel does several ops of a program; it takes no memory besides its operands and results. */
 export function isFused({ kind }: Kernel): boolean {
   return kind === 'fused' || kind === 'staged' || kind === 'list';
 }

@@ -21,7 +21,7 @@ export interface RowCut {
   readonly inputs: readonly (RowSlice | null)[];
   /** The results, or the target of a write in place. */
   readonly outputs: readonly RowSlice[];
-  /** Attributes of the op over so many rows. */
+  /** Attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;
   /** Fewer rows at a time cost more, as what every row reads is read again for each call. */
   readonly least: number;
@@ -55,7 +55,7 @@ export interface Stage {
  */
 export interface StagedBody {
   readonly rows: number;
-  /** A block has at least so many rows, if there are as many. */
+  /** A block has at least this many rows, if there are as many. */
   readonly least: number;
   readonly stages: readonly Stage[];
   /** Bytes of one row in each slot of inner memory. */

@@ -13,7 +13,7 @@ const symbolic = new WeakMap<KernelOp, ReadonlySet<string>>();
 
 /**
  * Attributes that a bound kernel is told at each launch: the numbers of a scalar function, and what `fill`
- * writes. Exponents are left out, since GPU kernels are chosen by them.
+ * writes. Exponents are omitted, since GPU kernels are chosen by them.
  */
 export function launchAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(launched, op, launchNames);

@@ -5,7 +5,7 @@ import { Holder } from './holder.ts';
 export interface ListItem {
   readonly holder: Holder;
   readonly offset: number;
-  /** Tells tensors at one place apart (`run-program/identity.ts`); left out where an op has made it. */
+  /** Tells tensors at one place apart (`run-program/identity.ts`); omitted where an op has made it. */
   readonly identity?: number | undefined;
 }
 

@@ -6,7 +6,7 @@ import { type InputSpec, OptionalSpec, TensorSpec } from './spec.ts';
 
 /**
  * Holds the arguments of a call against their specification. Throws ArgumentError, DTypeError, DeviceError or
- * ShapeError naming the argument by its path, what was expected and what was given. Arguments behind those
+ * ShapeError naming the argument by its path, what was expected and what was given. Arguments after those
  * that are specified may be anything.
  */
 export function checkInputs(specs: readonly InputSpec[], args: readonly unknown[]): void {

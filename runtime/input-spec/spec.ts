@@ -16,7 +16,7 @@ export type Dim = number | null | string | DimSpec;
 export class TensorSpec {
   readonly shape: readonly Dim[] | undefined;
   readonly dtype: DType | undefined;
-  /** For messages, beside its place among the arguments. */
+  /** For messages, besides its place among the arguments. */
   readonly name: string | undefined;
   /** The name of the device that it lies on. */
   readonly device: string | undefined;

@@ -59,7 +59,7 @@ function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
-/** Blocks of so many bytes, and smaller ones, are kept at their size. */
+/** Blocks of this many bytes, and smaller ones, are kept at their size. */
 const mostKept = 4096;
 
 /**

@@ -9,7 +9,7 @@ interface NodeModules {
 
 let found: Collect | null | undefined;
 
-/** A full collection; false where the JavaScript engine offers none: a page, or a Node that refuses the flag. */
+/** A full collection; false where the JavaScript engine offers none: a page, or a Node that rejects the flag. */
 export function collectGarbage(): boolean {
   found ??= find();
   found?.();

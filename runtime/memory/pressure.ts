@@ -9,7 +9,7 @@ import { collectGarbage, macrotask } from './collect-garbage.ts';
 import type { MemoryCounter } from './stats.ts';
 
 const MiB = 2 ** 20;
-/** A collection is asked for after so much more than the last one left. */
+/** A collection is requested once this many more bytes are in use than the last one left. */
 const [leastGrowth, mostGrowth] = [256 * MiB, 512 * MiB];
 
 /** Macrotasks that are waited for finalizers. */

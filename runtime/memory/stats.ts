@@ -14,7 +14,7 @@ export interface MemoryStats {
 }
 
 /**
- * While `apart`, allocations are those of a reference run beside the user's program (check mode): they are
+ * While `apart`, allocations are those of a reference run alongside the user's program (check mode): they are
  * counted on their own, so that the program's counts stay exact. A block is freed where it was counted.
  */
 export const counting = { apart: false };

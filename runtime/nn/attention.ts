@@ -193,7 +193,7 @@ export class MultiheadAttention extends Module {
   }
 }
 
-/** Scores of keys that the mask takes out become −∞; the keys behind its last are open. */
+/** Scores of keys that the mask takes out become −∞; the keys after its last are open. */
 function masked(scores: Tensor, mask: Tensor | null, given: number): Tensor {
   if (!mask) return scores;
   const keys = scores.shape.at(-1)!;

@@ -49,7 +49,7 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
   expectRank('dirac_', target, fits, '[out, in, …kernel], out divisible by the groups');
   const [out, channels] = shape as [number, number];
   const field = sizeOf(shape.slice(2));
-  // The middle of the kernel; behind it when there is none.
+  // The middle of the kernel; after it when there is none.
   const middle = shape.slice(2).reduce((at, size) => at * size + Math.floor(size / 2), 0);
   const values = newTypedArray('float32', target.numel());
   const perGroup = out / groups;

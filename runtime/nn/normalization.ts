@@ -41,7 +41,7 @@ const runningNormKinds: OptionKinds<RunningNormOptions> = {
   trackRunningStats: flag,
 };
 
-/** An input that a layer of so many channels does not take. */
+/** An input that a layer of this many channels does not take. */
 function unfit(name: string, input: Tensor, channels: number, expected: string): ShapeError {
   const given = input.shape[1];
   const isOther = given !== undefined && given !== channels;

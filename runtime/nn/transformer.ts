@@ -54,7 +54,7 @@ export interface DecoderMasks extends SelfMasks {
   readonly memoryKeyPaddingMask?: Tensor | null;
 }
 
-/** Two linear layers behind attention: what encoder and decoder layers share. */
+/** Two linear layers after attention: what encoder and decoder layers share. */
 abstract class TransformerLayer extends Module {
   readonly normFirst: boolean;
   readonly activation: (x: Tensor) => Tensor;

@@ -3,8 +3,8 @@
  * computes a sum in several steps has to end each of them where a block ends.
  */
 
-/** A product of matrices sums so many neighbours along the inner dimension before they join the rest. */
+/** A product of matrices sums this many neighbours along the inner dimension before they join the rest. */
 export const productBlock = 256;
 
-/** A sum takes so many elements, then so many such results, then all of these. */
+/** A sum takes this many elements, then this many such results, then all of these. */
 export const sumBlock = 64;

@@ -34,7 +34,7 @@ function reduce(x: number): Reduced {
   return { r: plus(second, single(-n * halfPiRest)), quarter: n & 3 };
 }
 
-/** Digits of 2/π, as many as the largest float64 needs beside those of the result. */
+/** Digits of 2/π, as many as the largest float64 needs besides those of the result. */
 const bits = 1280n;
 
 let twoOverPi: bigint | null = null;

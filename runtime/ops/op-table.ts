@@ -1,6 +1,6 @@
 /**
  * The ops by name, for programs: their files and the passes on them name ops that no function of a page calls. This file
- * refers to all: to their records, or to modules that have little beside them.
+ * refers to all: to their records, or to modules that have little besides them.
  */
 
 import { invariant } from '../errors/invariant.ts';

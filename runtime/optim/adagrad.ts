@@ -63,7 +63,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
   }
 
   protected override factors({ lr, lrDecay }: ParameterGroup<AdagradGroup>, count: number): number {
-    // The count is asked for only where it matters.
+    // The count is requested only where it matters.
     return lrDecay === 0 ? -lr : -lr / (1 + (count - 1) * lrDecay);
   }
 

@@ -5,7 +5,7 @@ import { copy_ } from '../ops/in-place/in-place.ts';
 import { sameShape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** State of an optimizer beside its parameters: plain data and tensors. */
+/** State of an optimizer besides its parameters: plain data and tensors. */
 export interface OptimizerState {
   /** The options of each group: `lr`, `weightDecay` and those of the kind. */
   readonly groups: readonly Readonly<Record<string, unknown>>[];

@@ -18,7 +18,7 @@ export interface ReduceLROnPlateauOptions {
   /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
   readonly minLr?: number | readonly number[];
-  /** Smaller reductions are left out; 1e-8 by default. */
+  /** Smaller reductions are skipped; 1e-8 by default. */
   readonly eps?: number;
 }
 

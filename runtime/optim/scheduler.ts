@@ -104,7 +104,7 @@ function momentumOf(group: object): number | null {
 
 /**
  * Whether a schedule moves the momentum: as asked for, or wherever there is one (0 too: it starts then, as
- * in PyTorch). Throws ArgumentError if it is asked for and the optimizer has none.
+ * in PyTorch). Throws ArgumentError if it is requested and the optimizer has none.
  */
 export function cyclesMomentum(
   name: string,

@@ -11,7 +11,7 @@ export type OptionKinds<O extends object> = {
 
 /**
  * Throws ArgumentError if the options are not an object, have a name that is not in `kinds`, or a value that its kind
- * doesn't accept. An option that is undefined counts as left out. `owner` is the user's name of the function or class.
+ * doesn't accept. An option that is undefined counts as omitted. `owner` is the user's name of the function or class.
  */
 export function expectOptions<O extends object>(
   owner: string,

@@ -77,7 +77,7 @@ export const that = (expected: string, holds: (value: unknown) => boolean): Opti
   accepts: holds,
 });
 
-/** An array of `length` such values; of any length if that is left out. */
+/** An array of `length` such values; of any length if that is omitted. */
 export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
   expected:
     length === undefined

@@ -23,7 +23,7 @@ function takesMemory({ call, regions = [] }: ProgramOp): boolean {
 
 const none: readonly number[] = [];
 
-/** Whether a check may fail, or a kernel refuse its values, when some operand of an op has been written. */
+/** Whether a check may fail, or a kernel reject its values, when some operand of an op has been written. */
 function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   const last = ops.findLastIndex(refuses);
   if (last < 0) return false;
@@ -48,7 +48,7 @@ function refuses({ op, regions = [] }: ProgramOp): boolean {
 
 const hasRefusal = oncePerProgram(({ ops }) => ops.some(refuses));
 
-/** A call is refused as a check fails, for shapes that it doesn't take. */
+/** A call is rejected as a check fails, for shapes that it doesn't take. */
 function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }

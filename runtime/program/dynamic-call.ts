@@ -29,7 +29,7 @@ export interface DynamicCall {
   readonly sample: readonly GivenOperand[];
   /**
    * The program for what a run brings. Its inputs: one for each tensor, and one for each element of a list; a
-   * number is none. Throws FailedCheck where the call refuses it, or returns other shapes than are known.
+   * number is none. Throws FailedCheck where the call rejects it, or returns other shapes than are known.
    */
   at(given: readonly GivenOperand[]): Region;
 }

@@ -47,7 +47,7 @@ export interface GradientPart {
   readonly outputs: readonly ValueId[];
 }
 
-/** Backward in parts; behind each but the last a gradient of an output may be looked at and replaced. */
+/** Backward in parts; after each but the last a gradient of an output may be looked at and replaced. */
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
   /** The program that computes values which forward has not kept from those that it has; null if nothing is missing. */
@@ -80,7 +80,7 @@ export interface BackwardOfValues {
   } | null;
 }
 
-/** A backward that a run refuses. */
+/** A backward that a run rejects. */
 export interface RefusedBackward extends BackwardOfValues {
   /** Earlier backwards that didn't retain the graph. */
   readonly earlier: readonly BackwardOfValues[];

@@ -9,7 +9,7 @@ export function bytesOf(values: ValueTable, id: ValueId): number {
   return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
 }
 
-/** Bytes that an op's kernel takes from the allocator beside its outputs, while it runs. */
+/** Bytes that an op's kernel takes from the allocator besides its outputs, while it runs. */
 export function scratchBytesOf(
   values: ValueTable,
   { op, inputs, outputs, attrs }: ProgramOp,

@@ -20,7 +20,7 @@ export interface ContinuedTarget {
   readonly sum: GradientAccumulator;
 }
 
-/** The gradients of a subgraph that have several parts, with the values that they need beside its own. */
+/** The gradients of a subgraph that have several parts, with the values that they need besides its own. */
 export function continuedTargets(
   { gradInputs, sums }: BackwardPart,
   values: ValueTable,

@@ -42,7 +42,7 @@ interface Made {
 
 const independent: ScalarDependencies = { needed: [], decisions: [] };
 
-/** The recorded backwards of one subgraph, each made when it is asked for first. */
+/** The recorded backwards of one subgraph, each made when it is requested first. */
 export class RecordedBackwards {
   readonly #makes: HigherOrderGradients;
   readonly #bind: Bind;

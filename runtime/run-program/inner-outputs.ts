@@ -29,7 +29,7 @@ export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
   }
 }
 
-/** A part of a backward plan, and the gradient that is complete behind it; null at the end. */
+/** A part of a backward plan, and the gradient that is complete after it; null at the end. */
 export interface PlanPart {
   readonly part: Plan;
   readonly output: { readonly id: ValueId; readonly numbers: readonly number[] } | null;
@@ -49,7 +49,7 @@ export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
   return known;
 }
 
-/** The plan, cut behind every complete gradient of an output. */
+/** The plan, cut after every complete gradient of an output. */
 export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
   let known = parts.get(plan);
   if (!known) {

@@ -43,7 +43,7 @@ export function partialBackward(
   /** The values that any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   const steps: Step[] = [];
-  /** Last used by steps that are left out. */
+  /** Last used by steps that are omitted. */
   let dead: ValueId[] = [];
   const keep = (step: Step): void => {
     const frees = [...step.frees, ...dead].filter((id) => !absent.has(id));
@@ -158,7 +158,7 @@ function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
   return op === outputGradientOp ? (attrs.outputs as readonly number[]) : [];
 }
 
-/** The step can be left out where its results aren't needed; where all is wanted, only what computes no more than them. */
+/** The step can be omitted where its results aren't needed; where all is wanted, only what computes no more than them. */
 function isPure({ op }: Step, isLimited: boolean): boolean {
   return op.outputs.length > 0 && (isLimited || op.op.kernel.kind !== 'control');
 }
@@ -180,7 +180,7 @@ function neededFor(
 }
 
 /**
- * The steps without those that only what was left out has read: they would read values of forward for nothing, which
+ * The steps without those that only what was omitted has read: they would read values of forward for nothing, which
  * may have been written since. What they make becomes `absent`; what the last ones free is added to `dead`.
  */
 function withoutDeadSteps(

@@ -116,7 +116,7 @@ export class Partials {
     return leadingOutputs(this.#backward, wanted);
   }
 
-  /** Null where nothing is left out. */
+  /** Null where nothing is omitted. */
   #limited(wanted: Wanted): Wanted | null {
     const { gradInputs } = this.#backward;
     return gradInputs.every((id, i) => id === null || wanted.targets[i]) ? null : wanted;

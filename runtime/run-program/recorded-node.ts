@@ -21,7 +21,7 @@ interface Application {
 /**
  * Does the work of a node's `apply` while gradients are recorded: the gradients are results of programs of their own,
  * which read the values that forward has kept. Each such value has its place in the graph: that of an input or output,
- * or one of the node's own behind them.
+ * or one of the node's own after them.
  */
 export function applyRecorded(
   node: RunProgramNode,

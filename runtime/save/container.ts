@@ -13,7 +13,7 @@ import { isNestedDeeper } from './nesting.ts';
  *            of 64 bytes
  *   data   = the bytes of tensors, each at a multiple of 64 bytes
  *
- * The checksum (CRC-32) is that of everything behind it.
+ * The checksum (CRC-32) is that of everything after it.
  */
 const magic = 'tostatic';
 const version = 2;

@@ -1,6 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 
-/** Files of Node, found when they are asked for: a page has none. */
+/** Files of Node, found when they are requested: a page has none. */
 function files(use: string): typeof import('node:fs/promises') {
   const found = globalThis.process?.getBuiltinModule?.('node:fs/promises');
   if (found) return found;

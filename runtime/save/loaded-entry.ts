@@ -134,7 +134,7 @@ export class LoadedEntry {
     return undefined;
   }
 
-  /** Where a check fails, or a kernel refuses its values, no line is written, and nothing in place stays. */
+  /** Where a check fails, or a kernel rejects its values, no line is written, and nothing in place stays. */
   #runProgram(
     subgraph: Subgraph,
     inputs: readonly Tensor[],

@@ -103,7 +103,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** The tensors of a file on a device, each made when it is asked for; they take no more than the file has. */
+/** The tensors of a file on a device, each made when it is requested; they take no more than the file has. */
 export class TensorReader {
   readonly #data: Uint8Array;
   readonly #device: Device;

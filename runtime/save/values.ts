@@ -5,7 +5,7 @@ import type { Field } from './field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 
-/** The values that `save` accepts beside programs: tensors and plain data, in arrays, objects, Maps and Sets. */
+/** The values that `save` accepts besides programs: tensors and plain data, in arrays, objects, Maps and Sets. */
 export type Savable =
   | Tensor
   | Primitive

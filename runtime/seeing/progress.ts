@@ -63,7 +63,7 @@ export class Progress<T> {
       options.to === undefined ? ((globalThis as Host).process?.stderr ?? null) : options.to;
   }
 
-  /** Shows values behind the bar: `bar.show({ loss: 0.25 })`. */
+  /** Shows values after the bar: `bar.show({ loss: 0.25 })`. */
   show(values: Readonly<Record<string, number | string>>): void {
     const text = ([name, value]: readonly [string, number | string]) =>
       `${name} ${typeof value === 'number' ? rounded(value) : value}`;

@@ -99,7 +99,7 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], to: S
 
 /**
  * Strides for reading a tensor in another shape with the same number of elements; null when only a copy
- * can have that shape. Runs of dimensions that lie behind each other may be cut again.
+ * can have that shape. Runs of dimensions that lie after each other may be cut again.
  */
 export function viewStrides(
   shape: Shape,

@@ -50,7 +50,7 @@ function formatOf(values: readonly number[], dtype: DType): NumberFormat {
 
 const negativeZero = (value: number): string => (Object.is(value, -0) ? '-' : '');
 
-/** The entries of a dimension of what is shown; null represents those left out. */
+/** The entries of a dimension of what is shown; null represents those omitted. */
 function entriesOf(size: number, cut: boolean): readonly (number | null)[] {
   const all = Array.from({ length: size }, (_, i) => i);
   return cut ? [...all.slice(0, edgeItems), null, ...all.slice(edgeItems)] : all;

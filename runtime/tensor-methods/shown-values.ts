@@ -16,7 +16,7 @@ const threshold = 1000;
 export interface ShownValues {
   readonly data: ArrayLike<number>;
   readonly shape: Shape;
-  /** Whether entries of a dimension were left out behind the first `edgeItems`. */
+  /** Whether entries of a dimension were omitted after the first `edgeItems`. */
   readonly cut: readonly boolean[];
 }
 

@@ -128,7 +128,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
     family.handles.live++;
   }
 
-  /** The memory was written: the views' places in the graph are made again when they are asked for. */
+  /** The memory was written: the views' places in the graph are made again when they are requested. */
   #followFamily(family: ViewFamily): void {
     if (this.#familyVersion === family.version) return;
     this.#familyVersion = family.version;

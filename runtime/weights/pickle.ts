@@ -18,7 +18,7 @@ export class PickleTuple {
   }
 }
 
-/** Objects that a pickle may build beside containers and numbers. */
+/** Objects that a pickle may build besides containers and numbers. */
 export interface PickleWorld {
   /** Names of the classes and functions that may occur, `module.name`. */
   isAllowed(name: string): boolean;

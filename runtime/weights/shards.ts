@@ -9,7 +9,7 @@ const maxIndexBytes = 100_000_000;
 
 /**
  * `model.safetensors.index.json`: `{"metadata": {…}, "weight_map": {name: file}}`. Files lie beside the index; names
- * with folders are refused. Links are followed, since caches of downloads are made of them.
+ * with folders are rejected. Links are followed, since caches of downloads are made of them.
  */
 export async function readIndex(
   index: ByteSource,

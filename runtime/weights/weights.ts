@@ -26,9 +26,9 @@ export interface WeightInfo {
   readonly shape: readonly number[];
 }
 
-/** The tensors of an open file. Data is read when it is asked for, by range where the source allows it. */
+/** The tensors of an open file. Data is read when it is requested, by range where the source allows it. */
 export class Weights implements AsyncDisposable {
-  /** Texts that the file has beside its tensors. */
+  /** Texts that the file has besides its tensors. */
   readonly metadata: ReadonlyMap<string, string>;
   readonly #tensors: ReadonlyMap<string, StoredTensor>;
   readonly #close: () => Promise<void>;

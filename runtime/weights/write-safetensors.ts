@@ -8,10 +8,10 @@ import { elementTypeOf, elementTypes } from './element-type.ts';
 import { bytesOf, type Pieces, writePieces } from './writer.ts';
 
 export interface SaveWeightsOptions {
-  /** Texts that go into the file beside the tensors. */
+  /** Texts that go into the file besides the tensors. */
   readonly metadata?: Readonly<Record<string, string>>;
   /**
-   * Splits the state into files of at most so many bytes, `model-00001-of-00003.safetensors` …, and writes an
+   * Splits the state into files of at most this many bytes, `model-00001-of-00003.safetensors` …, and writes an
    * index beside them; the path is then that of the index, `….safetensors.index.json`.
    */
   readonly maxShardBytes?: number;

@@ -14,7 +14,7 @@ export interface ZipEntry {
 }
 
 const format = 'zip';
-/** Deflate makes at most so many bytes of one. */
+/** Deflate makes at most this many bytes of one. */
 const maxRatio = 1032;
 const maxEntries = 1_000_000;
 const endBytes = 22;

@@ -30,7 +30,7 @@ export {
   printRefusal,
 } from './script/refusal.ts';
 
-// Refusals are kept as well: a function that can't be captured is asked for at every call.
+// Refusals are kept as well: a function that can't be captured is requested at every call.
 const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
 
 /**

@@ -46,7 +46,7 @@ export function lowerFor(l: Lowering, node: ForStatement): void {
   lowerRounds(l, node);
 }
 
-/** A `for` loop behind its declarations. */
+/** A `for` loop after its declarations. */
 function lowerRounds(l: Lowering, node: ForStatement): void {
   const start = l.code.label();
   const next = l.code.label();

@@ -10,7 +10,7 @@ import type { Variables } from './variables.ts';
 /**
  * Takes a value into a variable, property or pattern whose own expressions have run already. A
  * default is put into the same register. `from`: the value's expression, or the parameter,
- * for error messages; left out inside another pattern.
+ * for error messages; omitted inside another pattern.
  */
 export type Store = (value: Reg, span: Span, from?: AnyNode) => void;
 

@@ -69,7 +69,7 @@ function elementRegister(l: Lowering, node: Pattern): Reg {
   return isWatched ? l.code.temp() : valueRegister(l, node);
 }
 
-/** Through the iterator protocol: no more elements are asked for than the pattern names. */
+/** Through the iterator protocol: no more elements are requested than the pattern names. */
 function takeArray(
   l: Lowering,
   node: ArrayPattern,

@@ -40,7 +40,7 @@ interface Recorded {
 export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result, ownGuards, tape } = recorded;
   if (sizes.fixed || !sizes.vary) return null;
-  // What an op refused, it may take in other sizes.
+  // What an op rejected, it may take in other sizes.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const lasting = result.guards.filter((guard) => !ownGuards.includes(guard));
   if (namesElements({ inputs, tape, guards: lasting, effects: result.effects })) return null;

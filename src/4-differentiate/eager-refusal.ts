@@ -15,7 +15,7 @@ import type { Differentiated } from './differentiate-again.ts';
 import { replay, targetsOf } from './replay.ts';
 
 /**
- * The error that eager backward throws where backward of a program is refused; null: it throws none.
+ * The error that eager backward throws where backward of a program is rejected; null: it throws none.
  *
  * Method: that of `differentiate`. The program is replayed, what happened since is done to the replayed graph, and
  * the eager engine runs into its own error.

@@ -9,7 +9,7 @@ export interface Boundary {
   readonly firstLate: number;
   /** Whether an input's memory is there for late ops at no cost. */
   readonly inputsStay: boolean;
-  /** Forward outputs beside the program's own. */
+  /** Forward outputs besides the program's own. */
   readonly returned: readonly ValueId[];
 }
 

@@ -7,7 +7,7 @@ import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
  * Rewrites of a program in which ops read one value in place of another with the same bits. Collects
- * replacements, refuses those that could be seen, and drops the ops that made what is replaced.
+ * replacements, rejects those that could be seen, and drops the ops that made what is replaced.
  */
 export class SameValues {
   readonly facts: ProgramFacts;
@@ -15,7 +15,7 @@ export class SameValues {
   readonly #mayReplace: (id: ValueId) => boolean;
   /** Ops from here on run later than the call: what they read is kept, and the caller may write in between. */
   readonly #firstLate: number;
-  /** Memory that the caller sees: of inputs, of outputs, and of values that are read beside them. */
+  /** Memory that the caller sees: of inputs, of outputs, and of values that are read besides them. */
   readonly #callers: Set<ValueId>;
   readonly #returned: Set<ValueId>;
   /** A caller may get the value itself: as an output, or through branches and loops that hand it on. */

@@ -28,7 +28,7 @@ interface Candidate {
 /**
  * Gradients of relu and the like read a mask of one byte per element (or one bit, `memory.savedMasks`), where backward reads the saved values for
  * nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value that is saved anyway, for another op, as
- * an output or by the caller, keeps its gradient as it is: a mask would be saved beside it. Bitwise identical, since
+ * an output or by the caller, keeps its gradient as it is: a mask would be saved besides it. Bitwise identical, since
  * the mask is the comparison that the gradient's kernel makes. Masks with which the program would need more bytes are
  * not made.
  */

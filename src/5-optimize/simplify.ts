@@ -19,7 +19,7 @@ const wider: { readonly [D in DType]: readonly DType[] } = {
 };
 
 /**
- * In: a program. Out: one in which an op that changes no bit of its operand is left out: `x · 1`, `x¹`, `x − 0`,
+ * In: a program. Out: one in which an op that changes no bit of its operand is omitted: `x · 1`, `x¹`, `x − 0`,
  * double negation, `relu` of `relu`, `abs` of `abs`, a cast there and back through a dtype that holds every
  * value. What an op computes is read off the expression in its record.
  */

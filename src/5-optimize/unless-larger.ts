@@ -14,7 +14,7 @@ const largeOps = 4000;
 /**
  * Makes the replacements that `collect` asks for, but for those with which the program would need more bytes: its
  * forward part alone, or all of it. Of a set that needs more, the first replacement at fault is found by bisection
- * and refused; a value that is shared takes from some op the operand that it would have overwritten. A first plan
+ * and rejected; a value that is shared takes from some op the operand that it would have overwritten. A first plan
  * makes all of them.
  */
 export function* unlessLarger(

@@ -4,7 +4,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/progr
 import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
 import { sameShape } from '../../runtime/spec/shape.ts';
 
-/** The memory that an op uses and frees, in whatever order and beside whatever other ops it runs. */
+/** The memory that an op uses and frees, in whatever order and besides whatever other ops it runs. */
 export interface OpMemory {
   /** Operands whose data it reads, each once. Reading a shape needs no memory. */
   readonly reads: readonly ValueId[];

@@ -12,7 +12,7 @@ import type { Storage } from './order/storages.ts';
 import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
 /**
- * Bytes of a program's inputs, and of the most that is live beside them in a good order; in the first order found that
+ * Bytes of a program's inputs, and of the most that is live besides them in a good order; in the first order found that
  * takes no more than `enough`.
  */
 export function roughBytes(

@@ -9,7 +9,7 @@ import { outsideTidy } from '../../runtime/tensor/lifetime.ts';
 import { traceStream } from '../../runtime/trace-log/stream.ts';
 
 /**
- * Runs `body` beside the user's program, outside any device guard and `tidy`: its memory is counted apart, and it leaves no
+ * Runs `body` alongside the user's program, outside any device guard and `tidy`: its memory is counted apart, and it leaves no
  * event, span, trace line, console line, kernel count or decision.
  */
 export function runApart<T>(body: () => T): T {

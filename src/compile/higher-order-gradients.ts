@@ -56,7 +56,7 @@ interface Making extends Differentiated {
 
 /**
  * Gradients of gradients: the backward of a program as programs that are differentiated and planned like any
- * other, when they are asked for. They read what forward has kept, from where a gradient leads on into forward.
+ * other, when they are requested. They read what forward has kept, from where a gradient leads on into forward.
  */
 export function withHigherOrderGradients(
   stages: SubgraphStages,

@@ -43,7 +43,7 @@ export function keptMasks(
 }
 
 /**
- * The joint program with the ids of its backward part moved behind those of the planned program, so that the ids of
+ * The joint program with the ids of its backward part moved after those of the planned program, so that the ids of
  * masks and other added values are free: `forwardValues` is the number of values that keep theirs.
  */
 export function besideMasks(

@@ -259,7 +259,7 @@ export class SubgraphPlanner {
     });
   };
 
-  /** Plans are kept for so many sets of shapes, and made again for others. */
+  /** Plans are kept for this many sets of shapes, and made again for others. */
   readonly #planCall: PlanOptions['planCall'] = (call, recorded) => {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>

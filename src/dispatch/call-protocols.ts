@@ -78,7 +78,7 @@ export async function runAsync(
   }
 }
 
-/** A generator object: the parameters are taken now, natively; the body runs when values are asked for. */
+/** A generator object: the parameters are taken now, natively; the body runs when values are requested. */
 export function generate(
   dispatcher: EntryDispatcher,
   frame: Frame,

@@ -138,7 +138,7 @@ export class Entry {
     return this.guards.holds(frames) ? this : undefined;
   }
 
-  /** It writes to pre-existing tensors, or leaves a loop or check half done where it is refused. */
+  /** It writes to pre-existing tensors, or leaves a loop or check half done where it is rejected. */
   get mayStop(): boolean {
     return this.#written.length > 0 || this.subgraph?.holdsLines === true;
   }

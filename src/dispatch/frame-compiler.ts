@@ -45,7 +45,7 @@ const regionPhases: RegionPhases = {
   differentiate: differentiateRegion,
 };
 
-/** From so many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
+/** From this many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
 const recompileLimit = 8;
 
 /** The limit of entries where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */

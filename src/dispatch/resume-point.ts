@@ -71,7 +71,7 @@ export class ResumePoint {
   }
 
   /**
-   * Whether the call is in a state that has come back often enough to be translated beside the many entries that
+   * Whether the call is in a state that has come back often enough to be translated besides the many entries that
    * are there, none of which fits.
    */
   returns(frames: readonly Frame[]): boolean {

@@ -202,7 +202,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   /**
-   * Whether an input that gradients read is the memory of another one that is written. Eager execution refuses
+   * Whether an input that gradients read is the memory of another one that is written. Eager execution rejects
    * some of that, by the versions of the memory; a program knows its inputs as memory of their own.
    */
   confuses(inputs: readonly Tensor[]): boolean {

@@ -4,7 +4,7 @@ export interface LineDiff {
   readonly added: readonly string[];
 }
 
-/** Lines in common at the start and at the end are left out. */
+/** Lines in common at the start and at the end are omitted. */
 export function lineDiff(before: string, after: string): LineDiff {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const shorter = Math.min(old.length, now.length);

@@ -22,7 +22,7 @@ export interface PrintedStage {
   readonly text: string;
 }
 
-/** The stages of one function; parts that have no tensor op are left out. */
+/** The stages of one function; parts that have no tensor op are omitted. */
 export function printStages(
   code: Code,
   parts: readonly CompiledPart[],

@@ -125,7 +125,7 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   data: 9,
 };
 
-/** After so many hits, the checks are generated as code: the first calls of an entry don't pay for it. */
+/** After this many hits, the checks are generated as code: the first calls of an entry don't pay for it. */
 const hotAfter = 200;
 /** Fewer guards are as fast one by one. */
 const fewest = 3;

@@ -90,7 +90,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
   for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
     if (isProxy(holder)) return false;
     const inherited = Object.getOwnPropertyDescriptor(holder, key);
-    // A setter would run, a read-only property refuses.
+    // A setter would run, a read-only property rejects.
     if (inherited) return inherited.writable === true;
   }
   return true;
@@ -99,7 +99,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
 /** A change of a property, or of an array as a whole. */
 export type Change = 'write' | 'delete' | 'resize';
 
-/** True when the change runs no user code and is not refused. */
+/** True when the change runs no user code and is not rejected. */
 export function allows(object: object, change: Change, key: PropertyKey): boolean {
   switch (change) {
     case 'write':

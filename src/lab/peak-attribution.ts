@@ -1,7 +1,7 @@
 import { type UserPosition, userPosition } from '../../runtime/errors/position.ts';
 import { events } from '../../runtime/memory/events.ts';
 
-/** A block that was alive at the peak. */
+/** A block that was live at the peak. */
 export interface AliveBlock {
   readonly bytes: number;
   /** The op that allocated it. */
@@ -70,7 +70,7 @@ export function recordPeak<T>(
   }
 }
 
-/** Bytes alive at the peak by the line that asked for them, most first. */
+/** Live bytes at the peak by the line that asked for them, most first. */
 export function byLine({ blocks }: PeakAttribution): readonly LineShare[] {
   const lines = new Map<string, { bytes: number; blocks: number; ops: Set<string> }>();
   for (const { bytes, op, at } of blocks) {

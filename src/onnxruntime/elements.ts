@@ -70,7 +70,7 @@ export function storeAt(
   });
 }
 
-/** Where each element lies, in elements behind the first one. */
+/** Where each element lies, in elements after the first one. */
 function eachPlace(
   { shape, strides }: TensorMeta,
   visit: (place: number, index: number) => void,

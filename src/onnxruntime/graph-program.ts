@@ -123,7 +123,7 @@ export class GraphProgram<Session> {
     return Object.fromEntries(fetched);
   }
 
-  /** onnxruntime names the node that it has no kernel for, or whose kernel refuses it. */
+  /** onnxruntime names the node that it has no kernel for, or whose kernel rejects it. */
   #refuse({ first, last }: Segment, graph: SegmentGraph, { message }: Error): void {
     const [, missing, refusing, node] =
       /(?:implementation for (\w+)\(\d+\) node with name |running (\w+) node\. Name:)'\w*?_(\d+)/.exec(

@@ -87,7 +87,7 @@ export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
   const inputs = new Set(ops.flatMap((op) => op.inputs.filter((id) => !made.has(id))));
   const groups = new ValueGroups(ops, 'memory');
   const dying = new Set(steps.flatMap(({ frees }) => frees));
-  // Memory that something behind the segment sees, under any name.
+  // Memory that something after the segment sees, under any name.
   const seen = new Set(
     [...made, ...inputs].flatMap((id) => (dying.has(id) && made.has(id) ? [] : [groups.of(id)])),
   );

@@ -91,7 +91,7 @@ async function openSessions(
     let session: OrtWebSession | undefined;
     try {
       session = await ort.InferenceSession.create(graph.model, { logSeverityLevel: 3, ...options });
-      // Its kernels of WebGPU refuse some nodes only when they run.
+      // Its kernels of WebGPU reject some nodes only when they run.
       await session.run(zerosFor(graph, engine));
       next = wanted.next(session);
     } catch (error) {

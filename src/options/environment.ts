@@ -25,14 +25,14 @@ function count(name: string, most: number): number | undefined {
   return value;
 }
 
-/** `TOSTATIC_FALLBACK`: what `fallback` is where it is left out. */
+/** `TOSTATIC_FALLBACK`: what `fallback` is where it is omitted. */
 export function fallbackFromEnvironment(): 'eager' | 'error' | undefined {
   const value = variable('TOSTATIC_FALLBACK');
   if (value === undefined || value === 'eager' || value === 'error') return value;
   return refuse('TOSTATIC_FALLBACK', value, "'eager' or 'error'");
 }
 
-/** `TOSTATIC_MIN_GRAPH_SIZE`: what `minGraphSize` is where it is left out. */
+/** `TOSTATIC_MIN_GRAPH_SIZE`: what `minGraphSize` is where it is omitted. */
 export function minGraphSizeFromEnvironment(): number | undefined {
   return count('TOSTATIC_MIN_GRAPH_SIZE', Infinity);
 }

@@ -13,7 +13,7 @@ type Files = typeof import('node:fs');
 
 /**
  * A folder in which processes leave each other what planning has chosen: a file for each program and version of this
- * package, with the checksum that all its files have. What can't be read is left out and written again; the first such
+ * package, with the checksum that all its files have. What can't be read is omitted and written again; the first such
  * file is reported.
  */
 class PlanFiles implements ChoiceStore {

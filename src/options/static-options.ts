@@ -173,7 +173,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     });
   }
   return {
-    // One program or an error: nothing else is asked for.
+    // One program or an error: nothing else is requested.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
     dynamic: options.dynamic ?? 'auto',
     fullGraph,

@@ -8,7 +8,7 @@ export class RunRecord {
   runs = 0;
   /** Most bytes of the last run above those in use when it began; undefined before the first run. */
   peakBytes: number | undefined;
-  /** Bytes of old gradients that were freed before the last run: it began with so many fewer in use. */
+  /** Bytes of old gradients that were freed before the last run: it began with that many fewer in use. */
   releasedBytes = 0;
   /** The plan of the last run, which inputs that died with the call change. */
   planned: PlannedSubgraph | undefined;

@@ -75,7 +75,7 @@ export interface MemoryOptions extends MemorySwitches {
   /**
    * The dtype in which forward saves float32 values that it has computed for backward; `int8` has a float32 scale per
    * 128 elements. Gradients are then those of rounded values: the only memory option that changes bits, so that check
-   * mode refuses it. Null: their own.
+   * mode rejects it. Null: their own.
    */
   readonly savedDtype: SavedDType | null;
 }

@@ -28,7 +28,7 @@ export const many = <T extends object>(no: number, kind: Kind<T>): FieldSpec => 
   repeated: true,
 });
 
-/** The bytes of a message. Undefined fields are left out; numbers that repeat are packed. */
+/** The bytes of a message. Undefined fields are omitted; numbers that repeat are packed. */
 export function encodeMessage<T extends object>(schema: Schema<T>, message: T): Uint8Array {
   const writer = new BinaryWriter();
   write(writer, schema as Schema<object>, message);

@@ -56,7 +56,7 @@ export class ControlNode extends GradNode {
     takeSum: TakeSum,
   ): (Tensor | null)[] {
     const { backward, inside, carried, tape, inputs } = this.#record;
-    // In a branch or loop behind the op: the tape is an operand there.
+    // In a branch or loop after the op: the tape is an operand there.
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
     };

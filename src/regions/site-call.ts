@@ -29,7 +29,7 @@ export interface CallSite {
   readonly list: boolean;
   /**
    * Makes the call in a program under construction; returns its results, which may be views. Throws
-   * FailedCheck where the function refuses the shapes, or returns others than the program around relies on.
+   * FailedCheck where the function rejects the shapes, or returns others than the program around relies on.
    */
   readonly perform: (
     operands: readonly CallOperand[],

@@ -151,7 +151,7 @@ class Family {
     try {
       return this.#documentAt(sizes, ordered);
     } catch (error) {
-      // What an op refuses at these sizes it refuses when it is called with them.
+      // What an op rejects at these sizes it rejects when it is called with them.
       if (error instanceof TostaticError) return null;
       throw error;
     }

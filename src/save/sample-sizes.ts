@@ -30,7 +30,7 @@ export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   });
 }
 
-/** Beside a generic set: all where they are few; else each size alone through others, and some together. */
+/** Besides a generic set: all where they are few; else each size alone through others, and some together. */
 export function samplePoints(bounds: readonly Bounds[], base: Sizes): Sizes[] {
   const count = bounds.reduce((product, { min, max }) => product * (max - min + 1), 1);
   const points = count <= fewPoints ? combinations(bounds.map(allOf)) : someOf(bounds, base);

@@ -59,7 +59,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'opDevice':
     // An argument is past its declaration.
     case 'initialized':
-    // A loaded program takes plain data: what it can't write, it refuses itself.
+    // A loaded program takes plain data: what it can't write, it rejects itself.
     case 'change':
     case 'data':
     // It reads nothing but data of a tensor, and calls no methods.

@@ -51,7 +51,7 @@ export interface KeyOrder {
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
-  /** Those of the symbols that each run makes anew. */
+  /** Those of the symbols that each run makes again. */
   readonly madeSymbols: readonly (readonly [symbol, Recipe])[];
   readonly extensible: boolean;
 }
@@ -214,7 +214,7 @@ export type Outcome =
       /** The error that eager execution would throw there. */
       readonly cause?: unknown;
       readonly frames: readonly FrameRecipe[];
-      /** The call runs eagerly from the start of this trace: eager execution refuses something in it. */
+      /** The call runs eagerly from the start of this trace: eager execution rejects something in it. */
       readonly eagerly?: true;
       /** A run has an effect before it comes there, or may end before. */
       readonly afterEffects?: boolean;

@@ -42,10 +42,10 @@ const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKer
   int32: () => ({ run: plainProducts().int32, elementBytes: 4, perTerm: 0.1 }),
 };
 
-/** A part of a product is worth it from so many nanoseconds on. */
+/** A part of a product is worth it from this many nanoseconds on. */
 const leastPart = 40_000;
 
-/** Parts of a product have at least so many rows and columns: both factors are packed for each. */
+/** Parts of a product have at least this many rows and columns: both factors are packed for each. */
 const leastSide = 64;
 
 /** How c is divided, which no sum depends on: rows and columns of a part. */

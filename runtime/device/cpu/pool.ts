@@ -17,7 +17,7 @@ import { poolKernels } from './wasm/pool-kernels.ts';
 const perTap = 0.6;
 const partTaps = 24_000;
 
-/** Calls a kernel for ranges of planes, of which each takes so many taps. */
+/** Calls a kernel for ranges of planes, of which each takes this many taps. */
 function inPlanes(
   kernel: Kernel,
   planes: number,

@@ -55,7 +55,7 @@ function bindReduction(
   const columnStep = columns.strides[0]!;
   const [fromSteps, toSteps] = rows.outer.strides as [number[], number[]];
   const last = columns.outer.shape.length - 1;
-  // The dimension that the kernel goes over beside its rows and columns.
+  // The dimension that the kernel goes over besides its rows and columns.
   const count = columns.outer.shape[last] ?? 1;
   const countStep = columns.outer.strides[0]![last] ?? 0;
   const columnSteps = columns.outer.strides[0]!;

@@ -35,7 +35,7 @@ interface OpKernels<H extends CheckedHandle> {
 /** The API that computes: WebGPU, or WebGL2 where that is missing. */
 export type GpuApi = 'webgpu' | 'webgl2';
 
-/** Kernels that a device has beside those of gpu.js, and uses instead of them. */
+/** Kernels that a device has besides those of gpu.js, and uses instead of them. */
 export interface OwnKernels<H extends CheckedHandle> {
   /** Columns of each result of attention by tiles. */
   readonly mostTileColumns: number;
@@ -152,7 +152,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   /**
-   * Bytes that a launch allocates beside its outputs, and frees before it returns; for planners.
+   * Bytes that a launch allocates besides its outputs, and frees before it returns; for planners.
    * An output that overlaps an operand other than element by element needs as much again as itself.
    */
   scratchBytes(
@@ -181,7 +181,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     if (this.#ours?.has(op, inputs, outputs, attrs)) return true;
     const operands = [...inputs, ...outputs];
     if (!hasGpuJsKernel(op) || !operands.every(fitsGpuJs)) return false;
-    // Beside kernels of ours those of gpu.js have operands in float32 alone; users' kernels get copies.
+    // Besides kernels of ours those of gpu.js have operands in float32 alone; users' kernels get copies.
     const areFloats = operands.every(({ dtype }) => dtype === 'float32');
     return !this.#ours || areFloats || op.kernel.kind === 'user';
   }

@@ -23,7 +23,7 @@ export interface GpuOptions {
   readonly kernelCapacity?: number;
 }
 
-/** `GpuOptions` with what is left out filled in. */
+/** `GpuOptions` with what is omitted filled in. */
 export interface OpenDeviceOptions {
   readonly allowSoftware: boolean;
   readonly kernelCapacity: number;
@@ -84,7 +84,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   return device;
 }
 
-/** WebGPU, unless this is a page without an adapter for it where WebGL2 can do what is asked for. */
+/** WebGPU, unless this is a page without an adapter for it where WebGL2 can do what is requested. */
 async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
   if (kernels === 'all') return 'webgpu';
   const { hasWebGl } = await import('./webgl/context.ts');

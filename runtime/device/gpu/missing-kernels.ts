@@ -3,7 +3,7 @@ import type { Launch } from '../device.ts';
 import { type KernelOp, userName } from '../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
-/** The treatment of ops without a GPU kernel: the CPU computes them, or they are refused. */
+/** The treatment of ops without a GPU kernel: the CPU computes them, or they are rejected. */
 export type MissingKernelPolicy = 'cpu' | 'error';
 
 /** Ops without a kernel: never silent, since each launch waits for the GPU and copies twice. */
@@ -20,7 +20,7 @@ export class MissingKernels {
     return this.#launches;
   }
 
-  /** `launch` with a warning before an op's first one. Throws DeviceError where they are refused. */
+  /** `launch` with a warning before an op's first one. Throws DeviceError where they are rejected. */
   counted(op: KernelOp, inputs: readonly TensorMeta[], launch: Launch): Launch {
     const name = userName(op);
     if (this.#policy === 'error') throw refusal(name, inputs);

@@ -1,7 +1,7 @@
 import { badWeights, shown } from '../../weights/bad-file.ts';
 import type { OnnxNode } from '../format/proto.ts';
 
-/** The first operands that may not be left out, where they aren't just one. */
+/** The first operands that may not be omitted, where they aren't just one. */
 const required: Readonly<Record<string, number>> = {
   Constant: 0,
   Loop: 0,

@@ -198,7 +198,7 @@ const averagePool: Operator = (node) => {
     const sums = windowSums(padded(planes, window.pads, 0), window);
     const ones = planes.narrow(0, 0, 1).mul(0).add(1);
     const plain = windowOf(node, given, window.kernel).pads;
-    // What rounding up adds counts never; padding where it is asked for.
+    // What rounding up adds counts never; padding where it is requested.
     const counted = countsPadding
       ? padded(padded(ones, plain, 1), surplus(window.pads, plain), 0)
       : padded(ones, window.pads, 0);

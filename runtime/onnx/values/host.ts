@@ -4,7 +4,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
 /**
- * Numbers that a model computes beside its tensors: sizes, places, axes, and fractions of them. They are JavaScript numbers, so a
+ * Numbers that a model computes besides its tensors: sizes, places, axes, and fractions of them. They are JavaScript numbers, so a
  * compiled program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
  */
 export interface Host {
@@ -22,7 +22,7 @@ export function hostOf(
   return { values: dtype === 'float32' ? values.map(Math.fround) : values, shape, dtype };
 }
 
-/** A value of a model while it runs; null: an optional one that is left out. */
+/** A value of a model while it runs; null: an optional one that is omitted. */
 export type Value = Tensor | Host;
 export type Operand = Value | null;
 

@@ -118,7 +118,7 @@ function expectCounts(op: string, counts: readonly number[]): void {
   });
 }
 
-/** The whole tensor side by side, so many times along each dimension; more counts add dimensions. */
+/** The whole tensor side by side, this many times along each dimension; more counts add dimensions. */
 export function repeat(x: Tensor, counts: readonly number[]): Tensor {
   expectTensors('repeat', x);
   expectCounts('repeat', counts);
@@ -146,7 +146,7 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
 
 /**
  * Each entry of a dimension `repeats` times in a row, or as often as its own count says (a tensor of
- * them is read); of the flat tensor when `dim` is left out.
+ * them is read); of the flat tensor when `dim` is omitted.
  */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
   expectTensors('repeatInterleave', x);

@@ -28,7 +28,7 @@ interface Creation {
   readonly dtype: DType | null;
   /** Used if the options name none; by default the current device. */
   readonly device?: Device;
-  /** Options of the function beside the common ones. */
+  /** Options of the function besides the common ones. */
   readonly names?: readonly string[];
 }
 

@@ -164,7 +164,7 @@ export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
     : intoTarget(powInto, target, exponent);
 }
 
-/** Bounds each element by two numbers, either of which may be left out (null); by position or as `{ min, max }`. */
+/** Bounds each element by two numbers, either of which may be omitted (null); by position or as `{ min, max }`. */
 export function clamp_(
   target: Tensor,
   least: ClampBounds<number> = null,

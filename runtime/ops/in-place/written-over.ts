@@ -1,5 +1,5 @@
 /**
- * In-place forms of ops without a kernel of their own for them: the result is computed beside the target and
+ * In-place forms of ops without a kernel of their own for them: the result is computed next to the target and
  * copied over it. The target keeps its shape and dtype.
  */
 

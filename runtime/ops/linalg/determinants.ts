@@ -25,7 +25,7 @@ export const cofactorsOp: OpRecord = defineOp({
   infer: inferSquare('cofactors'),
   kernel: kernels.cofactors,
   vjp: {
-    // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is refused.
+    // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is rejected.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
       const flipped = mT(inverse(x));
       const along = sum(mul(dy, out), [-2, -1], { keepDim: true });

@@ -187,7 +187,7 @@ const spelled = (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 
 /**
- * Behaves as a number whose value is asked for when it must be known: arithmetic that knows nothing of
+ * Behaves as a number whose value is requested when it must be known: arithmetic that knows nothing of
  * symbols takes the present value, and the table then notes that the program depends on it.
  */
 export class SymbolicNumber {

@@ -77,7 +77,7 @@ export function clampBounds<B extends Operand>(
 }
 
 /**
- * Each element between `min` and `max`, either of which may be left out (null); both numbers, or both tensors, by
+ * Each element between `min` and `max`, either of which may be omitted (null); both numbers, or both tensors, by
  * position or as `{ min, max }`.
  */
 export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound = null): Tensor {

@@ -79,7 +79,7 @@ const powOp = defineOp({
 
 /**
  * One of the two may be a number. Integers to whole powers stay integers, exactly (modulo 2^32); a
- * negative number as the exponent of integers is refused, as in PyTorch.
+ * negative number as the exponent of integers is rejected, as in PyTorch.
  */
 export function pow(base: Operand, exponent: Operand): Tensor {
   expectOperand('pow', base);

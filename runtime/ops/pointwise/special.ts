@@ -102,7 +102,7 @@ function series(z: Expr): Expr {
   return E.select(E.eq(z, c(Infinity)), z, E.add(main, tail));
 }
 
-/** sin and cos of π times what is left of x beside the nearest integer. */
+/** sin and cos of π times x minus the nearest integer. */
 const rest = E.mul(c(Math.PI), E.sub(x, E.round(x)));
 
 const lgammaExpr = E.select(

@@ -113,7 +113,7 @@ function summed({ x, labels }: Term, wanted: ReadonlySet<Label>): Term {
   return { x: sum(x, dims), labels: labels.filter((label) => wanted.has(label)) };
 }
 
-/** A shared dimension of size 1 in one of the two broadcasts: there it is left out. */
+/** A shared dimension of size 1 in one of the two broadcasts: there it is omitted. */
 function withoutBroadcast(own: Term, other: Term): Term {
   const sizeIn = ({ x, labels }: Term, label: Label) => x.shape[labels.indexOf(label)];
   const spread = own.labels.filter((label) => {
@@ -202,7 +202,7 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
       new Set([...result, ...rest.slice(i).flatMap((term) => term.labels)]);
     const joined = rest.reduce((own, term, i) => contracted(own, term, wantedAfter(i + 1)), first);
     const total = summed(joined, new Set(result));
-    // Labels of size 1 that broadcasting left out of one term are in the other.
+    // Labels of size 1 that broadcasting omitted from one term are in the other.
     return permute(
       total.x,
       result.map((label) => total.labels.indexOf(label)),

@@ -24,7 +24,7 @@ export type AttrRule =
   | 'pair'
   | 'counts'
   | { readonly oneOf: readonly string[] }
-  /** May be left out. */
+  /** May be omitted. */
   | { readonly optional: AttrRule };
 
 /** Rules by the name of the attribute. */

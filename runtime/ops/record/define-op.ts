@@ -58,7 +58,7 @@ export interface OpRecord extends KernelOp {
   readonly effect?: boolean;
   /** Its kernel throws for some values of its operands, whether or not its results are used. */
   readonly mayRefuse?: boolean;
-  /** Arithmetic operations, roughly. When left out: one per element that is read or written. */
+  /** Arithmetic operations, roughly. When omitted: one per element that is read or written. */
   readonly work?: Work;
   /** Rules for the attributes that a shape, a kernel or a view depends on. */
   readonly attrs?: AttrRules;
@@ -67,7 +67,7 @@ export interface OpRecord extends KernelOp {
    * functions that call the op have, and a program from a file must show.
    */
   readonly fits?: Fits;
-  /** How it falls into rows; left out: a row may depend on another one. Of pointwise ops known by their kernel. */
+  /** How it falls into rows; omitted: a row may depend on another one. Of pointwise ops known by their kernel. */
   readonly rows?: RowRule;
 }
 

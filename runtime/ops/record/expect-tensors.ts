@@ -9,7 +9,7 @@ export function expectTensors(name: string, ...operands: readonly Tensor[]): voi
   for (const operand of operands) if (!isTensor(operand)) throw noTensor(name, operand);
 }
 
-/** Throws ArgumentError for an operand that is neither a tensor nor left out. */
+/** Throws ArgumentError for an operand that is neither a tensor nor omitted. */
 export function expectOptional(name: string, operand: Tensor | null | undefined): void {
   if (operand !== null && operand !== undefined && !isTensor(operand))
     throw noTensor(name, operand);

@@ -8,7 +8,7 @@ import { isHalf } from '../../spec/half.ts';
 /**
  * `common`: any dtype, the same for all operands whose rule is `common`, `number`, `floating` or `wide`.
  * `number`: that dtype, which is not bool. `floating`: that dtype, which is floating-point. `wide`: that
- * dtype, or float32 beside a half. `ignored`: any dtype, since only the shape is read. Or one dtype by name.
+ * dtype, or float32 next to a half. `ignored`: any dtype, since only the shape is read. Or one dtype by name.
  */
 export type DTypeRule = 'common' | 'number' | 'floating' | 'wide' | 'ignored' | DType;
 

@@ -33,7 +33,7 @@ interface CutOptions {
   readonly least?: number;
 }
 
-/** The cut behind the first `lead` dimensions, which all sliced operands and results have in common. */
+/** The cut after the first `lead` dimensions, which all sliced operands and results have in common. */
 export function cutBehind(
   lead: number,
   inputs: readonly TensorMeta[],
@@ -52,7 +52,7 @@ function isSliced(slice: RowSlice | null): slice is RowSlice {
   return slice !== null;
 }
 
-/** Cuts behind each of the first `most` dimensions. */
+/** Cuts after each of the first `most` dimensions. */
 export function cutsUpTo(most: number, cut: (lead: number) => RowCut | null): RowCut[] {
   const cuts: RowCut[] = [];
   for (let lead = most; lead >= 1; lead--) {

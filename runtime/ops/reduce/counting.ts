@@ -32,7 +32,7 @@ import {
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
-  /** Where equal values belong: before them (false), or behind them. */
+  /** Where equal values belong: before them (false), or after them. */
   readonly right?: boolean;
 }
 

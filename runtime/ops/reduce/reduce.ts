@@ -175,7 +175,7 @@ export function reduceAttrs(
   return { dims: normalized.sort((a, b) => a - b), keepDim: options.keepDim ?? false };
 }
 
-/** Over all dimensions when `dims` is left out. Integers and booleans sum as int32. */
+/** Over all dimensions when `dims` is omitted. Integers and booleans sum as int32. */
 export function sum(
   x: Tensor,
   dims?: Dims | DimOptions,

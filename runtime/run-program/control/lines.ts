@@ -24,7 +24,7 @@ export function writeLine(line: (isLate: boolean) => Line): void {
   }
 }
 
-/** Lines of `body` are written behind it; where it throws and `isGivenUp` says so, none is. */
+/** Lines of `body` are written after it; where it throws and `isGivenUp` says so, none is. */
 export function holdingLines<T>(body: () => T, isGivenUp: (error: unknown) => boolean): T {
   const outer = held;
   const lines: Line[] = [];

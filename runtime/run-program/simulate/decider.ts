@@ -7,7 +7,7 @@ export interface Decider {
   branch(op: ProgramOp): number;
   /** Iterations of a `while`; `recorded`: each leaves something for backward. */
   iterations(op: ProgramOp, recorded: boolean): number;
-  /** Returns the index of the element, among so many of a list, that an op reads or writes. */
+  /** Returns the index of the element, among this many of a list, that an op reads or writes. */
   element(count: number): number;
   /** A number that decides shapes; null: any. */
   number(): number | null;

@@ -203,7 +203,7 @@ export class SimulatedRun {
     };
   }
 
-  /** After `forward`: bytes that only a tape holds, and no slot beside it. */
+  /** After `forward`: bytes that only a tape holds, and no slot besides it. */
   tapeBytes(tape: ValueId): number {
     const { slots } = this.#scope;
     const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);

@@ -153,7 +153,7 @@ function homeObjectOf(
 /**
  * Free names that the function also declares somewhere, as in `f() { { let x = 1 } return x }`: the
  * evaluator may sit where the local one hides the outer. Constant ones are read from `[[Scopes]]`,
- * which is a copy; ones that change are refused.
+ * which is a copy; ones that change are rejected.
  */
 function takeHidden(
   session: DebuggerSession,

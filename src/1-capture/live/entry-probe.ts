@@ -29,7 +29,7 @@ export function probeEntry(
   const { classNode, node } = facts;
   const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
   const first = classNode ? Math.min(classNode.start, node.start) : node.start;
-  // A long function has hundreds of places to stop: only those up to the end of the entry are asked for.
+  // A long function has hundreds of places to stop: only those up to the end of the entry are requested.
   const possible = (to: number, restrictToFunction: boolean): readonly Place[] => {
     const start = restrictToFunction ? at : locate(script, at.scriptId, first);
     const end = locate(script, at.scriptId, Math.min(to, last) + 1);

@@ -66,8 +66,8 @@ export function entryRanges(
 }
 
 /**
- * Whether the engine's breakpoint on a function's calls may lie behind its entry. V8 gives an optional chain the place
- * 0; where a loop tests one, or one stands behind a comma, that is a place to stop, and the first in the text.
+ * Whether the engine's breakpoint on a function's calls may lie after its entry. V8 gives an optional chain the place
+ * 0; where a loop tests one, or one stands after a comma, that is a place to stop, and the first in the text.
  */
 const mayStopLate = ({ node }: FunctionFacts): boolean => childrenOf(node).some(hasChain);
 
@@ -97,7 +97,7 @@ export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
   return isSimple ? 'first' : undefined;
 }
 
-/** Returns the first stop of an expression that is returned: its place may lie behind those of its parts. */
+/** Returns the first stop of an expression that is returned: its place may lie after those of its parts. */
 function firstStopOf(value: Expression): 'first' | number | undefined {
   if (value.type === 'ArrayExpression' || value.type === 'ObjectExpression') return 'first';
   if (value.type !== 'CallExpression') return undefined;

@@ -32,7 +32,7 @@ export interface Walk {
 }
 
 /**
- * In: a function without refused constructs, or a class of which only the making of instances is of
+ * In: a function without rejected constructs, or a class of which only the making of instances is of
  * interest. Out: what every identifier in it means, which variables inner functions share, and which uses
  * may come before the variable's initialisation.
  */

@@ -15,7 +15,7 @@ interface Surroundings {
 
 /**
  * The first construct, in source order, of the function or of a function inside it that lowering
- * doesn't know. An inner function that isn't lowerable refuses the outer one: it shares variables
+ * doesn't know. An inner function that isn't lowerable rejects the outer one: it shares variables
  * with it, which live in registers and cells that native code can't reach.
  */
 export function findRefusal(

@@ -57,7 +57,7 @@ export function hasUseStrict(node: FunctionNode): boolean {
   );
 }
 
-/** The function that a statement declares, also behind labels. */
+/** The function that a statement declares, also after labels. */
 export function declaredFunction(node: AnyNode): FunctionDeclaration | undefined {
   if (node.type === 'LabeledStatement') return declaredFunction(node.body);
   return node.type === 'FunctionDeclaration' && node.id ? node : undefined;

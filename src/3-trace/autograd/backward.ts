@@ -46,7 +46,7 @@ function backwardInTrace(
   const { createGraph = false, retainGraph = createGraph } = flags;
   const loss = t.use(root);
   if (requiresGradAlways(t, loss) === null) {
-    // Eager execution refuses it where the loss has no graph.
+    // Eager execution rejects it where the loss has no graph.
     check(t, requiresGradFlag(t, loss).tensor, true);
   }
   const seed = gradient ? seedOf(t, gradient) : null;
@@ -100,7 +100,7 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {
     const input = expectTensor(element, 'backward');
     const tensor = t.use(input);
-    // An outer result has its graph from before: the walk back refuses it. Others are told by their record.
+    // An outer result has its graph from before: the walk back rejects it. Others are told by their record.
     if (!input.source && tensor.requiresGrad) traceRetainGrad(t, input);
     return tensor;
   });

@@ -44,7 +44,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   }
   if (tensor.requiresGrad === value) return receiver;
   expectOneName(t, receiver);
-  // Eager execution refuses to freeze a result.
+  // Eager execution does not freeze a result.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   if (receiver.source) switchOuter(t, receiver, value);
   else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
@@ -67,7 +67,7 @@ function beginInside(
     );
   }
   if (tensor.requiresGrad === value) return receiver;
-  // Eager execution refuses to freeze a result.
+  // Eager execution does not freeze a result.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   const leaf = alias(t, tensor, value ? 'own' : null);
   if (value) t.autograd.leavesInside.set(leaf, t.position());

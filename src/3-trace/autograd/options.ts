@@ -1,4 +1,4 @@
-/** The arguments of `backward()` and `grad()` beside the tensors to walk back from. */
+/** The arguments of `backward()` and `grad()` besides the tensors to walk back from. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';

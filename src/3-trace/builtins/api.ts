@@ -223,7 +223,7 @@ const isTensorVariable = (given: Variable): boolean => {
   return kind === 'tensor' || kind === 'dynamic';
 };
 
-/** Eager execution refuses a recorded write to a leaf. */
+/** Eager execution rejects a recorded write to a leaf. */
 function refusedOfLeaf(
   t: Tracer,
   variable: Variable | undefined,

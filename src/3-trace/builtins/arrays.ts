@@ -186,7 +186,7 @@ function elementwise(method: string, body: Body): Builtin {
   });
 }
 
-/** Without a comparator: by text. Undefined ones come last, and behind them holes. */
+/** Without a comparator: by text. Undefined ones come last, and after them holes. */
 function sortedByText(t: Tracer, elements: readonly Variable[]): Variable[] {
   const there = elements.filter((item) => item !== hole);
   const isMissing = (item: Variable) => isPrimitiveVariable(item) && isUndefined(t, item);

@@ -145,7 +145,7 @@ function pushConstructor(
 
 /**
  * Pushes the constructor of a class of the user's. The instance of a base class is there from its start;
- * it inherits from `newTarget`, the class that stands behind `new`. Where that extends an error of the
+ * it inherits from `newTarget`, the class that stands after `new`. Where that extends an error of the
  * language's, the instance is returned.
  */
 export function enterConstructor(

@@ -21,7 +21,7 @@ import type { TensorVariable, Variable } from '../variables/variable.ts';
 /**
  * `select(dim, i)` and `narrow(dim, i, length)` at a number of the program: no view, but a copy of these
  * rows. Undefined for other calls. A place that the tensor doesn't have ends the run, and eager execution
- * refuses it.
+ * rejects it.
  */
 export function rowsAt(
   t: Tracer,

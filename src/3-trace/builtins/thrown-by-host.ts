@@ -123,7 +123,7 @@ const maxDepth = 3;
 
 /**
  * Whether the function can't tell a copy of the own enumerable properties from the operand. Lengths that take long
- * to fill are left out.
+ * to fill are omitted.
  */
 function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
   const variable = specialized(given);

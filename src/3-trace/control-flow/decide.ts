@@ -66,7 +66,7 @@ export function decide(
   expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
-  // A break behind the first branch finds nothing of it: what it has written in place would stay.
+  // A break after the first branch finds nothing of it: what it has written in place would stay.
   return t.attempt(() => {
     const end = traceCond(t, frame, test, [
       startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),

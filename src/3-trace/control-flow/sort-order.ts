@@ -111,7 +111,7 @@ function orderFrom(isBefore: readonly (readonly (Tensor | null)[])[], never: Ten
   return [differ, sum(mul(cast(isAt, 'float64'), places), 1)];
 }
 
-/** The comparator's result. Where it does more than compare, or refuses, it is called as often as natively. */
+/** The comparator's result. Where it does more than compare, or rejects, it is called as often as natively. */
 function compareOnly(t: Tracer, compare: Variable, later: Variable, earlier: Variable): Variable {
   const made = madeObjects(t);
   const before = stateOf(t, t.top, made);

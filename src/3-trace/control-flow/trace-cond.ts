@@ -94,7 +94,7 @@ export function isProtected({ closure, pc }: TraceFrame): boolean {
 }
 
 /**
- * The code continues at a `catch` or `finally` of its own. Where an op refuses its operands, all is to be one program
+ * The code continues at a `catch` or `finally` of its own. Where an op rejects its operands, all is to be one program
  * nevertheless: a run that comes there ends without an effect, and the call runs as it is written.
  */
 function mayBeCaught(t: Tracer, error: unknown): boolean {

@@ -23,7 +23,7 @@ export interface Trial {
 }
 
 /**
- * At least one; of some sample runs the call may refuse the shapes. `given`: per operand, what they bring. Throws
+ * At least one; of some sample runs the call may reject the shapes. `given`: per operand, what they bring. Throws
  * DrawsNumbers, and what `refused` makes of a reason why there is no program of the call.
  */
 export function trialsOf(

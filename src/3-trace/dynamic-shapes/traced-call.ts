@@ -47,7 +47,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
 export interface TriedCall {
   /** The function's result: tensors, and arrays of tensors. */
   readonly answer: unknown;
-  /** The tensors in it, each once; behind them how many random numbers were drawn, where it draws some. */
+  /** The tensors in it, each once; after them how many random numbers were drawn, where it draws some. */
   readonly results: readonly Tensor[];
   /** Some result is a view of an operand eagerly; here it may be a copy. */
   readonly isView: boolean;

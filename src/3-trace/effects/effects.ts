@@ -337,5 +337,5 @@ export class EffectLog {
   }
 }
 
-/** The orders of keys are those of names; symbols stand behind them. */
+/** The orders of keys are those of names; symbols stand after them. */
 const nameOf = ({ key }: Write): string[] => (typeof key === 'string' ? [key] : []);

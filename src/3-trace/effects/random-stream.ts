@@ -10,6 +10,6 @@ export interface RandomStream extends RandomSource {
   readonly placed: PlacedOffset;
   /** How many numbers have been drawn: branches and iterations may leave different counts. */
   position: Variable;
-  /** An op has drawn so many numbers, a value of the program. */
+  /** An op has drawn this many numbers, a value of the program. */
   moveBy(count: Tensor): void;
 }

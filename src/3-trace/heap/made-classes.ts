@@ -29,7 +29,7 @@ import {
   setOwnProperty,
 } from './made-objects.ts';
 
-/** The class without its elements; `parent`: what is written behind `extends`. */
+/** The class without its elements; `parent`: what is written after `extends`. */
 export function makeClass(
   t: Tracer,
   frame: TraceFrame,

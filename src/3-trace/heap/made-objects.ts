@@ -26,7 +26,7 @@ export const plainAttributes: Attributes = {
   accessor: null,
 };
 
-/** `prototype`: left out, that of object literals. */
+/** `prototype`: omitted, that of object literals. */
 export function newObject(
   t: Tracer,
   prototype?: ObjectVariable | NewObjectVariable | null,

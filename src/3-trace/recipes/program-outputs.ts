@@ -4,7 +4,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { freedBelow, isDifferentiable } from '../state/recorded-graph.ts';
 import type { ListVariable } from '../variables/growable-list.ts';
 
-/** The values of the program that are asked for after the run, in the order in which they were asked for. */
+/** The values of the program that are requested after the run, in the order of the requests. */
 export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];

@@ -237,7 +237,7 @@ export class Reconstruction {
     if (existing !== undefined) return existing;
     const index = this.makes.length;
     this.#made.set(variable, index);
-    // Takes its place before its contents are asked for: an object may contain itself.
+    // Takes its place before its contents are requested: an object may contain itself.
     this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false });
     this.makes[index] = makeOf(this, variable);
     return index;

@@ -26,7 +26,7 @@ export interface Execution {
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Follows a frame as `runPath` does, but the instruction where the frame stands is not a stop yet. */
   runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** Follows one iteration of a loop, from its header or from behind its head. */
+  /** Follows one iteration of a loop, from its header or from after its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
   /** Follows a loop from its header to the first decision that may leave it. */
   runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;

@@ -163,7 +163,7 @@ export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): v
 const mayBeOne = (a: Variable, b: Variable): boolean =>
   a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
 
-/** The change is made after the run: there it must not run the user's code, nor be refused. */
+/** The change is made after the run: there it must not run the user's code, nor be rejected. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
   const guard = { kind: 'change', source, change, key } as const;
   t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);

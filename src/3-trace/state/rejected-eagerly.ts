@@ -14,7 +14,7 @@ export class RejectedEagerly extends Error {
   }
 }
 
-/** Runs a part of the framework over traced tensors; what it refuses, eager execution refuses. */
+/** Runs a part of the framework over traced tensors; what it rejects, eager execution rejects. */
 export function asEagerly<T>(body: () => T): T {
   try {
     return body();

@@ -99,7 +99,7 @@ export class ChangingNumbers {
       });
       return reached.length > 0 ? reached : open;
     }
-    // It may have refused a symbol for not being a number.
+    // It may have rejected a symbol for not being a number.
     const refusal = this.#failure(operands, body, (operand) => numbers.value(operand.expr));
     if (refusal === undefined) return open;
     scalars.dependOn(after);

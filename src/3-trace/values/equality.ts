@@ -49,7 +49,7 @@ export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
   if (right.kind === 'symbolic' && isNullishConstant(left)) return isNullish(t, right);
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {
-    // biome-ignore lint/suspicious/noDoubleEquals: it is what is asked for.
+    // biome-ignore lint/suspicious/noDoubleEquals: it is what is requested.
     return constantOf(t, a) == constantOf(t, b);
   }
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);

@@ -92,7 +92,7 @@ function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step 
     const caller = t.top;
     t.floor = depth;
     t.push(frame);
-    // The caller stands behind its instruction, as frames that wait do.
+    // The caller stands after its instruction, as frames that wait do.
     caller.pc++;
     const value = t.execution.runAbove(depth);
     caller.pc--;

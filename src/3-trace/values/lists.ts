@@ -196,7 +196,7 @@ export function stepGrown(
   return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
 }
 
-/** The position of an iteration that has taken so many steps. */
+/** The position of an iteration that has taken this many steps. */
 export function startOf(t: Tracer, steps: number): DeviceScalar {
   return lengthScalar(t, steps);
 }

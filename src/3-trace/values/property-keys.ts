@@ -159,7 +159,7 @@ export function plainEntries(
   return plainKeys(t, base).map((key) => ({ key, value: readProperty(t, base, key) }));
 }
 
-/** The own enumerable keys, which a spread copies: symbols stand behind the others. */
+/** The own enumerable keys, which a spread copies: symbols stand after the others. */
 export function copiedKeys(t: Tracer, given: Variable): Key[] {
   const base = specialized(given);
   const names = plainKeys(t, base);

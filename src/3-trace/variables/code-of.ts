@@ -22,11 +22,11 @@ export interface CodeOf {
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
   ownAlone(fn: Function): CapturedCode | RefusedCode;
   /** The constructor of a class, with the function that gives an instance its fields. */
-  // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
+  // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
   construction(type: Function): CapturedCode | RefusedCode;
   /** A private method, getter or setter that a class declares, as its text says; undefined when it has none. */
   privateMember(
-    // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
+    // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
     type: Function,
     name: string,
     kind: PrivateMemberKind,

@@ -22,7 +22,7 @@ export interface IteratorVariable {
   readonly kind: 'iterator';
   readonly over: IteratedVariable;
   readonly what: 'keys' | 'values' | 'entries';
-  /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
+  /** Steps taken. The length of an array is read at each step, as in JavaScript. */
   next: number;
   /** The keys of a Map or Set that the iterator has passed, except those that were put in again since. */
   readonly passed: Set<unknown>;

@@ -16,7 +16,7 @@ export interface Staged {
   readonly program: Program;
   /** Number of the first op after forward: what it reads of forward has to be kept. */
   readonly firstLate: number;
-  /** Values beside the program's outputs that are read after it: forward outputs of a joint program. */
+  /** Values besides the program's outputs that are read after it: forward outputs of a joint program. */
   readonly alsoRead: readonly ValueId[];
 }
 

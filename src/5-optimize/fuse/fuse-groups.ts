@@ -31,7 +31,7 @@ export function fuseGroups(
     find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group, done));
   const groups = groupsOf(false, none);
   if (groups.length === 0) return given;
-  /** Groups of ops that are adjacent, in the place of those that are left out. */
+  /** Groups of ops that are adjacent, in the place of those that are omitted. */
   const others = (accepted: readonly Group[]): readonly Group[] =>
     groupsOf(true, new Set(accepted.flat()));
   const { choices } = context;
@@ -93,7 +93,7 @@ export function writeGroups(
 
 const none: ReadonlySet<number> = new Set();
 
-/** On a GPU, saving one dispatch is worth so many bytes of the peak. */
+/** On a GPU, saving one dispatch is worth this many bytes of the peak. */
 const dispatchBytes = 16 * 1024;
 
 /** Bytes that the groups may add to the peak for the dispatches that they save. */

@@ -6,7 +6,7 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import type { Group, GroupOptions } from './groups.ts';
 
-/** One launch is told of so many ops at most. */
+/** One launch is told of this many ops at most. */
 const mostParts = 512;
 
 interface OpenList {

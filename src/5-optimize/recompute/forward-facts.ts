@@ -57,7 +57,7 @@ export class ForwardFacts {
     return op.inputs.filter((_, i) => isData[i]);
   }
 
-  /** The first op behind this one that writes the memory; infinity: none does. */
+  /** The first op after this one that writes the memory; infinity: none does. */
   nextWrite(root: ValueId, index: number): number {
     const next = this.#writes.get(root)?.find((at) => at > index);
     return next ?? Number.POSITIVE_INFINITY;

@@ -9,19 +9,19 @@ import { Trades } from './trades.ts';
 const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 /** Bytes that an arithmetic operation is worth: from nearly nothing, where all is made again, to a lot. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
-/** Between two rates, what only the higher one keeps is added in so many shares. */
+/** Between two rates, what only the higher one keeps is added in this many shares. */
 const parts = 8;
 /** Neighbours of a budget that are explored, too. */
 const shares = [1, 1.06, 0.95];
 /** Values that this rate would make again are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 5, 4, 2] as const;
-/** At most so many of the segmentations that fit are refined. */
+/** At most this many of the segmentations that fit are refined. */
 const refined = 8;
 /** Where less of forward's arithmetic than this runs again, nothing else is tried. */
 const cheap = 0.1;
-/** Programs of all choices together have about so many ops, as ordering them takes time. */
+/** Programs of all choices together have about this many ops, as ordering them takes time. */
 const effort = 600_000;
-/** At most so many choices are tried at once. */
+/** At most this many choices are tried at once. */
 const most = 120;
 
 /** Values that are kept at least, and values that are recomputed rather than held. */

@@ -2,11 +2,11 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Choice } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
-/** Programs of all choices that one budget asks for have about so many ops. */
+/** Programs of all choices that one budget asks for have about this many ops. */
 const effort = 250_000;
 /** Choices up to this much above the budget may come below it. */
 const near = 1.15;
-/** At most so many of them are tried. */
+/** At most this many of them are tried. */
 const mostNear = 3;
 
 export type ChoiceOf = (stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>) => Choice;

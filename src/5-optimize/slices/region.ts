@@ -13,7 +13,7 @@ export interface SlicePlan {
   readonly from: ReadonlySet<ValueId>;
   /** The size of a batch: results of that length are cut, too. Left out: what the seeds lead to alone. */
   readonly batch?: number;
-  /** Indices of the ops that may be sliced; all when left out. */
+  /** Indices of the ops that may be sliced; all by default. */
   readonly only?: ReadonlySet<number>;
 }
 
@@ -55,7 +55,7 @@ class RegionFinder {
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
-  /** Values that ops after the slices check before they refuse. */
+  /** Values that ops after the slices check before they reject. */
   readonly #lookedAtAfter = new Set<ValueId>();
   #refusesAfter = false;
 
@@ -184,7 +184,7 @@ class RegionFinder {
       if (isTouched || this.#refusesAfter) return this.#after(op, roots);
     }
     if (op.op.mayRefuse && this.#refusesAfter) {
-      // It would refuse before what refuses before it.
+      // It would reject before what rejects before it.
       if (!this.#lookedAt(op).every((id) => this.#lookedAtAfter.has(id))) return null;
     }
     this.#seed(op);

@@ -3,7 +3,7 @@ import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { opWork } from '../recompute/op-work.ts';
 
-/** Nanoseconds that a launch takes beside its work. */
+/** Nanoseconds that a launch takes besides its work. */
 const launchTime = 1500;
 /** Operations of a large product or convolution in a nanosecond. */
 const productRate = 30;

@@ -251,7 +251,7 @@ const unreduced: Rule = ({ op, outputs, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!, dim], outputs: [dim] };
 };
 
-/** Images one by one: operand 0 and those that tell a shape, beside the weights. */
+/** Images one by one: operand 0 and those that tell a shape, besides the weights. */
 const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   const isWeight = (i: number) => op.op.operands[i]!.name === 'w';
   if (cuts.some((cut, i) => cut !== null && (cut !== 0 || isWeight(i)))) return null;

@@ -82,7 +82,7 @@ class FreePlaces {
     return start;
   }
 
-  /** Number of the first free place behind an offset. */
+  /** Number of the first free place after an offset. */
   #after(offset: number): number {
     let low = 0;
     let high = this.#starts.length;

@@ -32,7 +32,7 @@ const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
  * range goes to the lowest place that is free for all its life; what differs is who goes first. The
  * longest-known good orders are tried (by size, by size times life, by start), then the range that ends
  * highest moves to the front, while that helps; few ranges are searched exactly, and of many a layout
- * close to the best is enough. No layout ends below the most bytes alive at once.
+ * close to the best is enough. No layout ends below the most live bytes at once.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
@@ -81,7 +81,7 @@ function bestInOrder(ranges: readonly LiveRange[], bound: number): Layout {
   return best;
 }
 
-/** The most bytes alive at one step. */
+/** The most live bytes at one step. */
 export function mostAlive(ranges: readonly LiveRange[]): number {
   const changes = ranges.flatMap(({ bytes, from, to }) => [
     { at: from, bytes },

@@ -16,7 +16,7 @@ import { worstPath } from './worst-path.ts';
 
 /** The memory that one control op uses on one path through the program, for ordering the ops. */
 export interface ControlMemory {
-  /** Bytes that come and go while it runs, beside what it makes; negative where operands go before that. */
+  /** Bytes that come and go while it runs, besides what it makes; negative where operands go before that. */
   readonly scratch: number;
   /** Scratch bytes in any order of the ops around: operands that die here may be freed before. */
   readonly leastScratch: number;

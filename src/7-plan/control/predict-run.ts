@@ -53,7 +53,7 @@ export interface LoopGrowth {
   readonly fromIterations: number;
 }
 
-/** Loops are simulated for so many iterations, and for twice as many. */
+/** Loops are simulated for this many iterations, and for twice as many. */
 const fewIterations = 4;
 
 /**

@@ -38,7 +38,7 @@ interface Option {
 const mostSteps = 200_000;
 /** So many paths are all tried. */
 const fewPaths = 8;
-/** Among more paths, so many of those that should be the worst are simulated. */
+/** Among more paths, this many of those that should be the worst are simulated. */
 const mostCandidates = 4;
 
 /**

@@ -77,7 +77,7 @@ export class AccessOrder {
     this.#addReader(group, op);
   }
 
-  /** A write to the caller's memory comes after all that may refuse before it. */
+  /** A write to the caller's memory comes after all that may reject before it. */
   write(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
     const group = this.#groupOf[storage]!;
     this.#addWriters(group, earlier);

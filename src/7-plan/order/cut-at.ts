@@ -2,7 +2,7 @@ import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 export interface CutAt {
-  /** No order has fewer bytes alive while the op runs. */
+  /** No order has fewer live bytes while the op runs. */
   readonly bytes: number;
   /** 1 for each op that comes before the op in that minimum. */
   readonly earlier: Uint8Array;

@@ -21,7 +21,7 @@ interface State {
 
 /**
  * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest
- * peak first: the first complete one is optimal. An op that lifts no peak and leaves no more bytes alive
+ * peak first: the first complete one is optimal. An op that lifts no peak and leaves no more live bytes
  * than before is taken at once, since an order without it there is never better. Finds what is below
  * `known`, and gives up after `limit` states.
  */

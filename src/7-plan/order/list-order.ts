@@ -126,7 +126,7 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
     }
   }
 
-  /** Bytes alive before the op, less those after it. */
+  /** Live bytes before the op, less those after it. */
   function changeBackwards(op: OpIndex): number {
     let change = 0;
     for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {

@@ -3,7 +3,7 @@ import type { MemoryGraph, OpIndex, StorageIndex } from './memory-graph.ts';
 /** A permutation of the ops that respects the graph. */
 export type Order = Int32Array;
 
-/** Bytes alive while an order runs. */
+/** Live bytes while an order runs. */
 export interface Profile {
   readonly peak: number;
   /** Position in the order of the first op with that peak. */
@@ -44,7 +44,7 @@ export class LiveBytes {
     this.live = this.#graph.liveAtStart;
   }
 
-  /** Takes the next op; returns the bytes alive while it runs. */
+  /** Takes the next op; returns the live bytes while it runs. */
   step(op: OpIndex): number {
     const { bytes, pinned, scratch, touches } = this.#graph;
     const taken = this.#takenBy(op);

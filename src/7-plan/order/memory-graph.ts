@@ -60,7 +60,7 @@ export interface GraphOptions {
 
 /**
  * Order that must hold: a value is defined before it is used; of one memory, reads and writes in place
- * stay as they are; an op that may refuse its values comes before every later write to the caller's
+ * stay as they are; an op that may reject its values comes before every later write to the caller's
  * memory, and refusals stay in their order.
  */
 export function memoryGraph(
@@ -238,7 +238,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** Returns the values that a tape holds beside those that its op has made. */
+  /** Returns the values that a tape holds besides those that its op has made. */
   #heldBy(tape: ValueId): readonly ValueId[] {
     if (!this.#options.control) return none;
     const maker = this.#makerOf(tape);

@@ -12,7 +12,7 @@ export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
   return ops.filter((op) => !followsReader(op, read));
 }
 
-/** Views that some op reads and that refuse nothing: those of memory are placed by their readers. */
+/** Views that some op reads and that reject nothing: those of memory are placed by their readers. */
 function followsReader(op: ProgramOp, read: Uint8Array): boolean {
   return op.op.kernel.kind === 'view' && !mayRefuse(op) && read[op.outputs[0]!] === 1;
 }

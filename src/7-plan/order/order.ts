@@ -100,7 +100,7 @@ function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: 
   };
 }
 
-/** Whether each op comes once, and behind all that must come before it. */
+/** Whether each op comes once, and after all that must come before it. */
 function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): boolean {
   const done = new Uint8Array(size);
   for (const op of order) {

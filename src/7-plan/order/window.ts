@@ -45,7 +45,7 @@ function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number)
   const kept = [...storages.keys()];
   const touchers = kept.map((storage) => inside(graph.touchers.of(storage)));
   const bytes = Float64Array.from(kept, (storage) => graph.bytes[storage]!);
-  // Used again behind the window: alive at its end in any order.
+  // Used again after the window: live at its end in any order.
   const pinned = Uint8Array.from(kept, (storage, i) =>
     graph.pinned[storage] || walk.remaining[storage]! > touchers[i]!.length ? 1 : 0,
   );

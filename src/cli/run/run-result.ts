@@ -6,7 +6,7 @@ export interface RunResult {
   readonly ok: boolean;
   /** The error that was thrown, as `Name: message`. */
   readonly error: string | null;
-  /** The engine itself ran it, since its bytecode is refused. */
+  /** The engine itself ran it, since its bytecode is rejected. */
   readonly native?: NativeRun;
 }
 

@@ -18,7 +18,7 @@ export interface NativeRun {
 }
 
 /**
- * Runs a script in a realm: through its bytecode, or natively where that is refused. Throws what the
+ * Runs a script in a realm: through its bytecode, or natively where that is rejected. Throws what the
  * script throws; a SyntaxError before anything of it runs.
  */
 export function runText(

@@ -25,7 +25,7 @@ export function compileDonation(
   result: TraceResult,
   { forward, values }: PlannedSubgraph,
 ): (inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number {
-  // A call that is refused runs again natively, and needs its inputs.
+  // A call that is rejected runs again natively, and needs its inputs.
   if (mayBeGivenUp(forward.steps)) return noDonation;
   const { inputs: ids, unusedInputs } = forward;
   const kept = keptSources(result);

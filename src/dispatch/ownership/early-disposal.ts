@@ -56,7 +56,7 @@ export class EarlyDisposal {
   }
 
   /**
-   * After a run that failed. A call that is refused runs again as it is, and finds itself what it frees. After
+   * After a run that failed. A call that is rejected runs again as it is, and finds itself what it frees. After
    * another failure the gradients are what eager execution leaves there: none.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {

@@ -64,7 +64,7 @@ export class SavedMemory {
   readonly #peaks: number[] = [];
   #lastBackward = 0;
 
-  /** A subgraph has run: up to so many bytes were allocated then, and its backward will take so many. */
+  /** A subgraph has run: up to this many bytes were allocated then, and its backward will take this many. */
   noteRun(peak: number, backward: number): void {
     this.#peaks.push(peak);
     this.#lastBackward = backward;

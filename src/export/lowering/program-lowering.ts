@@ -123,7 +123,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     }
   }
 
-  /** An op without one of its operands is left out, its writes too. */
+  /** An op without one of its operands is omitted, its writes too. */
   #writeIf(exists: V | null, target: Slot<V, A>, value: V): Slot<V, A> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }

@@ -20,7 +20,7 @@ interface Resampling {
   readonly isGradient: boolean;
 }
 
-/** Up to so many terms for each entry are added one by one; more are a product with a matrix. */
+/** Up to this many terms for each entry are added one by one; more are a product with a matrix. */
 const mostTerms = 4;
 
 /** A dimension as weighed sums of its entries: interpolation, average pooling, and the gradients of both. */

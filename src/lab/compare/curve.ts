@@ -33,7 +33,7 @@ export function curveOf(results: readonly VariantResult[]): readonly CurvePoint[
     .sort((a, b) => b.peak - a.peak);
 }
 
-/** Budgets in equal steps from the peak without one down to the least that was found, both left out. */
+/** Budgets in equal steps from the peak without one down to the least that was found, both omitted. */
 export function budgetsBetween(most: number, least: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) =>
     Math.round(most - ((most - least) * (i + 1)) / (count + 1)),

@@ -16,7 +16,7 @@ export interface Effect<O extends Opcode> {
   cells?(instruction: InstructionOf<O>): readonly Reg[];
   /** The register read as an iterator record. */
   iterator?(instruction: InstructionOf<O>): Reg;
-  /** The kind of value written to `dst`; left out when there is no `dst`. */
+  /** The kind of value written to `dst`; omitted when there is no `dst`. */
   readonly result?: RegisterKind;
   /** `dst` is also written on the path to the target. */
   readonly writesBeforeJump?: boolean;

@@ -10,7 +10,7 @@ export interface Loop {
   readonly exits: readonly Pc[];
 }
 
-/** The shape of a function's control flow; throws are left out, since they leave it. */
+/** The shape of a function's control flow; throws are omitted, since they leave it. */
 export interface Structure {
   /**
    * For each instruction, the first point that all paths from it to the `return`s reach. Null if that is only after

@@ -95,7 +95,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                 }
                 if (Suspended.is(end) && !isPending(frame, second)) {
                   last = end;
-                  // biome-ignore lint/correctness/noUnsafeFinally: the body goes on with what was returned first
+                  // biome-ignore lint/correctness/noUnsafeFinally: the body continues with what was returned first
                   continue;
                 }
                 if (Suspended.is(end)) {

@@ -78,7 +78,7 @@ function placeIn(node: AnyNode, text: string): number {
   }
 }
 
-/** The next place of `sign` from `offset` on, behind parentheses that close. */
+/** The next place of `sign` from `offset` on, after parentheses that close. */
 function following(text: string, offset: number, sign: string): number {
   const at = text.indexOf(sign, offset);
   return at < 0 ? offset : at;

@@ -43,7 +43,7 @@ function thisSeenBy({ code, lexicalThis }: Closure, thisValue: unknown): unknown
 }
 
 /**
- * A real function for a closure: the name and length of the user's, `new` refused by arrows and
+ * A real function for a closure: the name and length of the user's, `new` rejected by arrows and
  * methods. `name` is given when a computed key names it; `parent` is what a derived class extends.
  */
 export function functionOf(

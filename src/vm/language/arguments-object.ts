@@ -39,7 +39,7 @@ export const unmappedArguments = (args: readonly unknown[]): object =>
   apply(unmapped, undefined, args as unknown[]) as object;
 
 function unmapped(): object {
-  // biome-ignore lint/complexity/noArguments: it is what is asked for
+  // biome-ignore lint/complexity/noArguments: it is what is requested
   return arguments;
 }
 

@@ -18,7 +18,7 @@ import {
 } from './estree.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
 
-/** Names in scope beside those of the statements: where the machine is entered, and the region it is in. */
+/** Names in scope besides those of the statements: where the machine is entered, and the region it is in. */
 export const entryName = 'q';
 export const regionName = 'h';
 

@@ -52,7 +52,7 @@ export interface SliceSize {
 
 const none = (): readonly number[] => [];
 
-/** The geometry of a convolution as kernels read it, with a slice of so many lines of positions. */
+/** The geometry of a convolution as kernels read it, with a slice of this many lines of positions. */
 export class ConvGeometry {
   /** Patches' rows that meet anything. */
   readonly entries: number;
@@ -60,7 +60,7 @@ export class ConvGeometry {
   /** Address of `more`. */
   readonly moreAt: number;
 
-  /** `lines` of positions have a slice in common. `more` are words that a kernel finds behind the rest. */
+  /** `lines` of positions have a slice in common. `more` are words that a kernel finds after the rest. */
   constructor(spec: ConvSpec, lines: number, more: (slice: SliceSize) => readonly number[] = none) {
     const { channels, tapCount, taps, stride, size, positions } = spec;
     this.entries = channels * taps.length;

@@ -6,7 +6,7 @@ import { type ConvShape, convShape } from './shape.ts';
 
 /**
  * Calls `body` with the flat indices of every (output, input, weight) triple that meets in the sum;
- * triples in the padding are left out. The three kernels differ in which of them they write.
+ * triples in the padding are omitted. The three kernels differ in which of them they write.
  */
 function forEachTriple(s: ConvShape, body: (y: number, x: number, w: number) => void): void {
   const [height, width] = s.inSize;

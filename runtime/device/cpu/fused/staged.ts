@@ -118,7 +118,7 @@ function blockCount({ rows, least, slots, longestRow }: StagedBody, isShared: bo
   const wanted = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
   const perRow = slots.reduce((sum, bytes) => sum + bytes, 0);
   const aligned = innerBytes - slots.length * slotAlignment;
-  // The height of a block is below twice the size that is asked for.
+  // The height of a block is below twice the size that is requested.
   const most = perRow > 0 ? Math.floor(aligned / perRow / 2) : rows;
   const size = Math.max(1, least, Math.min(wanted, most));
   return Math.max(1, Math.floor(rows / size));
@@ -153,7 +153,7 @@ class BlockBinder {
     this.#device = device;
   }
 
-  /** The stages, bound to so many rows. */
+  /** The stages, bound to this many rows. */
   at(rows: number): BoundBlock {
     let bound = this.#bound.get(rows);
     if (!bound) {
@@ -233,7 +233,7 @@ class BlockBinder {
     return place.kind === 'operand' ? this.#inputs[place.index]! : this.#outputs[place.index]!;
   }
 
-  /** Inner memory of so many rows, slot after slot. */
+  /** Inner memory of this many rows, slot after slot. */
   #slots(rows: number): Holder[] {
     let at = 0;
     return this.#body.slots.map((bytes) => {

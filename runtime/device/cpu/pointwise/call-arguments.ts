@@ -25,7 +25,7 @@ export const partWords = partArgumentsAt / 4;
 /** Elements that are computed in one go: a kernel computes vectors of up to 4, from the start of a row. */
 const vectors = 16;
 
-/** Parts of `length` that take at least so many nanoseconds each, and end where vectors do. */
+/** Parts of `length` that take at least this many nanoseconds each, and end where vectors do. */
 export function partLength(length: number, nanoseconds: number): number {
   const least = Math.ceil(leastPart / nanoseconds);
   const parts = Math.max(1, Math.min(mostFlatParts, Math.floor(length / least)));

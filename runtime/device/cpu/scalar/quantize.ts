@@ -6,7 +6,7 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 /** The values of the codes, ascending, and how the nearest one is found. */
 interface CodeTable {
   readonly values: Float32Array;
-  /** Halves between neighbours: a value above the half behind code c has a code above c. */
+  /** Halves between neighbours: a value above the half after code c has a code above c. */
   readonly halves: Float32Array;
   /** Code of the least value whose upper 16 bits are the index. */
   readonly first: Uint8Array;

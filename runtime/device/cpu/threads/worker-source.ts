@@ -11,7 +11,7 @@ export interface ThreadStart {
   readonly base: number;
 }
 
-/** A thread that has had nothing to do for so many milliseconds sleeps. */
+/** A thread that has had nothing to do for this many milliseconds sleeps. */
 const spinMs = 0.2;
 
 /**

@@ -29,7 +29,7 @@ export interface PointwiseKernel {
   readonly nanoseconds: number;
 }
 
-/** Where the attributes of a kernel with so many operands lie, the output counted. */
+/** Where the attributes of a kernel with this many operands lie, the output counted. */
 function attrsAt(operands: number): number {
   return argumentsAt + operands * 12;
 }

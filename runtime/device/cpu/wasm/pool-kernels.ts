@@ -136,7 +136,7 @@ function maxPoolGrad(f: FunctionBuilder): void {
 
 /**
  * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): the same from places in the
- * windows. The first window of a plane starts `first` bytes behind the plane (before it, with padding), and the next
+ * windows. The first window of a plane starts `first` bytes after the plane (before it, with padding), and the next
  * ones `windowBytes` further, or `lineBytes` in the next line.
  */
 function maxPoolCodedGrad(f: FunctionBuilder): void {

@@ -19,7 +19,7 @@ import { localIndex } from './assembler/module-builder.ts';
  * `longest` elements, and of these sums in float64.
  */
 
-/** float32 sums of at most so many elements; those of longer runs are added in double precision. */
+/** float32 sums of at most this many elements; those of longer runs are added in double precision. */
 const longest = 4096;
 
 /** Weights whose gradient one call can compute. */

@@ -14,7 +14,7 @@ import { type ArrayRef, StageWriter } from './stage-writer.ts';
 
 const sum = (terms: readonly string[]) => terms.join('+') || '0.0';
 
-/** The element of a strided operand at named coordinates; `skip` is a dimension left out. */
+/** The element of a strided operand at named coordinates; `skip` is a dimension that is omitted. */
 function placeOf(strides: readonly number[], names: readonly string[], skip = -1): string {
   return sum(strides.flatMap((stride, d) => (d === skip ? [] : [`${names[d]}*${stride}`])));
 }

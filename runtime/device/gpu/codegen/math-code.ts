@@ -1,6 +1,6 @@
 /**
  * Scalar functions as kernel source. WebGPU leaves NaN, infinities and domain errors to the driver
- * (log(0) is −88 on one, max(NaN, 0) is 0 on another), so every case that PyTorch defines is asked for.
+ * (log(0) is −88 on one, max(NaN, 0) is 0 on another), so every case that PyTorch defines is tested for.
  */
 import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr/expr.ts';
 import type { StageWriter } from './stage-writer.ts';

@@ -12,7 +12,7 @@ import { noMemory } from './gpu-errors.ts';
 
 /** A device's own object for a buffer. */
 export interface CheckedHandle {
-  /** Resolves to why the buffer could not be made, or to null; left out where it is known to be there. */
+  /** Resolves to why the buffer could not be made, or to null; omitted where it is known to be there. */
   readonly checked?: Promise<GPUError | null>;
 }
 

@@ -77,7 +77,7 @@ export interface ElementSpan {
   readonly skipped: number;
 }
 
-/** The words that have `count` elements of so many bytes from number `offset` on. */
+/** The words that have `count` elements of this many bytes from number `offset` on. */
 export function spanOf(offset: number, count: number, bytes: number): ElementSpan {
   const perWord = wordBytes / bytes;
   const first = Math.floor(offset / perWord);

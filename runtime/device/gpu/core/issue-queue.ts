@@ -7,7 +7,7 @@ export interface Task {
 
 /**
  * Everything that touches the GPU, in the order of issue. A kernel's first build is the only thing that
- * takes time before submission; what is issued meanwhile waits behind it, and all else runs at once.
+ * takes time before submission; what is issued meanwhile waits after it, and all else runs at once.
  */
 export class IssueQueue {
   #waiting: Task[] = [];

@@ -92,7 +92,7 @@ export class GpuCore implements DeviceCore {
       createBuffer: (bytes) => backend.createBuffer(bytes),
       destroyBuffer: ({ buffer }) =>
         this.#queue.issueNow(() => {
-          // A submit that uses a destroyed buffer is refused as a whole.
+          // A submit that uses a destroyed buffer is rejected as a whole.
           this.#batch.flush();
           buffer.destroy();
         }),

@@ -199,7 +199,7 @@ export class GpuJsBackend {
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
 const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query'];
 
-/** Makes the adapter's device one with the adapter's own limits and features, beside what gpu.js asks for. */
+/** Makes the adapter's device one with the adapter's own limits and features, besides what gpu.js asks for. */
 function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
   const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));

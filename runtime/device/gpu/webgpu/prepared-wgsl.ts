@@ -200,7 +200,7 @@ export class PreparedWgsl implements Prepared {
 
 /**
  * Whether threads may own the words that they write: each operand whose elements share words is written in order, and
- * begins with a word, as tensors do. `places` is left out for operands in buffers of their own.
+ * begins with a word, as tensors do. `places` is omitted for operands in buffers of their own.
  */
 function mayOwnWords(operands: WgslStage['operands'], places?: readonly Place[]): boolean {
   return operands.every(({ written, type, inOrder }, i) => {

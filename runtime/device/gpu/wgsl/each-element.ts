@@ -69,7 +69,7 @@ export function eachElement(
   return groupsOf(Math.ceil(units / workgroupThreads));
 }
 
-/** Whether rows of so many neighbours, the first elements of which lie at multiples of `strides`, begin with words. */
+/** Whether rows of this many neighbours, the first elements of which lie at multiples of `strides`, begin with words. */
 export function beginWithWords(
   type: ElementType,
   length: number,

@@ -1,6 +1,6 @@
 /**
  * Scalar functions in WGSL. WebGPU leaves NaN, infinities and domain errors to the driver (log(0) is −88 on one,
- * max(NaN, 0) is 0 on another), so every case that PyTorch defines is asked for; the formulas are those of the
+ * max(NaN, 0) is 0 on another), so every case that PyTorch defines is tested for; the formulas are those of the
  * kernels by gpu.js (codegen/math-code.ts).
  */
 import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr/expr.ts';
@@ -190,7 +190,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let r = second - turns * ${numberText(7.549533620476723e-8)};
   return select(u.nan, f_quarter_sine(r, turns + shift), abs(x) < u.inf);
 }`,
-    // The sine of r and so many quarters of a turn; r up to π/4.
+    // The sine of r and this many quarters of a turn; r up to π/4.
     f_quarter_sine: `(r : f32, quarters : f32) -> f32 {
   let z = r * r;
   let odd = ((${numberText(-0.00019515295891)} * z + ${numberText(0.0083321608736)}) * z - ${numberText(0.16666654611)});

@@ -59,7 +59,7 @@ export function tileFor(m: number, k: number, n: number, batches: number | null)
   return isSliced ? slicedTile : smallTile;
 }
 
-/** Whether a product has so few tiles, of so many steps each, that most of a GPU would wait for them. */
+/** Whether a product has so few tiles, of this many steps each, that most of a GPU would wait for them. */
 export function areFewSums(m: number, k: number, n: number, batches: number): boolean {
   return k >= 128 && tilesOf(smallTile, m, n) * batches < 16;
 }

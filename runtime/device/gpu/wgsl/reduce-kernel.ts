@@ -11,7 +11,7 @@ import { type HeadBody, operandsUsed } from './staged-body.ts';
 import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** The elements of an operand as outputs, each the fold of so many elements. */
+/** The elements of an operand as outputs, each the fold of this many elements. */
 export interface Reduction {
   readonly keptShape: readonly number[];
   readonly keptStrides: readonly number[];

@@ -130,7 +130,7 @@ export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): vo
     if (!joined) throw unlike(t, own!, element);
     own = joined;
   }
-  // Where what comes later doesn't fit, it is refused where it comes.
+  // Where what comes later doesn't fit, it is rejected where it comes.
   const wide = own ? (joinForms(t, own, form) ?? own) : form;
   setGrown(t, array, grownOf(t, elements, wide));
   for (const element of elements) markListed(t, element);

@@ -47,7 +47,7 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * The booleans that a branch is to leave besides its results, path by path; empty where none is asked for.
+ * The booleans that a branch is to leave besides its results, path by path; empty where none is requested.
  * `outputs`: per path what it leaves; null if it is unused there, and for lists and tensors of open shapes,
  * which count as requiring gradients once a value in them does.
  */

@@ -6,7 +6,7 @@ import type { TensorVariable } from '../../variables/variable.ts';
 
 /**
  * Where eager execution has a view and the program a copy, a write in place to one of them would not be
- * seen through the other: it is refused.
+ * seen through the other: it is rejected.
  */
 export class CopiedViews {
   #hasElements = false;

@@ -111,7 +111,7 @@ export function callInside(
     const call = { receiver, args, gradMode, returnTo: undefined };
     const result = invoke(t, callee, call);
     if (result) return result;
-    // The call is in progress: the frame stands behind it, as frames that wait do.
+    // The call is in progress: the frame stands after it, as frames that wait do.
     caller.pc++;
     const value = t.execution.runAbove(depth);
     caller.pc--;

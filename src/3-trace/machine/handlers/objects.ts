@@ -169,7 +169,7 @@ export function propertyKey(t: Tracer, variable: Variable): Key {
   return typeof key === 'symbol' ? key : String(key);
 }
 
-/** `const { a, ...rest } = source`: getters of what is left out are not called. */
+/** `const { a, ...rest } = source`: getters of what is omitted are not called. */
 function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Variable {
   const rest = newObject(t);
   copiedKeys(t, source).forEach((key) => {

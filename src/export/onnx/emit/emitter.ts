@@ -88,7 +88,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return `v${this.#count++}`;
   }
 
-  /** A node with several results. Null: an optional operand that is left out. */
+  /** A node with several results. Null: an optional operand that is omitted. */
   node(
     opType: string,
     inputs: readonly (Value | null)[],

@@ -82,7 +82,7 @@ export class Elements {
     this.#width = width;
   }
 
-  /** To the element that is so many further on. */
+  /** To the element that is this many further on. */
   advance(cursor: Cursor, elements: number): void {
     const { bytes } = dtypes[cursor.dtype];
     if (cursor.walk === 'contiguous') this.#f.add(cursor.at, elements * bytes);
@@ -166,7 +166,7 @@ export class Elements {
 
 const formOf = { float32: 'f32', float64: 'f64', int32: 'i32' } as const;
 
-/** The instruction that stores so many bytes from the start of a vector. */
+/** The instruction that stores this many bytes from the start of a vector. */
 const narrowStores = {
   2: 'v128.store16_lane',
   4: 'v128.store32_lane',

@@ -209,7 +209,7 @@ export function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** Bytes of a module with one vector instruction; an engine without SIMD refuses it. */
+/** Bytes of a module with one vector instruction; an engine without SIMD rejects it. */
 const probe = [
   ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
   ...section(1, vector([functionType([], ['v128'])])),

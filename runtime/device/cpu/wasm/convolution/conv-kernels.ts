@@ -24,7 +24,7 @@ import { Slice } from './slice.ts';
 
 /**
  * (geometry, image, weight, out, images, column, columns, rows): the positions `column` and those that follow, for
- * several images and so many rows of weights. Without packing, positions are whole lines.
+ * several images and this many rows of weights. Without packing, positions are whole lines.
  */
 function convolve(f: FunctionBuilder): void {
   const [geometry, image, weight, out, images, column, columns, rows] = f.params(8);

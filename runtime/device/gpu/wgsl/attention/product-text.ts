@@ -95,7 +95,7 @@ export function productText(t: TileText, node: number): void {
   const { w, perThread } = t;
   const { left, right, depth } = t.factors.get(node)!;
   const rowCount = threadsAcross * perThread;
-  // The right factor's part lies behind the left one's.
+  // The right factor's part lies after the left one's.
   const behind = `${tileDepth * rowCount}u + `;
   const own = upTo(perThread);
   const columns = upTo(columnsPerThread);

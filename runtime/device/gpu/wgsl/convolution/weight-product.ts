@@ -39,7 +39,7 @@ interface WeightProduct {
   readonly rows: number;
   readonly columns: number;
   readonly pixels: number;
-  /** Parts of the sum in workgroups of their own, each of so many pixels but for the last. */
+  /** Parts of the sum in workgroups of their own, each of this many pixels but for the last. */
   readonly parts: number;
   readonly partLength: number;
 }
