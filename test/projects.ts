@@ -10,7 +10,10 @@ export const apart = [
   'test/cli/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
-  'test/gpu/**/*.test.ts',
+  'test/gpu/*.test.ts',
+  'test/gpu/webgl/**/*.test.ts',
+  'test/gpu/wgsl/gpujs-alone.test.ts',
+  'test/gpu/wgsl/large.test.ts',
   'test/package/**/*.test.ts',
   'test/threads/**/*.test.ts',
   'test/device/**/*.test.ts',
@@ -39,6 +42,12 @@ export const fromSources = [
 ];
 
 /**
+ * Folders whose files share a GPU as well as processes. A software adapter takes seconds to compile a large kernel, and
+ * most files need those of others.
+ */
+export const onOneGpu = ['test/gpu/dtypes/**/*.test.ts', 'test/gpu/wgsl/**/*.test.ts'];
+
+/**
  * Folders whose files share processes, one list after the other; the files of all other folders come last. What an
  * engine keeps of many files (scripts, code, a larger heap) makes each later one slower: up to three times after some
  * hundred files. So processes don't live that long.
@@ -57,6 +66,7 @@ export const generations: readonly (readonly string[])[] = [
  */
 export function projectsOf(files: {
   readonly apart: readonly string[];
+  readonly onOneGpu?: readonly string[];
   readonly fromSources?: readonly string[];
   readonly shared: readonly string[];
   /** One process lives for all of them: they are few. */
@@ -100,6 +110,18 @@ export function projectsOf(files: {
         sequence: { groupOrder: 0 },
       },
     },
+    {
+      plugins,
+      test: {
+        ...test,
+        name: 'gpu',
+        include: [...(files.onOneGpu ?? [])],
+        exclude: [...apart],
+        env: { ...test.env, TOSTATIC_TESTS_SHARE_GPU: '1' },
+        isolate: false,
+        sequence: { groupOrder: 1 },
+      },
+    },
     ...(files.inOneGeneration ? [files.shared] : sharedBy(files.shared)).map((include, i, all) => ({
       plugins,
       test: {
@@ -109,10 +131,11 @@ export function projectsOf(files: {
         exclude: [
           ...apart,
           ...fromSources,
+          ...onOneGpu,
           ...(i === all.length - 1 ? all.slice(0, i).flat() : []),
         ],
         isolate: false,
-        sequence: { groupOrder: i + 1 },
+        sequence: { groupOrder: i + 2 },
       },
     })),
   ];

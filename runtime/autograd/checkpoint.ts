@@ -47,7 +47,7 @@ class Frame {
   }
 
   run<T>(forward: () => T): T {
-    // Held until all is known: ops inside may be freed at once.
+    // Held until all is known: ops inside may be freed immediately.
     this.#wanted++;
     try {
       return withSaveListener((value) => this.#defer(value), forward);

@@ -83,7 +83,7 @@ class BackwardPass {
   readonly #ready: GradNode[] = [];
   /** The wanted outputs of each node that has some; null when leaves are wanted. */
   readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
-  /** The targets that the other outputs lead to, for nodes of which only some outputs bring a gradient. */
+  /** The targets that the other outputs lead to, for nodes of which only some outputs contribute a gradient. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
   /** With `wanted`: the nodes that lead to one of them, and with which outputs; null: with all. */
   readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
@@ -139,7 +139,7 @@ class BackwardPass {
     }
   }
 
-  /** Nodes whose gradients others look at or replace are run at once. */
+  /** Nodes whose gradients others look at or replace are run immediately. */
   #ahead(node: GradNode, summed: Set<number>): Promise<readonly (Tensor | null)[] | null> | null {
     const { gradients } = this.#inboxes.get(node)!;
     if (!node.awaits || !this.#runs(node) || !gradients.some((gradient) => gradient)) return null;
@@ -163,7 +163,7 @@ class BackwardPass {
     const places = roots.map(({ tensor }) => placeOf(tensor));
     if (this.#wanted) this.#findLeading(places);
     const pending: GradNode[] = [];
-    /** Nodes that ask which outputs bring a gradient, and those that do so far. */
+    /** Nodes that need to know which outputs contribute a gradient, and those that do so far. */
     const waiting = new Map<GradNode, Set<number>>();
     const count = (place: Place) => {
       if (!this.#concerns(place)) return;
@@ -188,7 +188,7 @@ class BackwardPass {
     } while (this.#countYoungest(waiting, count));
   }
 
-  /** Only younger nodes lead to a node: of the youngest that waits all outputs are known that bring a gradient. */
+  /** Only younger nodes lead to a node: so for the youngest one that waits, all outputs that contribute a gradient are known. */
   #countYoungest(
     waiting: Map<GradNode, ReadonlySet<number>>,
     count: (place: Place) => void,

@@ -67,7 +67,7 @@ export function setDevice(device: Device | string): void {
 
 /**
  * Inside `body`, tensors are made on `device` and ops are computed there: operands that are elsewhere are
- * copied, and gradients flow through the copies. Data that can't be read at once stays where it is: of a GPU's
+ * copied, and gradients flow through the copies. Data that can't be read synchronously stays where it is: of a GPU's
  * tensors the CPU computes an op and its result goes back to the GPU, and what meets tensors of `meta` goes to `meta`. Null:
  * as if outside of any guard, tensors are made on the default device and each op runs where its operands are.
  * Throws DeviceError for anything that is not a device.

@@ -13,7 +13,7 @@ interface Download {
 const downloads = new WeakMap<Holder, Download>();
 
 /**
- * Reads a tensor, so that a transfer right after can continue without waiting. Resolves at once where nothing has to be
+ * Reads a tensor, so that a transfer right after can continue without waiting. Resolves immediately where nothing has to be
  * awaited.
  */
 export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<void> {

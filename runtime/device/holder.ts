@@ -11,7 +11,7 @@ export interface Ground {
 
 /**
  * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
- * The last owner's release gives the memory back at once.
+ * The last owner's release frees the memory immediately.
  */
 export class Holder {
   readonly device: Device;

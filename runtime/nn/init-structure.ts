@@ -42,7 +42,7 @@ export function eye_(target: Tensor): Tensor {
   return target;
 }
 
-/** A convolution's weight [out, in / groups, …] that hands its channels on, as many as there are. */
+/** A convolution's weight [out, in / groups, …] that passes its channels on, as many as there are. */
 export function dirac_(target: Tensor, groups = 1): Tensor {
   const { shape } = target;
   const fits = target.rank >= 3 && target.rank <= 5 && shape[0]! % groups === 0;

@@ -1,7 +1,7 @@
 /**
  * Numbers as unevaluated sums of two float64, to about 104 bits, after Dekker, "A floating-point technique for
  * extending the available precision" (1971), and Knuth's TwoSum. They use +, −, · and / alone, which IEEE 754
- * rounds alike in every engine.
+ * rounds the same way in every engine.
  */
 export interface DoubleDouble {
   readonly high: number;

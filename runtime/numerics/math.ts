@@ -57,7 +57,7 @@ let isFixed = false;
 
 export const numerics = (): Numerics => chosen;
 
-/** Called by what generates kernels: from now on, all of them compute alike. */
+/** Called by what generates kernels: from now on, all of them compute the same. */
 export function fixNumerics(): void {
   isFixed = true;
 }

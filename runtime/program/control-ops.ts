@@ -54,7 +54,7 @@ export const whileBackwardOp = controlOp('whileBackward');
 
 /**
  * (...operands) → (...results, tape): a call of the tensor API with data-dependent shapes; its program is
- * made for those that the run brings. A shape that the call rejects ends the run, as a failed check does.
+ * built for the shapes that a run has. A shape that the call rejects ends the run, as a failed check does.
  */
 export const callOp = controlOp('call', { mayRefuse: true });
 /** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */

@@ -1,7 +1,7 @@
 /**
  * Calls of the tensor API on tensors of data-dependent shape. A value of such a shape is known to a
  * program by its dtype, its rank and the sizes that are fixed; the call has a program of its own for each set
- * of shapes that runs bring.
+ * of shapes that runs have.
  */
 
 import type { TensorSpec } from '../device/tensor-meta.ts';
@@ -28,8 +28,8 @@ export interface DynamicCall {
   /** A sample of the data that a run may have, which the call accepts. */
   readonly sample: readonly GivenOperand[];
   /**
-   * The program for what a run brings. Its inputs: one for each tensor, and one for each element of a list; a
-   * number is none. Throws FailedCheck where the call rejects it, or returns other shapes than are known.
+   * The program for the operands of a run. Its inputs: one for each tensor, and one for each element of a list; a
+   * number has none. Throws FailedCheck where the call rejects it, or returns other shapes than are known.
    */
   at(given: readonly GivenOperand[]): Region;
 }

@@ -152,7 +152,7 @@ export class RunMemory {
       this.#blocks[i] = regionOn(device, bytes);
     }
     for (const [device, sizes] of this.#pooled) device.allocator.reserve!(sizes);
-    // Given back at once: kernels find it, as everything else has its block.
+    // Freed immediately: kernels find it, as everything else has its block.
     for (const [device, bytes] of scratch) regionOn(device, bytes)?.close();
   }
 

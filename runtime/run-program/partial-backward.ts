@@ -18,7 +18,7 @@ export interface PartialBackward {
    * these values run the same op's backward twice.
    */
   readonly differentiated: ReadonlySet<ValueId>;
-  /** The values whose data it reads or hands out. */
+  /** The values whose data it reads or returns. */
   readonly reads: ReadonlySet<ValueId>;
 }
 

@@ -23,7 +23,7 @@ export class ProgramState {
     return 'value' in entry ? this.#values[index] : this.#tensor(entry.gradientOf).grad;
   }
 
-  /** Throws DataError for a gradient that is none. */
+  /** Throws DataError for what is not a gradient of the tensor. */
   expectSettable(index: number, value: unknown): void {
     if ('value' in this.#entries[index]! || value == null || value instanceof Tensor) return;
     throw badFile(`a gradient, ${this.nameOf(index)}`, typeof value, 'a tensor or null');

@@ -128,7 +128,7 @@ export class LoadedSizes {
     fill(saved.document, saved.madeFor, states, device, plan);
   }
 
-  /** Undefined where a size is none, or outside of the bounds. */
+  /** Undefined where a size is invalid, or lies outside the bounds. */
   entryFor(values: CallValues): LoadedEntry | undefined {
     if (this.#outside(values)) return undefined;
     if (this.#sizesChange(values)) {

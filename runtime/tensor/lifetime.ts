@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Handles in the order of their making. Each knows its place, so that it can leave at once. */
+/** Handles in the order of their making. Each knows its place, so that it can leave in constant time. */
 export class HandleList {
   #handles: (Tensor | null)[] = [];
   #left = 0;

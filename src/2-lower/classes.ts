@@ -229,7 +229,7 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
   l.code.release(mark);
 }
 
-/** Static fields and blocks: each a function of its own, called at once with the class as `this`. */
+/** Static fields and blocks: each a function of its own, called immediately with the class as `this`. */
 function lowerStaticElements(l: Lowering, node: ClassBody, { value }: ClassParts): void {
   brandPrivate(l, node, value, true);
   for (const element of node.body) {

@@ -101,7 +101,7 @@ function withSizes(
   const keys = [...sizes.keys.values()];
   if (!keys.every(isSize)) return null;
   const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
-  // Numbers that a run brings have those of the trace, on which nothing depends.
+  // Numbers of a run are those of the trace here, on which nothing depends.
   const values = scalars.nodes.flatMap((node, id) => {
     return node.kind === 'input'
       ? [[sourceKey(numbers[node.index]!), scalars.values[id]!] as const]

@@ -6,7 +6,7 @@ import { isCopy } from './share-copies.ts';
 /**
  * A number that is read of a tensor is traced as a copy, since a write may follow. Where none does, the copy
  * becomes a view. In: any program. Out: the same bits; `region`: of a program whose caller may write
- * what it takes and what it hands out.
+ * what it takes and what it returns.
  */
 export function dropReadCopies(program: Program, region: boolean): Program {
   const isReadCopy = (op: ProgramOp): boolean => copiesNumber(program, op);

@@ -12,7 +12,7 @@ import { OpMemories } from './op-memory.ts';
 import type { Storage } from './order/storages.ts';
 
 export interface PlanOptions extends CountOptions {
-  /** A plan that is wanted at once: its order is searched in a few walks. */
+  /** A plan that is needed immediately: its order is searched in a few walks. */
   readonly isFirst?: boolean;
   /** The choices of searches in an earlier compilation; new ones are noted there. */
   readonly choices?: Choices;
@@ -40,7 +40,7 @@ export interface Planned {
   readonly plan: Plan;
   /** The program in the order of the plan. */
   readonly program: Program;
-  /** Bytes of the donated inputs that it reads or hands out: they were allocated before the run. */
+  /** Bytes of the donated inputs that it reads or returns: they were allocated before the run. */
   readonly donatedBytes: number;
   /** Storages of the kept values, for the program that continues with them. */
   readonly kept: ReadonlyMap<ValueId, Storage>;

@@ -31,7 +31,7 @@ class CheckedSubgraph extends Subgraph {
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;
   readonly #hasControl: boolean;
-  /** The device can't be read at once: a difference is thrown by a later call, or by `f.checked()`. */
+  /** The device can't be read synchronously: a difference is thrown by a later call, or by `f.checked()`. */
   readonly #isAsync: boolean;
   /** Checked runs, by path. */
   readonly #paths = new Map<string, number>();

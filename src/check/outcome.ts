@@ -173,7 +173,7 @@ function indexText(at: number, shape: readonly number[]): string {
   return `[${index.join()}]`;
 }
 
-/** Index of the first element that differs, -1 if none does. All NaNs are alike; zeros have signs. */
+/** Index of the first element that differs, -1 if none does. All NaNs are equal; zeros have signs. */
 export function firstDifference(
   dtype: DType,
   a: TypedArray,

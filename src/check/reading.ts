@@ -3,7 +3,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**
  * Work that reads tensors: it yields those that it wants to read, and continues with their elements in
- * row-major order. So the same comparison runs at once where a device can be read at once, and
+ * row-major order. So the same comparison runs immediately where a device can be read synchronously, and
  * asynchronously on a GPU.
  */
 export type Reading<T> = Generator<readonly (Tensor | null)[], T, readonly (TypedArray | null)[]>;

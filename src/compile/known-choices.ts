@@ -62,7 +62,7 @@ function* repeated(
 const printed = new WeakMap<Program, string>();
 
 /**
- * Returns a text that is equal for programs and options that are compiled alike. A wrong match would cost time or
+ * Returns a text that is equal for programs and options that are compiled the same way. A wrong match would cost time or
  * memory, and no bits.
  */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {

@@ -66,7 +66,7 @@ interface InOrder {
   readonly order?: boolean;
   /** Sums of gradients, of which a run may take single parts. */
   readonly sums?: readonly ValueId[];
-  /** Inputs that each run may bring or not. */
+  /** Inputs that a run may have or lack. */
   readonly gradients?: readonly ValueId[];
   /** Inputs that may be missing. */
   readonly missing?: readonly ValueId[];

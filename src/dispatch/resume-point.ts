@@ -29,7 +29,7 @@ export class ResumePoint {
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
   /** Set when no more entries are compiled here: execution continues natively, for this reason. */
   native: string | null = null;
-  /** The user knows that calls bring other things each time than any entry is for. */
+  /** The user knows that no entry fits these calls, which differ each time. */
   isCrowded = false;
   /** The user knows that new sizes keep coming. */
   isPassed = false;

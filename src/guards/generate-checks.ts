@@ -240,7 +240,7 @@ class CheckWriter {
     this.#places.set(key, place);
     this.#lines.push(`const ${place} = ${value};`);
     const only = this.#identities.get(key);
-    // An object that was no Proxy when it was traced is none now.
+    // An object that was not a Proxy when it was traced is not one now.
     if (only && !isProxy(only)) this.#expect(`${place} === ${this.#constant(only)}`);
     else if (this.#holders.has(key)) this.#expect(`!${this.#constant(proxyTest())}(${place})`);
     return place;

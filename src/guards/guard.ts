@@ -157,7 +157,7 @@ export class GuardSet {
     return true;
   }
 
-  /** For explanations and look-up alike: the first guard that doesn't hold. */
+  /** For explanations and look-ups: the first guard that doesn't hold. */
   firstFailing(frames: readonly Frame[]): Guard | undefined {
     const checks = this.#checks;
     let i = 0;

@@ -4,7 +4,7 @@ import { lookupGetter } from './inherited-property.ts';
 
 /**
  * The tensors of a plain array as text: how many there are of each dtype, shape, strides, device and
- * `requiresGrad`, in order. Neighbours that are alike are counted, so the text of a cache stays short. Undefined
+ * `requiresGrad`, in order. Equal neighbours are counted, so the text of a cache stays short. Undefined
  * where an element is missing, is not a tensor that has memory, or where reading it would run a getter.
  */
 export function listLayout(array: object): string | undefined {

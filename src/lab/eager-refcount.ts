@@ -21,7 +21,7 @@ import { MadeObjects } from './made-objects.ts';
  * program. User functions and modules that it calls run the same way.
  *
  * Lists, objects and closures that the function makes hold their tensors as long as something leads to
- * them. A tensor that was handed to foreign code is freed when the call ends, or not at all when it
+ * them. A tensor that was passed to native code is freed when the call ends, or not at all when it
  * was stored in something that was there before.
  * Throws CaptureError when the function has no bytecode.
  */

@@ -8,7 +8,7 @@ import { probeFile } from './probe-file.ts';
 import { transform } from './transform.ts';
 
 /**
- * esbuild hands out files as they are on disk and has no later step, so its own `transform` takes
+ * esbuild passes on files as they are on disk and has no later step, so its own `transform` takes
  * the types and JSX out first. It reads the comment with the map at the end of what we return.
  */
 export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => void {

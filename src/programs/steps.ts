@@ -1,7 +1,7 @@
 /** Work in small pieces: each `next()` does one of them; the result comes with the last. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Does all that is left at once. */
+/** Runs all remaining steps now. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();

@@ -88,7 +88,7 @@ const maxDepth = 100;
 
 /**
  * A message from its bytes; `format` names the file in errors. Every length is checked before it is used, bytes are views of
- * the file, and 64-bit integers beyond 2 ** 53 are rounded. Throws DataError for what is no such message.
+ * the file, and 64-bit integers beyond 2 ** 53 are rounded. Throws DataError for anything that is not such a message.
  */
 export function decodeMessage<T extends object>(
   schema: Schema<T>,

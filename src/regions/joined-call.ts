@@ -20,7 +20,7 @@ export interface MemberResult {
 }
 
 /**
- * Several calls as one: their ops are one program for the shapes that a run brings. What one member returns
+ * Several calls as one: their ops are one program for the shapes that a run has. What one member returns
  * for the next is a value of that program, a view where the function returns a view. Null where no sample run
  * comes through all of them.
  */

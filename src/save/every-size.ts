@@ -28,7 +28,7 @@ const mostSpecial = 8;
 
 /**
  * The programs of a trace for all sizes within the bounds of the specification; without one, from 2 on. What
- * is found for several sizes must be alike in everything but numbers, and each of these a function of the
+ * is found for several sizes must be the same in everything but numbers, and each of these a function of the
  * sizes that gives it for all of them. Empty where none is: then only sizes of calls are served.
  */
 export function programsForEverySize(

@@ -32,7 +32,7 @@ function visit(value: Json, open: boolean, found: Leaf[]): void {
   const isScalar = Object.hasOwn(value, 'fn') || Object.hasOwn(value, 'input');
   for (const key of keysOf(value)) {
     const item = value[key];
-    // Of a number that a run brings, the value at the time of the trace.
+    // For a number that a run computes, the value at the time of the trace.
     if (planned.has(key) || (isScalar && key === 'value')) continue;
     const opens = (open || openBelow.has(key)) && !closed.has(key);
     const isLeaf = typeof item !== 'object' || item === null;

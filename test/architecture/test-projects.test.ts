@@ -4,17 +4,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sourceFolder } from '../../runtime/errors/own-code.ts';
-import { apart, fromSources, generations } from '../projects.ts';
+import { apart, fromSources, generations, onOneGpu } from '../projects.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => `test/${file}`);
 
-/** A pattern of `apart` is a file's path, or a folder with all its test files. */
+/** Patterns have `*` for a part of a name, and `**` for any folders. */
 function matches(pattern: string, file: string): boolean {
-  const folder = pattern.replace(/\*\*\/\*\.test\.ts$/, '');
-  return folder === pattern ? file === pattern : file.startsWith(folder);
+  const parts = pattern
+    .split('**/')
+    .map((part) => part.replaceAll('.', '\\.').replaceAll('*', '[^/]*'));
+  return new RegExp(`^${parts.join('(?:.*/)?')}$`).test(file);
 }
 
 const filesWith = (pattern: RegExp): string[] =>
@@ -39,8 +41,8 @@ it('other files import compiled sources', () => {
   expect(sourceFolder).toBe(`${compiled ?? root}/`);
 });
 
-it('every pattern of the files that run apart matches a file', () => {
-  const patterns = [...apart, ...fromSources];
+it('every pattern of the files that run apart, or on one GPU, matches a file', () => {
+  const patterns = [...apart, ...fromSources, ...onOneGpu];
   expect(patterns.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
 });
 

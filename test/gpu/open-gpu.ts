@@ -14,6 +14,9 @@ export function useSoftwareAdapter(): void {
 /** True when the environment says that this machine shall not test the GPU. */
 export const skipGpu = process.env.TOSTATIC_SKIP_GPU === '1';
 
+/** The files of this process use one device, one file after the other (`onOneGpu` in `test/projects.ts`). */
+const isShared = process.env.TOSTATIC_TESTS_SHARE_GPU === '1';
+
 /** Opens the GPU for a test file. Without an adapter the tests fail: a silent pass would hide it. */
 export function gpuForTests(): () => GpuDevice {
   let device: GpuDevice | undefined;
@@ -25,6 +28,6 @@ export function gpuForTests(): () => GpuDevice {
       throw new Error(`no GPU to test on: ${install}, or set TOSTATIC_SKIP_GPU=1`, { cause });
     });
   });
-  afterAll(destroyGpu);
+  if (!isShared) afterAll(destroyGpu);
   return () => device!;
 }

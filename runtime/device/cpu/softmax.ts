@@ -74,7 +74,7 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
       pool.run(probabilityShare, parts, 5);
       parts = 0;
     };
-    // A row's share: what the loss hands on, or 0 where the row has no label.
+    // A row's share: what the loss passes on, or 0 where the row has no label.
     heap.f32[argumentsAt / 4] = own + 0;
     heap.f32[argumentsAt / 4 + 1] = 0;
     const addLabel = (row: number, label: number | null): void => {

@@ -4,7 +4,7 @@ import { downloaded } from '../downloads.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
 
 /**
- * Copies a tensor to another device at once. Throws DeviceError where its device can only be read asynchronously,
+ * Copies a tensor to another device synchronously. Throws DeviceError where its device can only be read asynchronously,
  * unless the data has been downloaded before; a device that counts only gets nothing.
  */
 export function transferLaunch(from: TensorMeta, to: TensorMeta): Launch {

@@ -158,7 +158,7 @@ function rest(size: number, window: Window, i: number): number {
   const reach = (kernel[i]! - 1) * dilations[i]! + 1;
   const total = size + pads[i]![0] + pads[i]![1];
   const count = Math.ceil((total - reach) / strides[i]!) + 1;
-  // A window that would begin behind the operand is none.
+  // A window that would begin after the operand doesn't count.
   const isInside = (count - 1) * strides[i]! < size + pads[i]![0];
   return Math.max(0, ((isInside ? count : count - 1) - 1) * strides[i]! + reach - total);
 }

@@ -137,7 +137,7 @@ function expectMask(x: Tensor, dim: number, mask: Tensor): void {
   });
 }
 
-/** Index tensors side by side, and the order of dimensions that brings theirs together. */
+/** Index tensors side by side, and the order of dimensions that puts theirs next to each other. */
 interface Joined {
   readonly base: Tensor;
   /** [number of index tensors, ...their common shape]. */

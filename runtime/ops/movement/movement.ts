@@ -232,7 +232,7 @@ export const narrowOp = defineOp({
   },
 });
 
-/** Whether `part` lies in `whole` from `start` on, and is alike in all other dimensions. */
+/** Whether `part` lies in `whole` from `start` on, and is equal to it in all other dimensions. */
 function isWithin(whole: Shape, part: Shape, dim: number, start: number): boolean {
   const isAlike = part.length === whole.length && part.every((n, d) => d === dim || n === whole[d]);
   return isAlike && (isSymbolic(start) || start + part[dim]! <= whole[dim]!);

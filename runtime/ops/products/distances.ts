@@ -1,4 +1,4 @@
-/** How far apart, and how alike, vectors are. */
+/** How far apart, and how similar, vectors are. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';

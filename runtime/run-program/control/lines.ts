@@ -1,6 +1,6 @@
 /**
  * Lines that a program writes while it may still bail out: the user's code, run instead, writes them
- * again. Null: lines are written at once.
+ * again. Null: lines are written immediately.
  */
 let held: Line[] | null = null;
 

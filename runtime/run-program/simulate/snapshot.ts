@@ -25,7 +25,7 @@ export function valuesIn({ slots }: Scope): Living[] {
   });
 }
 
-/** The same values in memory of their own, owned alike. */
+/** The same values in memory of their own, with the same owners. */
 export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
   const copies = new Map<Holder, Holder>();
   const copied = values.map(({ id, ...item }) => ({ id, ...itemCopy(item) }));
@@ -85,7 +85,7 @@ function numberOf(planned: PlannedSubgraph): number {
   return number;
 }
 
-/** Equal for scopes with the same memory, owned alike. */
+/** Equal for scopes with the same memory and the same owners. */
 export function memoryKey(scope: Scope): string {
   const places = new Map<Holder, number>();
   return scopeKey(scope);

@@ -1,5 +1,5 @@
 /**
- * Paths that are simulated and that no run takes: every control op decides alike, so that an empty list may be asked
+ * Paths that are simulated and that no run takes: every control op takes one path, so that an empty list may be asked
  * for an element, and a call may be given shapes that it rejects. What such a step makes is estimated.
  */
 
@@ -79,7 +79,7 @@ function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
   };
 }
 
-/** Where the call rejects what its operands bring, they bring what it was traced with. */
+/** Where the call rejects the shapes of its operands, they get the shapes that it was traced with. */
 function onAnyShapes(step: Step, run: Action): Action {
   const { op, call: planned } = step;
   const { forms, sample } = planned!.call;

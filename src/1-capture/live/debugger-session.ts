@@ -110,7 +110,7 @@ export class DebuggerSession {
     }
   }
 
-  /** A capture is synchronous: Deno's and Bun's sessions answer later, or never. */
+  /** A capture is synchronous: Deno's and Bun's sessions respond later, or never. */
   #answersImmediately(): boolean {
     const expression = handoverName;
     const answer: { result?: RemoteObject } | undefined = this.post('Runtime.evaluate', {

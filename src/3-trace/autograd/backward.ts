@@ -112,7 +112,7 @@ function settleGradients(t: Tracer, loss: Tensor): void {
   for (const place of placesBelow(loss)) {
     if (!isLeaf(place)) continue;
     const variable = t.result(place);
-    // What a loop hands from iteration to iteration is not a leaf eagerly: its .grad is not asked for.
+    // What a loop passes from iteration to iteration is not a leaf eagerly: its .grad is not asked for.
     if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
   }
 }

@@ -47,7 +47,7 @@ const asks =
     t.effects.met.touchContent(value, source);
     const read = (key: string): Variable =>
       t.read({ kind: 'query', base: source, query: 'date', key }, askDate(value, key));
-    // Throws, as long as the time is none.
+    // Throws while the time is invalid.
     if (name === 'toISOString' && Number.isNaN(askDate(value, 'getTime'))) {
       constantOf(t, read('getTime'));
       return known(byHost(t, () => askDate(value, name)));

@@ -1,4 +1,4 @@
-/** Native functions that depend on primitives alone: run at once, on what the trace knows. */
+/** Native functions that depend on primitives alone: run while tracing, on what the trace knows. */
 
 import type { Hint } from '../values/to-primitive.ts';
 import type { HostFunction } from './builtin.ts';

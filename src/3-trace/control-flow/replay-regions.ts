@@ -35,7 +35,7 @@ export function replayRegions(
   return { captured, programs };
 }
 
-/** Paths that were alike in the recorded sizes need not be in others. */
+/** Paths that were equal for the recorded sizes need not be for others. */
 function expectAlike(op: OpRecord, [first, second]: readonly Program[]): void {
   const isLoop = op === whileOp;
   const results = second!.outputs;

@@ -1,7 +1,7 @@
 /**
  * Sample values for data-dependent numbers. What a call returns for several of them says
  * which sizes of its results depend on them, and which are fixed: nothing has to be known about the function.
- * A run that brings others is checked against that.
+ * The sizes of each run are checked against that.
  */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -107,7 +107,7 @@ export interface ResultSizes {
   readonly sizes: readonly (number | null)[];
 }
 
-/** The call for what any run brings; `expected`: of its results, or of each of any number. Throws FailedCheck, with what the function says to it. */
+/** The call for any operands that a run has; `expected`: of its results, or of each of any number. Throws FailedCheck, with what the function says to it. */
 export function performing(
   traced: TracedCall,
   expected: readonly ResultSizes[] | ResultSizes,

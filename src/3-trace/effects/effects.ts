@@ -122,7 +122,7 @@ export class EffectLog {
     places.set(key, { object: source, key, value, anew });
   }
 
-  /** Where the keys of the object stand that are new or were deleted before, as `last-keys.ts` tells it. */
+  /** Where the keys of the object stand that are new or were deleted before, as computed by `last-keys.ts`. */
   orderOf(object: object): Variable {
     const order = this.#orders.get(object);
     if (order) return resolved(order.which);

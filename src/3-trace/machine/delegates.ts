@@ -1,4 +1,4 @@
-/** `yield*` in a generator that was created in the trace: it hands out what another iterator yields. */
+/** `yield*` in a generator that was created in the trace: it yields what another iterator yields. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { InstructionOf } from '../../vm/bytecode/instructions.ts';

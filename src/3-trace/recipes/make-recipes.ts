@@ -211,7 +211,7 @@ function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
   };
 }
 
-/** How many steps bring a new iterator there: those to keys that were deleted on the path are none. */
+/** How many steps bring a new iterator there: steps to keys that were deleted on the path don't count. */
 function stepsOf({ over, next, passed }: IteratorVariable): number {
   if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =

@@ -15,7 +15,7 @@ import { RequiredGradients } from './required-gradients.ts';
 
 /**
  * Where decisions on values of the program become part of it. `always`: wherever they stand, and writes to
- * the console, too. `possible`: wherever they stand and both paths come together alike; else the graph
+ * the console, too. `possible`: wherever both paths produce mergeable values; else the graph
  * breaks. `functions`: only in `cond`, `whileLoop` and their like.
  */
 export type ControlPolicy = 'always' | 'possible' | 'functions';

@@ -102,7 +102,7 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
   }
 }
 
-/** The results must be alike in all that the trace took for granted: everything but the sizes. */
+/** The results must be equal in everything that the trace relied on: all but the sizes. */
 function match(
   recorded: unknown,
   now: unknown,

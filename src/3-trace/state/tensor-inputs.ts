@@ -55,7 +55,7 @@ export class TensorInputs {
     if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
     if (!actual.holder) {
-      // Another call may bring one with data: then the op doesn't throw.
+      // Another call may pass one with data: then the op doesn't throw.
       constantOf(this.#t, this.#t.read({ kind: 'property', base: source, key: 'disposed' }, true));
       this.#refuse(actual);
     }

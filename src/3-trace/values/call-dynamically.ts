@@ -192,7 +192,7 @@ class Call {
     return variableOf(first.tried.answer);
   }
 
-  /** A call that returns as many tensors as the shapes say, all alike: an array of data-dependent length. */
+  /** A call that returns as many tensors as the shapes say, all of one spec: an array of data-dependent length. */
   #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
     const t = this.#t;
     const { dtype, shape, device } = element;

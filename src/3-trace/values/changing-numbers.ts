@@ -12,7 +12,7 @@ import type { SymbolicVariable } from '../variables/variable.ts';
 export interface NumberUse {
   /**
    * `no`: it gets their values. `tried`: it may hand them on to attributes of ops, which is found out by
-   * calling it. `yes`: it hands them on.
+   * calling it. `yes`: it passes them on.
    */
   readonly symbols: 'no' | 'tried' | 'yes';
   /** Numbers in a list are sizes, whose values it asks for. */
@@ -20,7 +20,7 @@ export interface NumberUse {
 }
 
 /**
- * The symbolic numbers among the operands of one call of the tensor API. Those that the call hands on to
+ * The symbolic numbers among the operands of one call of the tensor API. Those that the call passes on to
  * attributes of ops stay symbolic: a run computes them. Those whose value it asks for are plain.
  */
 export class ChangingNumbers {

@@ -69,7 +69,7 @@ export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variab
   });
 }
 
-/** The generator whose values a `yield*` hands out; undefined for iterators that nothing is told. */
+/** The generator whose values a `yield*` passes on; undefined for other iterators. */
 function innerOf({ delegate }: TraceFrame): GeneratorVariable | undefined {
   const iterator = delegate?.iteration.iterator;
   if (iterator === undefined || iterator.kind === 'iterator') return undefined;

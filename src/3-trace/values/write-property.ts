@@ -1,4 +1,4 @@
-/** Writing and deleting properties: at once where the object was created in the trace, else after the run. */
+/** Writing and deleting properties: immediately where the object was created in the trace, else after the run. */
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';

@@ -210,7 +210,7 @@ export interface NewArrayVariable {
   grown?: GrowableList | undefined;
   /** The literal that it is, and whether it is known to grow in branches and loops. */
   readonly born?: AllocationSite;
-  /** An `arguments` object, which is iterated like an array and is none. */
+  /** An `arguments` object, which is iterated like an array but is not one. */
   readonly isArguments?: true;
   /** In sloppy code, the parameters' variables by the elements that they share. */
   readonly parameters?: Map<number, CellVariable>;
@@ -235,7 +235,7 @@ export interface NewObjectVariable {
   traits?: ObjectTraits | undefined;
   /** The program, or the branch or loop of it, that was followed when it was made. */
   readonly madeIn?: ProgramBuilder;
-  /** Where paths leave other orders of its keys: which one, as `key-order.ts` tells them. */
+  /** Where paths leave other orders of its keys: which one, numbered as in `key-order.ts`. */
   order?: Variable | undefined;
   /** The built-in constructor of an error. */
   readonly errorType?: ErrorConstructor;

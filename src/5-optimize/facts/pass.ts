@@ -22,12 +22,12 @@ export interface Staged {
 
 export interface PassContext {
   readonly stage: Stage;
-  /** A plan that is wanted at once: nothing is costed that is right anyway, nor searched twice. */
+  /** A plan that is needed immediately: nothing is costed that is right anyway, nor searched twice. */
   readonly isFirst?: boolean;
   /** The choices of searches in an earlier compilation of the same program; new ones are noted there. */
   readonly choices?: Choices;
   readonly memory: MemoryOptions;
-  /** Number of gradients that the caller may bring. */
+  /** Number of gradients that the caller may pass. */
   readonly gradOutputs: number;
   /** Estimates the peak bytes of a program; of stage `ordered`, counts them. */
   readonly costOf: (program: Program) => number;

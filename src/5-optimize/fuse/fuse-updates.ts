@@ -3,7 +3,7 @@ import { fuseGroups } from './fuse-groups.ts';
 import { listGroups } from './list-groups.ts';
 
 /**
- * In: a program in the order of its plan, pointwise ops fused. Out: the same with alike updates of several tensors
+ * In: a program in the order of its plan, pointwise ops fused. Out: the same with updates of one structure of several tensors
  * as one op each: one launch for all parameters of an optimizer, over whose elements threads share.
  */
 export function fuseUpdates(given: Staged, context: PassContext): Staged {

@@ -17,8 +17,8 @@ interface OpenList {
 }
 
 /**
- * Groups of alike writes in place on operands of their own, such as the updates of all parameters, each of which may
- * run where the last one stands: no op between reads what they write, nor writes what they read.
+ * Groups of writes in place that have one structure, on operands of their own, such as the updates of all parameters.
+ * Each may run where the last one stands: no op between reads what they write, nor writes what they read.
  */
 export function listGroups(program: Program, options: GroupOptions): Group[] {
   const { ops, values } = program;

@@ -18,7 +18,7 @@ interface OpenGroup {
 /**
  * Calls that can be made one after the other, at the place of the last: each continues with what an earlier one
  * has made, or reads the same value of an open shape. No op between them reads what they make, writes to
- * anything, or brings a gradient to what they bring one to: parts of a gradient are summed in the order of
+ * anything, or contributes a gradient to what they contribute one to: parts of a gradient are summed in the order of
  * their ops, last first, and stay in it. `asked`: values whose complete gradient may be requested; inside of one
  * op it could not be told from its parts.
  */

@@ -68,7 +68,7 @@ class Joining {
     return { replaced: this.#replaced, seeds, leaving: this.#leaving() };
   }
 
-  /** Gradients that a member brings to what an earlier one has made. */
+  /** Gradients that a member contributes to results of an earlier one. */
   #innerGradients(): Map<ValueId, Set<ValueId>> {
     const inner = new Map<ValueId, Set<ValueId>>();
     this.#eachGradient((member, operand, gradient) => {
@@ -97,7 +97,7 @@ class Joining {
   }
 
   /**
-   * The gradient of a result before the members add to it; null: they alone bring it. Takes the parts that it
+   * The gradient of a result before the members add to it; null: they alone contribute it. Takes the parts that it
    * finds from `parts`.
    */
   #withoutParts(complete: ValueId, parts: Set<ValueId>): ValueId | null {

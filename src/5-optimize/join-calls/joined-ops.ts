@@ -18,7 +18,7 @@ export interface WiredGroup {
 
 /**
  * Operands are those of the last member first, each with a gradient of its own where one may flow: so parts
- * of a gradient arrive in the order in which the members by themselves bring them.
+ * of a gradient arrive in the order in which the members would contribute them one by one.
  */
 export function wired({ values, ops: all }: Program, group: CallGroup): WiredGroup {
   const ops = group.map((index) => all[index]!);

@@ -101,7 +101,7 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
 
 /**
  * Reads of one part of what was put together of equal parts read that part itself. A copy that the program
- * writes or hands out, or whose parts are written, keeps its own memory.
+ * writes or returns, or whose parts are written, keeps its own memory.
  */
 function withoutWholes(program: Program): Program {
   const facts = new ProgramFacts(program);

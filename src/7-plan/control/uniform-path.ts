@@ -1,7 +1,7 @@
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 
-/** Every control op decides alike each time that it runs. */
+/** Every control op takes the same path each time that it runs. */
 export class UniformPath implements Decider {
   /** The decision of each op, in the order in which they were met. */
   readonly chosen: Map<ProgramOp, number>;

@@ -20,7 +20,7 @@ export function initProject(folder: string, options: InitOptions): void {
     });
   }
   const root = resolve(folder);
-  // What version control and editors put there is no project.
+  // Files of version control and editors don't count as a project.
   const present = existsSync(root) ? readdirSync(root).filter((name) => !name.startsWith('.')) : [];
   if (present.length > 0) {
     throw new ArgumentError({

@@ -103,7 +103,7 @@ export interface Frame {
   readonly newTarget: unknown;
   /** Set in a frame that `noGrad` or `enableGrad` called, and in those that it calls. */
   readonly gradMode?: boolean | undefined;
-  /** Set in a frame that `deviceGuard` called, and in those that it calls: its device, which the VM only hands on, or null for none. */
+  /** Set in a frame that `deviceGuard` called, and in those that it calls: its device, which the VM only passes on, or null for none. */
   readonly guard?: object | null | undefined;
   /** The caller's register that gets the result; undefined in the outermost frame. */
   readonly returnTo?: Reg | undefined;

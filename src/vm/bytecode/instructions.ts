@@ -144,7 +144,7 @@ export type Instruction =
   | { op: 'generatorStart' }
   /**
    * Hands `src` out; `dst` gets what `next` is called with. `throw` throws here, and `return` continues at
-   * `target`, with a value in `dst` to return. `delegate`: hands out what iterating `src` yields, `dst`
+   * `target`, with a value in `dst` to return. `delegate`: yields what iterating `src` yields, `dst`
    * gets its result. `return`: the return of an async generator, which waits for `src`, then goes to
    * `target`.
    */

@@ -15,7 +15,7 @@ type Contents = Uint8Array;
 /**
  * Checks a code and the codes inside it: registers and jumps in range, no fall-through at the end, protected
  * regions apart and in order, every register written before it is read on all paths, cells and iterators used
- * as such, what liveness says that a resumed frame carries there on all paths, inner codes handed the cells
+ * as such, what liveness says that a resumed frame carries there on all paths, inner codes given the cells
  * they ask for. Throws an invariant error that names the function and the instruction.
  */
 export function verify(code: Code): void {

@@ -52,7 +52,7 @@ export function generatorAt(frame: Frame, machine: Machine, state: string): Gene
     [],
   ) as Generator;
   if (state === 'done') generator.return(undefined);
-  // It arrives at the yield at which the frame stands; what that hands out was taken before.
+  // It arrives at the yield at which the frame stands; the value that it yields was taken before.
   if (standing) generator.next();
   return generator;
 }

@@ -16,7 +16,7 @@ export class Returned {
 /**
  * A `yield` of a body that a `return` has made continue: in a `finally`. The generator delegates to it, so that the
  * value of another `return` can be told apart, and the body can continue once more. The generator delegates to it, so
- * that what another `return` brings can be told, and the body can continue once more.
+ * that the value of another `return` can be recognized, and the body can continue once more.
  */
 export interface ReturnedYield {
   readonly returned: Returned | undefined;

@@ -42,7 +42,7 @@ export function pointwise(
   return (sources, targets, now) => launch(targets, sources, now);
 }
 
-/** Whether all operands are alike and dense, which is most of the time: one loop over all elements. */
+/** Whether all operands have one layout and are dense, which is most of the time: one loop over all elements. */
 function isFlat(inputs: readonly TensorMeta[], output: TensorMeta): boolean {
   if (!isContiguousMeta(output)) return false;
   for (const input of inputs) {

@@ -1,13 +1,13 @@
 /** Work that must wait for nothing, or for one kernel's first build. */
 export interface Task {
-  /** Null when it can run at once; settles when it can, never rejects. */
+  /** Null when it can run immediately; settles when it can, never rejects. */
   waitsFor(): Promise<void> | null;
   run(): void;
 }
 
 /**
  * Everything that touches the GPU, in the order of issue. A kernel's first build is the only thing that
- * takes time before submission; what is issued meanwhile waits after it, and all else runs at once.
+ * takes time before submission; what is issued meanwhile waits after it, and everything else runs immediately.
  */
 export class IssueQueue {
   #waiting: Task[] = [];

@@ -40,7 +40,7 @@ const elementBytes = 4;
 const copySource = 'function(a0,o0,storeOffset){let i=this.thread.x;return a0[o0+i];}';
 
 /**
- * Textures and kernels of one WebGL2 context, which takes commands at once and in order: nothing is queued here, and
+ * Textures and kernels of one WebGL2 context, which runs commands immediately and in order: nothing is queued here, and
  * what fails throws where it is issued.
  */
 export class WebGlCore implements DeviceCore<TextureHandle> {

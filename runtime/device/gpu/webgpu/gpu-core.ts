@@ -327,7 +327,7 @@ export class GpuCore implements DeviceCore {
     if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
   }
 
-  /** The queue writes at once: what was encoded before must be submitted before. */
+  /** The queue writes immediately: what was encoded before must be submitted before. */
   #upload(values: Words, { buffer, first }: WordPlace): void {
     this.#batch.flush();
     this.#backend.device.queue.writeBuffer(buffer.buffer, first * wordBytes, values);

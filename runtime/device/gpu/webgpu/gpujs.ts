@@ -134,7 +134,7 @@ export class GpuJsBackend {
   }
 
   createBuffer(bytes: number): BufferHandle {
-    // WebGPU returns a buffer in any case, and says later that it is none.
+    // WebGPU always returns a buffer, and reports later that it has no memory.
     this.device.pushErrorScope('validation');
     this.device.pushErrorScope('out-of-memory');
     let made: GPUBuffer | undefined;
@@ -274,7 +274,7 @@ class GpuJsKernel implements CompiledKernel {
     this.#kernel = kernel;
     this.#context = context;
     this.#threads = text.threads;
-    // A build makes an output buffer unless there is one; every run brings its own.
+    // A build makes an output buffer unless there is one; every run has its own.
     kernel.outputBuffer = { size: text.threads * 4, _refs: neverDestroyed };
     this.ready = kernel.build(...sample).then(
       () => {

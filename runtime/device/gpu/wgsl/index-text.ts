@@ -5,7 +5,7 @@ import type { WgslWriter } from './wgsl-writer.ts';
 /** The loops of operands that go through elements together, by the numbers that a text takes of them. */
 export interface Walks {
   readonly loops: Loops;
-  /** Where each operand's element is, as a function of the loops: equal for operands that walk alike. */
+  /** Where each operand's element is, as a function of the loops: equal for operands with the same strides. */
   readonly walks: readonly string[];
 }
 

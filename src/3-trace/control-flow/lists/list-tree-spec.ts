@@ -151,7 +151,7 @@ export function columnsOf(form: ListTreeSpec): readonly Column[] {
   }
 }
 
-/** The form as text: the same for forms that are alike. */
+/** The form as text: the same for equal forms. */
 export function formText(t: Tracer, form: ListTreeSpec): string {
   switch (form.kind) {
     case 'leaf':

@@ -174,7 +174,7 @@ export class LoopFixpoint {
     return leaf.kind === 'number' && isWholeTensor(start) && !this.#fractional.has(key);
   }
 
-  /** True when a number that was whole is none after an iteration. */
+  /** True if a number that was whole is not whole after an iteration. */
   #findFractional(): boolean {
     const before = this.#fractional.size;
     for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {

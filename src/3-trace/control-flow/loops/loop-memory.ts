@@ -52,7 +52,7 @@ export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   return known;
 }
 
-/** Arrays that became lists the last time, to become lists at once. */
+/** Arrays that became lists the last time, which become lists immediately. */
 export function growing(
   { grown }: KnownLoop,
   made: ReadonlySet<Variable>,

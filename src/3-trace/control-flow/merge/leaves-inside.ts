@@ -17,7 +17,7 @@ export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
   );
 }
 
-/** A leaf that a branch or loop has made is none outside of it: its `.grad` would be lost. Throws a break. */
+/** A leaf that a branch or loop has made is not a leaf outside of it: its `.grad` would be lost. Throws a break. */
 export function expectNoLeavesInside(
   t: Tracer,
   region: RegionBuilder,

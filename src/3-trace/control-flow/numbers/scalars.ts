@@ -221,7 +221,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   );
 }
 
-/** `!scalar` still tells. */
+/** `!scalar` still gives the boolean. */
 function toldOtherwise({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
   if (!tells) return {};
   return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };

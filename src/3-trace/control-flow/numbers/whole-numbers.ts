@@ -1,6 +1,6 @@
 /**
  * Numbers of the program that are whole as far as the trace knows. An integer tensor takes them as it takes whole
- * JavaScript numbers; the program checks them, since a run may bring one that the dtype does not hold.
+ * JavaScript numbers; the program checks them, since a run may have one that the dtype can't represent.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -56,7 +56,7 @@ export function noteComputed(fn: string, result: Tensor, from: readonly Variable
   if (makesWhole.has(fn) || (keepsWhole.has(fn) && from.every(isWhole))) noteWhole(result);
 }
 
-/** The number in an integer dtype; a run in which it is none of them ends without an effect. */
+/** The number in an integer dtype; a run in which the dtype can't represent it ends without an effect. */
 export function asInteger(t: Tracer, number: Tensor, dtype: DType): Tensor {
   const [integer, holds] = t.runApi(() =>
     noGrad(() => {

@@ -77,7 +77,7 @@ export class LoopPlans {
 
   /**
    * The run decides the end of the loop: the function is traced again. Loops of the same code that read a tensor in
-   * their heads are planned alike, since each would begin the trace once more.
+   * their heads get the same plan, since each would begin the trace once more.
    */
   chooseWhile(code: Code, loop: Loop): never {
     for (const each of structureOf(code).loops.values()) {

@@ -45,7 +45,7 @@ import { kindTests, traceCheck, traceExpectOptions } from './option-checks.ts';
 
 type Callable = (...args: never[]) => unknown;
 
-/** Functions that call their argument at once, and what gradient mode holds in it (null: as outside). */
+/** Functions that call their argument immediately, and the gradient mode inside it (null: as outside). */
 const scoped = new Map<unknown, boolean | null>([
   [noGrad, false],
   [enableGrad, true],

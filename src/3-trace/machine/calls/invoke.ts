@@ -165,7 +165,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
     });
   }
   const { receiver, args } = call;
-  // Only errors tell it: it is found in the user's text.
+  // Only errors need it: it is found in the user's text.
   const name = () => `${nameAt(t.top, callee)}()`;
   if (replacesBuiltin(callee.value)) {
     throw new GraphBreak('native-call', `${name()} replaces a function of the language`);

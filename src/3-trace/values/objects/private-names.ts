@@ -91,7 +91,7 @@ export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name:
   if (base.kind === 'object' || base.kind === 'function') {
     const source = base.source ?? heldFunction(base);
     if (base.kind === 'function') guardIdentity(t, base);
-    // What an object is stamped with never goes, but a later call may bring another object.
+    // What an object is stamped with never goes, but a later call may pass another object.
     const has = access.has(base.value);
     return t.read({ kind: 'hasPrivate', base: source, access, name }, has);
   }
