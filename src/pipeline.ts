@@ -19,7 +19,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isDear } from './compile/within-budget.ts';
+import { cheaper, isExpensive } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -288,7 +288,7 @@ function* planWhole(
   }
   let best = yield* compilation.candidate(() => planned(compilation));
   let isSliced = true;
-  if (isDear(best.made) && best.made.passes.slices?.applied) {
+  if (isExpensive(best.made) && best.made.passes.slices?.applied) {
     const unsliced = yield* compilation.candidate(withoutSlices);
     const made = cheaper(best.made, unsliced.made);
     isSliced = made === best.made;

@@ -134,7 +134,7 @@ export function isChanging(value: AttrValue): value is SymbolicNumber | readonly
 }
 
 /** Symbolic numbers only in `allowed` attributes; of all others the present value, which is needed. */
-export function settledAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs {
+export function resolvedAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs {
   let settled: Record<string, AttrValue> | undefined;
   for (const name in attrs) {
     const value = attrs[name]!;

@@ -55,7 +55,7 @@ export function sameLayout(a: TensorMeta, b: TensorMeta): boolean {
 }
 
 /** The metadata of a result of a control op: its memory may be any part of an operand's. */
-export function handedThroughMeta({ dtype, shape, strides, device }: TensorMeta): TensorMeta {
+export function passedThroughMeta({ dtype, shape, strides, device }: TensorMeta): TensorMeta {
   return { dtype, shape, strides, offset: 0, device };
 }
 

@@ -3,8 +3,8 @@ import { apartFromTarget, recordInPlace } from '../autograd/in-place-node.ts';
 import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { type Attrs, userName } from '../device/kernel-op.ts';
-import { settledAttrs, symbolicAttrs } from '../device/symbolic-attrs.ts';
-import { contiguousMeta, handedThroughMeta, type TensorMeta } from '../device/tensor-meta.ts';
+import { resolvedAttrs, symbolicAttrs } from '../device/symbolic-attrs.ts';
+import { contiguousMeta, passedThroughMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
 import { bind1, type Interceptor } from '../ops/core/bind.ts';
@@ -166,7 +166,7 @@ export class ProgramBuilder implements Interceptor {
       const attrs = { ...given, seed: 0, offset: place.drawn };
       return this.execute(placedDraw(op), place.numbers, attrs, device);
     }
-    const attrs = settledAttrs(given, symbolicAttrs(op));
+    const attrs = resolvedAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
       this.#expectFit(op, ids, attrs);
@@ -209,7 +209,7 @@ export class ProgramBuilder implements Interceptor {
       throw new RecordedWriteInPlace(userName(op));
     }
     const inputs = this.#apartFromTarget(op, operands, true);
-    const attrs = settledAttrs(given, symbolicAttrs(op));
+    const attrs = resolvedAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     this.#expectFit(op, ids, attrs);
     return recordInPlace(op, attrs, inputs, {
@@ -290,7 +290,7 @@ export class ProgramBuilder implements Interceptor {
     results: readonly TensorMeta[],
   ): Tensor[] {
     const ids = inputs.map((input) => this.valueOf(input));
-    const outputs = results.map((meta) => this.#newValue(handedThroughMeta(meta)));
+    const outputs = results.map((meta) => this.#newValue(passedThroughMeta(meta)));
     const made = outputs.map((output) => this.valueOf(output));
     for (const id of made) this.#handedThrough.add(id);
     this.#append(op, ids, made, attrs, inside);

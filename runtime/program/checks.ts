@@ -38,7 +38,7 @@ export function holdsLines(steps: readonly Step[]): boolean {
 }
 
 /** Whether a run may bail out because of its values, so that the call needs its inputs again. */
-export function mayBeGivenUp(steps: readonly Step[]): boolean {
+export function mayBailOut(steps: readonly Step[]): boolean {
   return steps.some(({ op }) => refuses(op));
 }
 

@@ -81,7 +81,7 @@ export interface BackwardOfValues {
 }
 
 /** A backward that a run rejects. */
-export interface RefusedBackward extends BackwardOfValues {
+export interface RejectedBackward extends BackwardOfValues {
   /** Earlier backwards that didn't retain the graph. */
   readonly earlier: readonly BackwardOfValues[];
   /** Values that were written since. */
@@ -96,5 +96,5 @@ export interface HigherOrderGradients {
    */
   at(request: GradientRequest): GradientProgram;
   /** The error that eager backward throws in the same situation, which names the op; null: it throws none. */
-  eagerRefusal(backward: RefusedBackward): AutogradError | null;
+  eagerRefusal(backward: RejectedBackward): AutogradError | null;
 }

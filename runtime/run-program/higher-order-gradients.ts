@@ -7,7 +7,7 @@ import type {
   GradientProgram,
   GradientRequest,
   HigherOrderGradients,
-  RefusedBackward,
+  RejectedBackward,
 } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
@@ -71,7 +71,10 @@ export class RecordedBackwards {
   }
 
   /** `numbers`: null where those of the run are gone. */
-  eagerRefusal(backward: RefusedBackward, numbers: readonly number[] | null): AutogradError | null {
+  eagerRefusal(
+    backward: RejectedBackward,
+    numbers: readonly number[] | null,
+  ): AutogradError | null {
     const make = () => noGrad(() => this.#makes.eagerRefusal(backward));
     return this.#table && numbers ? this.#table.withInputs(numbers, make).result : make();
   }

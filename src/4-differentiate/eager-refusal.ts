@@ -7,7 +7,7 @@ import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type {
   BackwardOfValues,
-  RefusedBackward,
+  RejectedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
@@ -22,7 +22,7 @@ import { replay, targetsOf } from './replay.ts';
  */
 export function eagerRefusal(
   { forward, needsGrad, leafOutputs }: Differentiated,
-  { roots, wanted, earlier, changed }: RefusedBackward,
+  { roots, wanted, earlier, changed }: RejectedBackward,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');

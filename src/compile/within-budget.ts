@@ -19,8 +19,8 @@ interface Planning {
 /** The parts of a compilation that are compiled and that note its choices. */
 type Noted = Pick<Compilation, 'choices' | 'candidate'>;
 
-/** Share of forward's arithmetic. */
-const dear = 0.05;
+/** A plan that recomputes more than this share of forward's arithmetic is expensive. */
+const expensiveShare = 0.05;
 
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
@@ -155,8 +155,10 @@ export function atRate(
 }
 
 /** The budget isn't held, or takes more than a little arithmetic. */
-export function isDear({ recompute }: SubgraphStages): boolean {
-  return recompute !== null && (recompute.bytes > recompute.budget || recompute.share > dear);
+export function isExpensive({ recompute }: SubgraphStages): boolean {
+  return (
+    recompute !== null && (recompute.bytes > recompute.budget || recompute.share > expensiveShare)
+  );
 }
 
 /**

@@ -23,7 +23,7 @@ import {
   type CapturedCode,
   isRefused as isRefusedCode,
   type PrivateMemberKind,
-  type RefusedCode,
+  type RejectedCode,
 } from '../3-trace/variables/code-of.ts';
 import { provideClosures } from '../guards/code-behind.ts';
 import type { Code } from '../vm/bytecode/code.ts';
@@ -40,11 +40,11 @@ export interface CodeOptions {
 /** Code by place in the source: closures of one place share it. */
 const lowered = new WeakMap<object, Code | LowerRefusal>();
 const loweredClasses = new WeakMap<object, Construction | LowerRefusal>();
-const captured = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();
-const constructions = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();
+const captured = new WeakMap<AnyFunction, CapturedCode | RejectedCode>();
+const constructions = new WeakMap<AnyFunction, CapturedCode | RejectedCode>();
 
 /** Source, live scope and bytecode of a function, or why they can't be had. */
-export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RefusedCode {
+export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RejectedCode {
   if (options.scope) return captureCode(fn, options);
   let found = captured.get(fn);
   if (!found) {
@@ -54,7 +54,7 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
   return found;
 }
 
-function ownAlone(fn: AnyFunction): CapturedCode | RefusedCode {
+function ownAlone(fn: AnyFunction): CapturedCode | RejectedCode {
   let found = captured.get(fn);
   if (!found) {
     found = codeFrom(captureOwnAlone(fn));
@@ -63,7 +63,7 @@ function ownAlone(fn: AnyFunction): CapturedCode | RefusedCode {
   return found;
 }
 
-function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
+function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RejectedCode {
   const made = closureOf(fn);
   if (made)
     return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
@@ -73,7 +73,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refused
 }
 
 /** Captures the code that a user's class runs for a new instance. */
-function constructionOf(type: AnyFunction): CapturedCode | RefusedCode {
+function constructionOf(type: AnyFunction): CapturedCode | RejectedCode {
   let found = constructions.get(type);
   if (!found) {
     found = findConstruction(type);
@@ -150,7 +150,7 @@ function homeObjectOf(method: AnyFunction, receiver: object): object | undefined
     : undefined;
 }
 
-function findConstruction(type: AnyFunction): CapturedCode | RefusedCode {
+function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
   const refused = (why: string, native = false) => ({ refused: true, native, why }) as const;
   if (closureOf(type)) return refused('Another run of the code makes another class.');
   const capture = captureFunction(type, {});
@@ -184,7 +184,7 @@ function findConstruction(type: AnyFunction): CapturedCode | RefusedCode {
 }
 
 /** Its frames are driven by the generators and objects that it makes, not by calls. */
-function refuseDriven(code: Code): RefusedCode | undefined {
+function refuseDriven(code: Code): RejectedCode | undefined {
   const refused = (explanation: string) => {
     const at = formatPosition(code.source.position(code.span.start));
     return { refused: true, native: false, why: `${explanation} (at ${at})` } as const;
@@ -193,11 +193,11 @@ function refuseDriven(code: Code): RefusedCode | undefined {
   return isClass ? refused('A class is made by `new`, not by a call.') : undefined;
 }
 
-function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
+function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RejectedCode {
   return codeFrom(captureFunction(fn, options));
 }
 
-function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | RefusedCode {
+function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | RejectedCode {
   if (isRefusal(capture)) {
     return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
   }

@@ -2,7 +2,7 @@ import {
   type CapturedCode,
   type CodeOf,
   isRefused,
-  type RefusedCode,
+  type RejectedCode,
 } from '../3-trace/variables/code-of.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -22,7 +22,7 @@ function verifyOnce(code: Code): void {
   known.add(code);
 }
 
-function verified(found: CapturedCode | RefusedCode): CapturedCode | RefusedCode {
+function verified(found: CapturedCode | RejectedCode): CapturedCode | RejectedCode {
   if (!isRefused(found)) verifyOnce(found.closure.code);
   return found;
 }

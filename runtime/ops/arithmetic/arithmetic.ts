@@ -9,7 +9,7 @@ import {
   inferSame,
   type Operand,
   pointwise,
-  refuseBool,
+  rejectBool,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
@@ -39,7 +39,7 @@ const subOp = defineOp({
   name: 'sub',
   operands: { x: 'data', y: 'data' },
   infer: ([a, b]) => {
-    refuseBool('sub', a!);
+    rejectBool('sub', a!);
     return inferBinary('sub')([a!, b!]);
   },
   kernel: pointwise(E.sub(x, y)),
@@ -121,7 +121,7 @@ const negOp = defineOp({
   name: 'neg',
   operands: { x: 'data' },
   infer: ([a]) => {
-    refuseBool('neg', a!);
+    rejectBool('neg', a!);
     return inferSame([a!]);
   },
   kernel: pointwise(E.neg(x)),

@@ -46,7 +46,7 @@ export function inferFloat(name: string) {
 }
 
 /** Subtraction has no meaning for booleans. */
-export function refuseBool(name: string, x: TensorMeta): void {
+export function rejectBool(name: string, x: TensorMeta): void {
   if (x.dtype !== 'bool') return;
   throw new DTypeError({
     what: `${name}: booleans have no differences`,

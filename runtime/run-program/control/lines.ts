@@ -24,8 +24,8 @@ export function writeLine(line: (isLate: boolean) => Line): void {
   }
 }
 
-/** Lines of `body` are written after it; where it throws and `isGivenUp` says so, none is. */
-export function holdingLines<T>(body: () => T, isGivenUp: (error: unknown) => boolean): T {
+/** Lines of `body` are written after it; where it throws and `isBailout` says so, none is. */
+export function holdingLines<T>(body: () => T, isBailout: (error: unknown) => boolean): T {
   const outer = held;
   const lines: Line[] = [];
   held = lines;
@@ -33,7 +33,7 @@ export function holdingLines<T>(body: () => T, isGivenUp: (error: unknown) => bo
   try {
     return body();
   } catch (error) {
-    writes = !isGivenUp(error);
+    writes = !isBailout(error);
     throw error;
   } finally {
     held = outer;

@@ -7,7 +7,7 @@ export interface CapturedCode {
   readonly boundArgs: readonly unknown[];
 }
 
-export interface RefusedCode {
+export interface RejectedCode {
   readonly refused: true;
   /** The host's or Node's own function, which can't be traced. */
   readonly native: boolean;
@@ -17,13 +17,13 @@ export interface RefusedCode {
 /** Source, scope and bytecode of a function; the same object for the same function. */
 export interface CodeOf {
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
-  (fn: Function): CapturedCode | RefusedCode;
+  (fn: Function): CapturedCode | RejectedCode;
   /** A function of this package that uses nothing but its arguments and the language's globals. */
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
-  ownAlone(fn: Function): CapturedCode | RefusedCode;
+  ownAlone(fn: Function): CapturedCode | RejectedCode;
   /** The constructor of a class, with the function that gives an instance its fields. */
   // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
-  construction(type: Function): CapturedCode | RefusedCode;
+  construction(type: Function): CapturedCode | RejectedCode;
   /** A private method, getter or setter that a class declares, as its text says; undefined when it has none. */
   privateMember(
     // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
@@ -38,6 +38,6 @@ export interface CodeOf {
 
 export type PrivateMemberKind = 'method' | 'get' | 'set';
 
-export function isRefused(found: CapturedCode | RefusedCode): found is RefusedCode {
+export function isRefused(found: CapturedCode | RejectedCode): found is RejectedCode {
   return 'refused' in found;
 }

@@ -14,7 +14,7 @@ import {
   variants,
 } from '../../lab/compare/variants.ts';
 import { loadSubject } from './load-subject.ts';
-import type { VariantRequest, WayAnswer } from './own-process.ts';
+import type { VariantAnswer, VariantRequest } from './own-process.ts';
 
 async function measure({
   file,
@@ -39,7 +39,7 @@ function variantOf(request: VariantRequest['variant']): Variant {
 }
 
 async function serve(request: VariantRequest): Promise<void> {
-  let answer: WayAnswer;
+  let answer: VariantAnswer;
   try {
     answer = { kind: 'done', result: await measure(request) };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { mayBeGivenUp } from '../../../runtime/program/checks.ts';
+import { mayBailOut } from '../../../runtime/program/checks.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -26,7 +26,7 @@ export function compileDonation(
   { forward, values }: PlannedSubgraph,
 ): (inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number {
   // A call that is rejected runs again natively, and needs its inputs.
-  if (mayBeGivenUp(forward.steps)) return noDonation;
+  if (mayBailOut(forward.steps)) return noDonation;
   const { inputs: ids, unusedInputs } = forward;
   const kept = keptSources(result);
   const mentioned = new Set(kept.flatMap(withBases).map(sourceKey));

@@ -22,7 +22,7 @@ export function softwareAsked(): boolean {
   return typeof process !== 'undefined' && process.env[softwareVariable] === '1';
 }
 
-export function refuseSoftware(info: GPUAdapterInfo, allowed: boolean): void {
+export function rejectSoftware(info: GPUAdapterInfo, allowed: boolean): void {
   if (allowed || !isSoftwareAdapter(info)) return;
   throw new DeviceError({
     what: 'gpu: the only adapter computes on the CPU',

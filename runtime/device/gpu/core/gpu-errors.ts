@@ -42,7 +42,7 @@ export function closedError(op: string): DeviceError {
     what: `${op}: the GPU was shut down`,
     given: "a device after shutdown('gpu')",
     expected: 'a device in use',
-    remedy: "call await init('gpu') and make the tensors anew",
+    remedy: "call await init('gpu') and make the tensors again",
   });
 }
 
@@ -55,7 +55,7 @@ export function lostError(op: string, { reason, message }: LostInfo): DeviceErro
     what: `${op}: the GPU was lost`,
     given: message || reason || 'a device that is gone',
     expected: 'a device in use',
-    remedy: "call await init('gpu') again, which opens another device, and make the tensors anew",
+    remedy: "call await init('gpu') again, which opens another device, and make the tensors again",
   });
 }
 

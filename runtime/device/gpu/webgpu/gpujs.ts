@@ -4,7 +4,7 @@
  */
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
-import { adapterName, refuseSoftware } from '../core/adapter.ts';
+import { adapterName, rejectSoftware } from '../core/adapter.ts';
 import type { Dispatched } from '../core/bind-groups.ts';
 import type { BufferHandle } from '../core/buffer-pool.ts';
 import type { CommandBatch, Groups } from '../core/command-batch.ts';
@@ -106,7 +106,7 @@ export class GpuJsBackend {
     try {
       const adapter = await navigator.gpu.requestAdapter();
       if (!adapter) throw noAdapter();
-      refuseSoftware(adapter.info, allowSoftware);
+      rejectSoftware(adapter.info, allowSoftware);
       const loaded = (await import('gpu.js')) as unknown as { default?: GpuJs } & GpuJs;
       const gpujs = loaded.default ?? loaded;
       askForMore(adapter);
