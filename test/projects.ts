@@ -10,7 +10,16 @@ export const apart = [
   'test/cli/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
-  'test/gpu/*.test.ts',
+  'test/gpu/browser.test.ts',
+  'test/gpu/check-mode.test.ts',
+  'test/gpu/computed-on-cpu.test.ts',
+  'test/gpu/faults.test.ts',
+  'test/gpu/kernel-cache.test.ts',
+  'test/gpu/memory.test.ts',
+  'test/gpu/pointwise.test.ts',
+  'test/gpu/process.test.ts',
+  'test/gpu/profiler.test.ts',
+  'test/gpu/submits.test.ts',
   'test/gpu/webgl/**/*.test.ts',
   'test/gpu/wgsl/gpujs-alone.test.ts',
   'test/gpu/wgsl/large.test.ts',
@@ -42,10 +51,10 @@ export const fromSources = [
 ];
 
 /**
- * Folders whose files share a GPU as well as processes. A software adapter takes seconds to compile a large kernel, and
- * most files need those of others.
+ * Files that share a GPU as well as processes, but for those of `apart`: a software adapter takes seconds to compile a
+ * large kernel, and most files need kernels that others do.
  */
-export const onOneGpu = ['test/gpu/dtypes/**/*.test.ts', 'test/gpu/wgsl/**/*.test.ts'];
+export const onOneGpu = ['test/gpu/**/*.test.ts'];
 
 /**
  * Folders whose files share processes, one list after the other; the files of all other folders come last. What an
