@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readOptions } from '../../examples/mnist/options.ts';
 import { withSources } from '../source-process.ts';
 
 interface Outcome {
@@ -104,9 +105,14 @@ describe('MNIST example', () => {
     ['--batch', '1.5'],
     ['--model', 'vgg'],
     ['--device', 'tpu'],
-  ])('refuses %s %s', async (option, value) => {
-    const { code, stderr } = await runExample(option, value);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: option '--/);
+  ])('rejects %s %s', (option, value) => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+      throw new Error('the process ends');
+    });
+    expect(() => readOptions([option, value])).toThrow('the process ends');
+    expect(exit).toHaveBeenCalledExactlyOnceWith(1);
+    expect(written.mock.calls.join('')).toMatch(/^error: option '--/);
+    vi.restoreAllMocks();
   });
 });
