@@ -5,7 +5,6 @@
  * numbers stands. At the end the captured world must have given its bytes back.
  */
 
-import { expect } from 'vitest';
 import {
   type CapturedStats,
   memory,
@@ -18,6 +17,7 @@ import {
   tidy,
   toStatic,
 } from '../../src/index.ts';
+import { expectSame } from '../expect-same.ts';
 import { describeError, describeValues } from '../trace/snapshot.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
@@ -62,7 +62,7 @@ export function differential(make: () => CorpusWorld, options: DifferentialOptio
     const start = allocated();
     const expected = eager.call(call);
     byEager += allocated() - start;
-    expect(compiled.call(call), `call ${call}`).toEqual(expected);
+    expectSame(compiled.call(call), expected, `call ${call}`);
   }
   compiled.dispose();
   const leaked = allocated() - before - byEager;

@@ -9,6 +9,7 @@ import {
   type ToStaticOptions,
   toStatic,
 } from '../../src/index.ts';
+import { expectSame } from '../expect-same.ts';
 import { close, type Fn, outcome, release, tensorsIn } from './outcome.ts';
 import { type Never, PathsTaken } from './paths-taken.ts';
 
@@ -46,7 +47,7 @@ export function sameAsEager(
       expectPredicted(graph);
       taken.note(graph.programs());
       expect(found.thrown).toEqual(expected.thrown);
-      if (exact) expect(found).toEqual(expected);
+      if (exact) expectSame(found, expected);
       else close(found, expected);
       release([eager, full, given]);
     }
@@ -76,7 +77,7 @@ function graphsOf(
     const given = [...tensorsIn([eager, own])];
     const expected = outcome(fn, eager);
     const found = outcome(captured, own);
-    if (exact) expect(found).toEqual(expected);
+    if (exact) expectSame(found, expected);
     else close(found, expected);
     release([eager, own, given]);
   }

@@ -7,6 +7,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import '../../runtime/device/cpu/cpu-device.ts';
 import '../../runtime/tensor-methods/methods.ts';
 import { deviceNamed } from '../../runtime/device/current.ts';
+import { expectSame } from '../expect-same.ts';
 
 export interface Tolerance {
   readonly relative?: number;
@@ -39,7 +40,7 @@ export function expectSameKernels(
 ): void {
   expect(actual.length).toBe(expected.length);
   actual.forEach((values, i) => {
-    if (softwareNames.test(adapter)) expect(Array.from(values)).toEqual(Array.from(expected[i]!));
+    if (softwareNames.test(adapter)) expectSame(Array.from(values), Array.from(expected[i]!));
     else expectClose(values, expected[i]!);
   });
 }

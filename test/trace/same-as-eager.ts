@@ -1,6 +1,5 @@
 /** The oracle of these tests: the same function, run eagerly on a state of its own. */
 
-import { expect } from 'vitest';
 import {
   backward,
   type CapturedStats,
@@ -10,6 +9,7 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { expectSame } from '../expect-same.ts';
 import { spread } from '../ops/eager.ts';
 import { describeError, describeValues } from './snapshot.ts';
 
@@ -70,7 +70,7 @@ export function expectSameAsEager(make: () => World, options: CompareOptions = {
   for (let call = 0; call < calls; call++) {
     const expected = around(() => observe(eager, runEagerly, call), call);
     const actual = around(() => observe(world, runCaptured, call), call);
-    expect(actual, `call ${call}`).toEqual(expected);
+    expectSame(actual, expected, `call ${call}`);
     translations.push(captured.stats().translations);
   }
   const stats = captured.stats();

@@ -3,6 +3,7 @@ import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
 import { deviceGuard, type Tensor, tensor, tidy } from '../../../runtime/index.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { toStatic } from '../../../src/to-static.ts';
+import { expectSame } from '../../expect-same.ts';
 import { expectClose, type Tolerance } from '../parity.ts';
 
 /** Tolerance of results that are the CPU's to the bit. */
@@ -69,7 +70,7 @@ export async function expectSameEverywhere<T extends Tensor[]>(
     const found = captured(...own.given);
     const { peakBytes } = captured.programs()[0]!.stages!.planned.forward.predicted;
     expect(counter.peakAllocated - before).toBe(peakBytes);
-    expect(await Promise.all(found.map((t) => t.data()))).toEqual(own.data);
+    expectSame(await Promise.all(found.map((t) => t.data())), own.data);
     for (const t of found) t.dispose();
     // What check mode still runs would be counted later.
     await captured.checked();
