@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sourceFolder } from '../../runtime/errors/own-code.ts';
+import { long } from '../longest-first.ts';
 import { apart, fromSources, generations, onOneGpu } from '../projects.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -44,6 +45,10 @@ it('other files import compiled sources', () => {
 it('every pattern of the files that run apart, or on one GPU, matches a file', () => {
   const patterns = [...apart, ...fromSources, ...onOneGpu];
   expect(patterns.filter((pattern) => !files.some((file) => matches(pattern, file)))).toEqual([]);
+});
+
+it('every file that begins first exists', () => {
+  expect(long.filter((path) => !files.includes(path))).toEqual([]);
 });
 
 it('every folder of a generation has files, and is in one alone', () => {
