@@ -21,12 +21,12 @@ export interface Rates {
   maximize: boolean;
 }
 
-/** Parameters with options of their own; what is omitted is as for all. */
+/** Parameters with options of their own; what is left out is as for all. */
 export type ParameterGroupOptions<H extends object = object> = {
   readonly parameters: Iterable<Tensor>;
 } & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
 
-/** Parameters with the options that they follow. `H`: what the kind of optimizer has besides rates. */
+/** Parameters with the options that they follow. `H`: what the kind of optimizer has beside rates. */
 export type ParameterGroup<H extends object = object> = Rates &
   H & {
     readonly parameters: readonly Tensor[];

@@ -115,7 +115,7 @@ export const passes = [
   {
     name: 'savedMasks',
     stages: ['joint', 'step'],
-    // A first plan weighs no bytes, and a mask that is saved besides other values costs some.
+    // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
     enabled: ({ memory, isFirst }) => memory.savedMasks && memory.budget === null && !isFirst,
     run: savedMasks,
   },

@@ -13,7 +13,7 @@ export const randomSources: readonly Source[] = [
 ];
 
 /**
- * A place in the stream as attributes of an op: this many numbers after the one at which a run begins. They are
+ * A place in the stream as attributes of an op: so many numbers behind the one at which a run begins. They are
  * symbolic, and go wherever numbers go.
  */
 export function placeBehindStart(numbers: ProgramNumbers, drawn: number): RandomState {

@@ -33,7 +33,7 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * The variable as an array of the built-in kind, or undefined if it is not one. Of a pre-existing one behind which
+ * The variable as an array of the built-in kind, or undefined when it is none. Of a pre-existing one behind which
  * the program puts any number of elements, those before are known one by one, unless only its end matters.
  */
 export function asArray(

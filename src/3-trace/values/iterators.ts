@@ -32,7 +32,7 @@ import {
 import { arrayElements, asArray } from './arrays.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { nextOf, returnOf } from './generators.ts';
-import { startOf, stepList } from './lists.ts';
+import { startOf, stepGrown } from './lists.ts';
 import { readProperty, readSymbol } from './properties.ts';
 import { plainKeys } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
@@ -222,7 +222,7 @@ function advanceGrown(
   t.journal.note(() => Object.assign(iterator, { position }));
   // A decision on it is met again: it must be the same number then.
   iterator.position = at;
-  const step = stepList(t, array, at);
+  const step = stepGrown(t, array, at);
   if (!step) return null;
   iterator.position = step.next;
   if (what === 'keys') return at;

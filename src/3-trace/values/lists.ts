@@ -187,7 +187,7 @@ export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableA
 }
 
 /** Whether an iteration continues; then its next element. Throws UnionMet. */
-export function stepList(
+export function stepGrown(
   t: Tracer,
   { grown }: GrowableArray,
   position: DeviceScalar,

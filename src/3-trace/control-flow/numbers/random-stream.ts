@@ -21,7 +21,7 @@ interface StreamPosition {
  * run begins. So every run draws other numbers, those that eager execution would draw; what backward
  * computes again draws the same ones, since both programs of a run share its scalar inputs.
  *
- * In branches and loops, and after those that draw, how many numbers were drawn before is a value of the
+ * In branches and loops, and behind those that draw, how many numbers were drawn before is a value of the
  * program, merged and carried like any other.
  */
 export class RelativeStream implements RandomSource {
@@ -89,7 +89,7 @@ export class RelativeStream implements RandomSource {
     return new PlacedOffset(numbers, drawn);
   }
 
-  /** An op has drawn this many numbers: a value of the program. */
+  /** An op has drawn so many numbers: a value of the program. */
   moveBy(count: Tensor): void {
     const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
     this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;
