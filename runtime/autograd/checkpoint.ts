@@ -8,10 +8,10 @@ import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
 import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
 
 /**
- * Runs `body(...inputs)` and keeps for backward nothing but the inputs: what its ops would have saved is
- * computed again when backward comes to them, with the same random numbers. Gradients reach the inputs
- * and every pre-existing tensor that `body` uses. Tensors must be inputs or leaves for their bytes not
- * to be kept; `body` is run twice and must do the same both times.
+ * Runs `body(...inputs)` and keeps only the inputs for backward: the values that its ops would have saved are
+ * recomputed when backward reaches them, with the same random numbers. Gradients reach the inputs
+ * and every pre-existing tensor that `body` uses. Pass tensors that are not leaves as inputs, or they are
+ * kept, too. `body` runs twice and must do the same both times.
  */
 export function checkpoint<Inputs extends readonly unknown[], Result>(
   body: (...inputs: Inputs) => Result,

@@ -1,7 +1,7 @@
 import { GradNode } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Represents a graph that was freed: a backward that comes to it fails as it would have in the graph. */
+/** Represents a freed graph: a backward that reaches it fails as it would have in that graph. */
 class FreedNode extends GradNode {
   override readonly name: string;
 

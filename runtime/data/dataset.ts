@@ -13,7 +13,7 @@ import { disposable } from './collate.ts';
 import { shuffledOrder } from './shuffle.ts';
 import { type BatchDataset, type Dataset, makesBatches } from './source.ts';
 
-/** Rows of tensors that have equally many: sample i is row i of each, a view. */
+/** Rows of tensors with the same number of rows: sample i is a view of row i of each. */
 export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   implements Dataset<T>, BatchDataset<T & Disposable>
 {
@@ -51,7 +51,7 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   }
 }
 
-/** Some samples of another data set, in an order of their own. */
+/** A selection of samples of another data set, in its own order. */
 export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchDataset<Batch> {
   readonly dataset: Dataset<Sample> | BatchDataset<Batch>;
   readonly indices: Int32Array;
@@ -115,7 +115,7 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
 }
 
 /**
- * Splits at random. `lengths` are numbers of samples, or parts of 1; what rounding leaves over goes to
+ * Splits at random. `lengths` are numbers of samples, or fractions that sum to 1; samples that rounding leaves over go to
  * the first. The order depends on `seed` alone, or follows the library's.
  */
 export function randomSplit<Sample, Batch = never>(

@@ -27,15 +27,15 @@ import type { WorkerStart } from './worker-messages.ts';
 import { fromWorkers } from './worker-pool.ts';
 
 /**
- * A data set in batches, once per loop, in another order each time when shuffled: the order of loop
- * number e depends on (seed, e) alone. Batches belong to the caller, who gives each one back:
+ * Iterates over a data set in batches, in a new order for each loop if shuffled: the order of loop
+ * number e depends on (seed, e) alone. Batches belong to the caller, who frees each one:
  *
  *     for (using batch of loader) train(batch.images, batch.labels)
  *
  * (or `images.dispose(); labels.dispose()` at the end of the loop's body). `for await` reads ahead, in
  * other threads with `numWorkers`; the order stays the same. A loop that ends early leaves nothing
- * allocated but the batches that it was given. Tensors in samples that had to be waited for are the
- * loader's, which gives them back; other tensors in samples stay whose they are.
+ * allocated but the batches that it received. Tensors in samples that were awaited belong to the
+ * loader, which frees them; other tensors in samples keep their owners.
  */
 export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> {
   readonly dataset: Source;
@@ -93,7 +93,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
     for await (const batch of this.#awaited()) {
       yield batch;
-      // The step that it was for is over.
+      // The step that it was made for is over.
       const { counter } = currentDevice().allocator;
       if (isUnderPressure(counter)) await relieve(counter);
     }
@@ -205,7 +205,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     });
   }
 
-  /** The batch of samples that were made for it, which are freed unless they lie in it. */
+  /** Collates samples that were made for the batch; frees those that are not part of it. */
   #collated(samples: readonly unknown[]): Batch {
     let kept = new Set<Tensor>();
     try {

@@ -1,7 +1,7 @@
 import { randomBlock } from '../random/philox.ts';
 
 /**
- * The numbers 0 … count - 1 in an order that depends on (seed, offset) alone (Fisher and Yates, one
+ * Returns the numbers 0 … count - 1 in an order that depends on (seed, offset) alone (Fisher and Yates, one
  * random number each): the same on every machine and in every version of Node.
  */
 export function shuffledOrder(count: number, seed: number, offset: number): Int32Array {

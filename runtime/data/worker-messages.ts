@@ -1,6 +1,6 @@
 /** Messages between loaders and their workers. */
 
-/** Where a worker finds the data set. */
+/** The location of a worker's data set. */
 export interface WorkerSource {
   /** A module that each worker loads, as a file URL: `new URL('./digits.ts', import.meta.url)`. */
   readonly module: URL | string;
@@ -9,13 +9,13 @@ export interface WorkerSource {
    * by default.
    */
   readonly export?: string;
-  /** Handed to that function: what can be cloned between threads. */
+  /** The argument of that function; it must be cloneable between threads. */
   readonly data?: unknown;
   /** Modules that the worker loads first, as file URLs: one that registers a loader, for example. */
   readonly preload?: readonly (URL | string)[];
 }
 
-/** The number of the worker that a data set is made for: a stream gives each worker its part. */
+/** The number of the worker that the data set is for: a stream gives each worker its part. */
 export interface WorkerNumber {
   readonly id: number;
   readonly count: number;
@@ -27,7 +27,7 @@ export interface WorkerStart extends WorkerNumber {
   readonly data: unknown;
   readonly batchSize: number;
   readonly dropLast: boolean;
-  /** Samples are collated in the worker; else each is sent as it is. */
+  /** Whether samples are collated in the worker; otherwise each is sent unchanged. */
   readonly collates: boolean;
 }
 

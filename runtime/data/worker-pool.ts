@@ -3,7 +3,7 @@ import { DataError } from '../errors/errors.ts';
 import { threads } from './threads.ts';
 import type { Reply, Request, WorkerStart } from './worker-messages.ts';
 
-/** Loads what prepares the thread before the first module of this package. */
+/** Loads the modules that prepare the thread before the first module of this package. */
 const bootstrap = `
   const { workerData } = require('node:worker_threads');
   (async () => {
@@ -60,7 +60,7 @@ class DataWorker {
 
   #answer(reply: Reply): void {
     const asked = this.#waiting.shift();
-    // The loop was over before this came.
+    // The loop ended before this message arrived.
     if (!asked) return;
     const { resolve, reject, indices } = asked;
     if (reply.kind === 'batch') resolve(reply.batch);
@@ -105,7 +105,7 @@ export async function* fromWorkers(
     for (const start of starts) workers.push(new DataWorker(start, options.preload));
     yield* batches ? inOrder(workers, batches, options.ahead) : takingTurns(workers, options.ahead);
   } finally {
-    // Also after `break`: what the threads still made was plain data, and goes with them.
+    // Also after `break`: batches that threads were still making are plain data, and end with the threads.
     await Promise.all(workers.map((worker) => worker.end()));
   }
 }

@@ -9,7 +9,7 @@ export interface ReduceLROnPlateauOptions {
   readonly mode?: 'min' | 'max';
   /** Factor by which the rates are reduced; 0.1 by default. */
   readonly factor?: number;
-  /** Epochs without progress that are put up with; 10 by default. */
+  /** Epochs without progress that are tolerated; 10 by default. */
   readonly patience?: number;
   /** Smallest change of the measure that counts as an improvement; 1e-4 by default. */
   readonly threshold?: number;
@@ -39,12 +39,12 @@ export interface PlateauState {
   readonly cooling: number;
 }
 
-/** Reduces the rates when a measure stops getting better. */
+/** Reduces the rates when a measure stops improving. */
 export class ReduceLROnPlateau {
   readonly optimizer: Optimizer;
   readonly #options: Required<ReduceLROnPlateauOptions>;
   #best: number;
-  /** Epochs since the best. */
+  /** Epochs since the best measure. */
   #bad = 0;
   /** Epochs still to wait. */
   #cooling = 0;
@@ -81,7 +81,7 @@ export class ReduceLROnPlateau {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
-  /** The measure of an epoch that is over. */
+  /** Records the measure of a finished epoch. */
   step(measure: number): void {
     if (this.#better(measure)) {
       this.#best = measure;

@@ -1,4 +1,4 @@
-/** `profiler.…`: where the time of eager ops, programs and copies goes. */
+/** `profiler`: measures where the time of eager ops, programs and copies goes. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';

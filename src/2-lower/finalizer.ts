@@ -5,7 +5,7 @@ import type { CodeBuilder, Label } from './code-builder.ts';
 interface Completion {
   readonly number: number;
   readonly span: Span;
-  /** Goes on outside of the try statement; `value` is what was kept. */
+  /** Continues outside of the try statement; `value` is the kept completion value. */
   readonly goOn: (value: Reg) => void;
 }
 
@@ -21,7 +21,7 @@ const thrown = 1;
 export class Finalizer {
   /** The value that is returned or thrown. The lowest temporary of the statement. */
   readonly value: Reg;
-  /** Tells which completion is pending. */
+  /** The number of the pending completion. */
   private readonly completion: Reg;
   private readonly start: Label;
   private readonly completions = new Map<Label | 'return', Completion>();

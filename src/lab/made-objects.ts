@@ -5,8 +5,8 @@ import { readableIn } from '../vm/frames/held.ts';
 import { IteratorRecord } from '../vm/language/iterator-record.ts';
 
 /**
- * Arrays, objects, cells and closures that a run has made itself, and the tensors in them: who can still
- * reach what is known, as in a language that counts references. Objects from elsewhere are not looked into.
+ * Tracks the arrays, objects, cells and closures that a run has created, and which tensors are reachable through
+ * them, as reference counting would. Objects from elsewhere are not inspected.
  */
 export class MadeObjects {
   readonly #made = new WeakSet<object>();
@@ -18,7 +18,7 @@ export class MadeObjects {
     return typeof value === 'object' && value !== null && this.#made.has(value);
   }
 
-  /** With its going, tensors may go. */
+  /** When it becomes unreachable, its tensors may, too. */
   isHolder(value: unknown): boolean {
     return this.has(value) || closureOf(value) !== undefined || IteratorRecord.is(value);
   }
@@ -27,7 +27,7 @@ export class MadeObjects {
     return this.#inside.has(tensor);
   }
 
-  /** The object was made just now. */
+  /** Notes a new object. */
   add(value: unknown): void {
     if (typeof value !== 'object' || value === null || value instanceof Tensor) return;
     this.#made.add(value);

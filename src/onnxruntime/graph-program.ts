@@ -76,7 +76,7 @@ export class GraphProgram<Session> {
     this.#reasons.fill(reason);
   }
 
-  /** Asks for the session of each graph, and is told it, or why there is none. */
+  /** Requests the session of each graph, and receives it or the reason why there is none. */
   *load(): Generator<SegmentGraph, void, Session | Error> {
     // A step that turns out to have no form divides its segment, so that others begin and end elsewhere.
     for (let isDone = false; !isDone; ) {
@@ -93,7 +93,7 @@ export class GraphProgram<Session> {
     }
   }
 
-  /** False: a step has got a reason. */
+  /** Returns false if a step has a reason not to be in a graph. */
   *#bind(segment: Segment): Generator<SegmentGraph, boolean, Session | Error> {
     let graph: SegmentGraph;
     try {

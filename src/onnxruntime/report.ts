@@ -6,9 +6,9 @@ export interface OnnxruntimeReport {
   readonly graphs: number;
   /** Steps of plans that are part of graphs; views are in neither count. */
   readonly inGraphs: number;
-  /** Steps that the kernels of the device do. */
+  /** Steps that run on the kernels of the device. */
   readonly byKernels: number;
-  /** How many of them for which reason. */
+  /** The number of these by reason. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The kernels that devices write by hand (`kernel-names.ts` says what each does), with those of the CPU. Records of ops
- * refer to them one by one, and nothing to all of them: a page downloads those of its ops.
+ * refer to them one by one, and nothing refers to all of them: a page downloads only those of its ops.
  */
 
 import type { KernelName } from '../kernel-names.ts';

@@ -20,7 +20,7 @@ interface Sizes {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  /** Entries of the inner dimension that c has the product of already. */
+  /** Entries of the inner dimension whose product c already contains. */
   readonly start?: number;
 }
 
@@ -60,7 +60,7 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
   return [rows, columns];
 }
 
-/** Products of pairs of matrices of one size, by address. Of their parts all threads take some. */
+/** Products of pairs of matrices of one size, by address. All threads take some of their parts. */
 class Products {
   readonly #sizes: Sizes;
   readonly #a: Factor;
@@ -124,7 +124,7 @@ class Products {
   }
 }
 
-/** One row times a matrix, one after the other of which is adjacent along rows or columns. */
+/** One row times a matrix, for matrices that are adjacent along rows or columns. */
 class RowProducts {
   readonly #n: number;
   readonly #k: number;
@@ -183,7 +183,7 @@ const transposed = ({ rowStep, columnStep }: Factor): Factor => ({
 
 interface Bound {
   readonly products: Products | RowProducts;
-  /** The factors change places: one column of the result is one row of its transpose. */
+  /** The factors are swapped: one column of the result is one row of its transpose. */
   readonly isSwapped: boolean;
 }
 
@@ -199,7 +199,7 @@ function bind(sizes: Sizes, a: Factor, b: Factor, cRow: number): Bound {
   return { products: new Products(kernels.float32(), sizes, a, b, cRow), isSwapped: false };
 }
 
-/** Whether a kernel is generated for products of the dtype and of sums so long. */
+/** Whether a kernel is generated for products of this dtype with sums of this length. */
 function isGenerated(dtype: DType, k: number): dtype is 'float32' | PlainProductDType {
   if (!hasSimd) return false;
   return dtype === 'float32' || (isPlain(dtype) && k <= longestPlainSum);

@@ -74,7 +74,7 @@ function padsOf(
   });
 }
 
-/** Pads what a window does not pad by itself: different amounts before and after. */
+/** Pads explicitly where the amounts before and after differ, which windows don't support. */
 function padded(x: Tensor, pads: readonly Pair[], value: number): Tensor {
   return pad(x, [...pads].reverse().flat(), 'constant', value);
 }
@@ -152,7 +152,7 @@ function behind(y: Tensor, dim: number, count: number, bias: Tensor | null): Ten
   return pad(y.sub(bias.reshape(shape)), amounts).add(bias.reshape(shape));
 }
 
-/** Windows that reach over the end are part of the result: the last ones may lack entries. */
+/** Windows that extend past the end are part of the result; the last ones may lack entries. */
 function rest(size: number, window: Window, i: number): number {
   const { kernel, strides, dilations, pads } = window;
   const reach = (kernel[i]! - 1) * dilations[i]! + 1;
@@ -198,7 +198,7 @@ const averagePool: Operator = (node) => {
     const sums = windowSums(padded(planes, window.pads, 0), window);
     const ones = planes.narrow(0, 0, 1).mul(0).add(1);
     const plain = windowOf(node, given, window.kernel).pads;
-    // What rounding up adds counts never; padding where it is requested.
+    // Entries that rounding up adds never count; padding counts if requested.
     const counted = countsPadding
       ? padded(padded(ones, plain, 1), surplus(window.pads, plain), 0)
       : padded(ones, window.pads, 0);

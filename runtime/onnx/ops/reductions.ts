@@ -63,7 +63,7 @@ const topK: Operator = ({ attributes }) => {
   };
 };
 
-/** A reduction over no entries: the value that every number is beyond. */
+/** The result of a reduction over no entries: the identity of the op. */
 function withoutEntries(
   x: Tensor,
   dims: readonly number[],

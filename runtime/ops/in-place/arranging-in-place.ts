@@ -1,4 +1,4 @@
-/** Forms that write over their first operand, through a copy as large as it. */
+/** In-place forms that write the result over their first operand through a copy of the same size. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';

@@ -82,7 +82,7 @@ export const zeros = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,
 ): Tensor<D> => filled('zeros', shape, 0, options);
-/** `zeros`: no tensor shows what was in its memory before. */
+/** Filled with zeros, so that no tensor shows previous contents of its memory. */
 export const empty = zeros;
 export const ones = <D extends DType = 'float32'>(
   shape: Shape,

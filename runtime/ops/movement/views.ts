@@ -21,7 +21,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
-/** The list with another value at one place. */
+/** Returns the list with one value replaced. */
 export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
   return list.map((own, i) => (i === at ? value : own));
 }
@@ -218,7 +218,7 @@ export function reversed(x: Tensor): Tensor {
   return permute(x, x.shape.map((_, d) => d).reverse());
 }
 
-/** One dimension as several, whose product it is; one of them may be -1. */
+/** Splits one dimension into several with the same product; one of them may be -1. */
 export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
   expectTensors('unflatten', x);
   const at = normalizeDim(dim, x.rank, 'unflatten');
@@ -244,7 +244,7 @@ export function expandAs(x: Tensor, other: Tensor): Tensor {
 
 /**
  * Vectors as coordinates of a grid: with `indexing` 'ij' the first one runs along dimension 0, with 'xy'
- * the first two change places.
+ * the first two are swapped.
  */
 export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij'): Tensor[] {
   const shape = tensors.map((x) => x.numel());

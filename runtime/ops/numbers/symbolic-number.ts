@@ -1,6 +1,6 @@
 /**
- * JavaScript numbers that are known only when a program runs. They stand where the tensor API expects a
- * number, and end in attributes of ops; what they are computed from is the program's scalar inputs.
+ * JavaScript numbers that are known only when a program runs. The tensor API accepts them as numbers,
+ * and they end in attributes of ops; they are computed from the program's scalar inputs.
  */
 
 import { invariant } from '../../errors/invariant.ts';
@@ -17,7 +17,7 @@ export type ScalarNode =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly ScalarId[] };
 
-/** A comparison or test of a scalar table's numbers, and what it was when the program was traced. */
+/** A comparison or test of a scalar table's numbers, and its result when the program was traced. */
 export interface ScalarDecision {
   readonly fn: string;
   readonly args: readonly ScalarId[];
@@ -199,7 +199,7 @@ export class SymbolicNumber {
     this.id = id;
   }
 
-  /** The value at present; asking makes nothing depend on it. */
+  /** The present value; reading it here adds no dependency. */
   get value(): number {
     return this.table.values[this.id]!;
   }
@@ -215,7 +215,7 @@ export class SymbolicNumber {
   }
 }
 
-/** True for symbolic numbers, too: they go wherever a number goes. */
+/** True for symbolic numbers, too: they are accepted wherever a number is. */
 export function isNumber(value: unknown): value is number {
   return typeof value === 'number' || value instanceof SymbolicNumber;
 }

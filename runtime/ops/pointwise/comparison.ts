@@ -94,7 +94,7 @@ function compare(name: keyof typeof compareOps) {
     isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
 }
 
-/** Integers are compared with a whole number exactly, also with one that int32 does not hold. */
+/** Compares integers with a whole number exactly, even if int32 can't represent it. */
 function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
   expectTensor(op, a);
   if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
@@ -135,7 +135,7 @@ const maskedFillOp = defineOp({
 
 /**
  * `value` where `mask` is true, `a` elsewhere, in the dtype of `a`: integers drop the fraction of a number.
- * Throws DTypeError for a number that the dtype does not hold.
+ * Throws DTypeError for a number that the dtype can't represent.
  */
 export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
   expectTensors('maskedFill', a, mask);

@@ -1,4 +1,4 @@
-/** The largest, the smallest and the log-sum-exp of everything up to an entry. */
+/** Running maximum, minimum and log-sum-exp along a dimension. */
 
 import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
 import * as kernels from '../../device/cpu/kernels.ts';
@@ -50,9 +50,9 @@ function running(kernel: NamedKernel<'cummax' | 'cummin'>) {
   };
 }
 
-/** `[values, indices]`: the largest up to each entry, and where it was last. NaN counts as the largest. */
+/** Returns `[values, indices]`: the largest entry so far, and its last position. NaN counts as the largest. */
 export const cummax = running(kernels.cummax);
-/** `[values, indices]`: the smallest up to each entry, and where it was last. NaN counts as the smallest. */
+/** Returns `[values, indices]`: the smallest entry so far, and its last position. NaN counts as the smallest. */
 export const cummin = running(kernels.cummin);
 
 const logcumsumexpGradOp: OpRecord = defineOp({

@@ -17,7 +17,7 @@ function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean 
 }
 
 /**
- * One op that does all parts: apart from each other, in one pass over elements, or row by row. Null for parts that
+ * One op that runs all parts: separately, in one pass over elements, or row by row. Null for parts that
  * can't be one op.
  */
 export function oneOp(

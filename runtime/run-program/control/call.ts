@@ -19,7 +19,7 @@ const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
 /**
  * Runs the program for the shapes that the operands have. Tensors of data-dependent shape, and the
- * elements of lists, are inputs of it as every other operand is; those that die with the op die inside.
+ * elements of lists, are inputs like every other operand; those that die with the op die inside.
  */
 export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, call: planned } = step;

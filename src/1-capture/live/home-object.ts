@@ -2,7 +2,7 @@ import type { AnyFunction, ClassNode, FunctionNode } from '../script/captured-fu
 import type { Evaluate } from './entry-probe.ts';
 
 /**
- * The object that a method was defined on, looked for along the prototypes of a receiver. The engine
+ * Finds the object that a method was defined on, along the prototypes of a receiver. The engine
  * doesn't show it, so a tracer that meets `super` in a method without `homeObject` asks here, with
  * the `this` of the call.
  */

@@ -56,7 +56,7 @@ export interface VariantResult {
   readonly graphRuns: number;
   readonly breaks: number;
   readonly translations: number;
-  /** Kernels of all calls so far that ran in subgraphs, and those that the captured function ran beside them. */
+  /** Kernels that ran in subgraphs in all calls so far, and kernels that the captured function ran outside them. */
   readonly staticKernels: number;
   readonly eagerKernels: number;
   /** Parts that ran as ordinary JavaScript, with the reason. */
@@ -67,7 +67,7 @@ export interface VariantResult {
   readonly timeline: Timeline;
   readonly peakByLine: readonly LineShare[];
   readonly saved: readonly SavedShare[];
-  /** Bytes that are left when everything was freed. */
+  /** Bytes still allocated after everything was freed. */
   readonly leaked: number;
 }
 
@@ -75,7 +75,7 @@ export interface MeasureOptions {
   readonly device: Device;
   readonly size: WorkloadOptions['size'];
   readonly batch?: number | undefined;
-  /** Steps whose losses are compared and times taken, after the one that compiles. */
+  /** Number of steps whose losses are compared and whose times are taken, after the one that compiles. */
   readonly steps: number;
 }
 

@@ -4,7 +4,7 @@ export class Suspended {
 
   constructor(readonly value: unknown) {}
 
-  /** Not by `instanceof`, which asks a Proxy that the user's code returns for its prototype. */
+  /** Doesn't use `instanceof`, which would run the `getPrototypeOf` trap of a Proxy that the user's code returns. */
   static is(result: unknown): result is Suspended {
     return typeof result === 'object' && result !== null && #isOne in result;
   }

@@ -9,7 +9,7 @@ export abstract class IteratorRecord {
   /** The element that the last `advance` arrived at. */
   current: unknown = undefined;
 
-  /** Not by `instanceof`, which asks a Proxy of the user's for its prototype. */
+  /** Doesn't use `instanceof`, which would run the `getPrototypeOf` trap of a user's Proxy. */
   static is(value: unknown): value is IteratorRecord {
     return typeof value === 'object' && value !== null && #isOne in value;
   }

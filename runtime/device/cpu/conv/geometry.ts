@@ -11,20 +11,20 @@ export interface Tap {
   readonly column: number;
 }
 
-/** A product of weights and patches: result [row of weights, position] of every image. Bytes where not said else. */
+/** A product of weights and patches: result [row of weights, position] of every image. Sizes are in bytes by default. */
 export interface ConvSpec {
   /** Channels of the source in one group, and the size of their planes. */
   readonly channels: number;
   readonly size: Pair;
   /** Source from image to image. */
   readonly imageStep: number;
-  /** Positions of the kernel, and those of them that meet anything. */
+  /** Positions of the kernel, and those of them that read any element. */
   readonly tapCount: number;
   readonly taps: readonly Tap[];
   readonly positions: Pair;
   /** Rows and columns of the source between neighbouring positions. */
   readonly stride: Pair;
-  /** Patches' rows, meeting or not, that are summed before they join the rest. */
+  /** Rows of patches, including those that read nothing, that are summed before they join the rest. */
   readonly sumRows: number;
   readonly weights: { readonly laneStep: number; readonly offset: (row: number) => number };
   readonly out: {
@@ -54,7 +54,7 @@ const none = (): readonly number[] => [];
 
 /** The geometry of a convolution as kernels read it, with a slice of this many lines of positions. */
 export class ConvGeometry {
-  /** Patches' rows that meet anything. */
+  /** Rows of patches that read any element. */
   readonly entries: number;
   readonly #words: Int32Array | null;
   /** Address of `more`. */

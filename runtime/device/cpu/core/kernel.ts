@@ -16,7 +16,7 @@ export function indexOf(operand: Operand, dtype: DType): number {
   return operand.holder!.ptr / dtypes[dtype].bytes + operand.offset;
 }
 
-/** Asserts what op records with layout `contiguous` promise. */
+/** Asserts the guarantee of op records with layout `contiguous`. */
 export function expectContiguous(...metas: readonly TensorMeta[]): void {
   for (const meta of metas) invariant(isContiguousMeta(meta), 'kernel given a strided operand');
 }

@@ -12,7 +12,7 @@ import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { transposeKernels } from '../wasm/transpose-kernel.ts';
 import { copyBytes, fillBytes } from './bytes.ts';
 
-/** Kernels that only move elements: the pointwise identity over strides. */
+/** Kernels that only move elements: the identity over strided operands. */
 
 export const copy: KernelFactory = ([x], [out]) => {
   if (isContiguousMeta(x!) && isContiguousMeta(out!)) return copyRun(x!);
@@ -20,7 +20,7 @@ export const copy: KernelFactory = ([x], [out]) => {
 };
 
 /**
- * A copy whose source is adjacent along another dimension than its target, such as after a permute: a
+ * Copies a source whose adjacent dimension differs from the target's, such as after a permute: one
  * plane of the two dimensions at a time. Null for other copies.
  */
 function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {

@@ -136,7 +136,7 @@ function bindFlat(
   };
 }
 
-/** Whether an operand shows the target's memory from another element on. */
+/** Whether an operand shows the target's memory at another offset. */
 function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   for (let k = 0; k < sources.length; k++) {
     const { holder, offset } = sources[k]!;

@@ -5,7 +5,7 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 const bits = new Int32Array(1);
 const float = new Float32Array(bits.buffer);
 
-/** A whole number below 2^32 that is as large among such numbers as the value is among values. */
+/** Maps values to integers below 2^32 in the same order. */
 function rankOfFloat(value: number): number {
   // NaN counts as the largest.
   if (Number.isNaN(value)) return 0xffffffff;
@@ -22,7 +22,7 @@ const places = 2 ** 21;
 /** From this many on, sorting everything is as fast as keeping the first ones. */
 const few = 32;
 
-/** Puts the places of the first ranks in their order into `order`; equal ranks keep theirs. */
+/** Writes the positions of the smallest ranks to `order`, sorted; equal ranks keep their order. */
 function orderInto(order: Int32Array, ranks: Float64Array, count: number): void {
   const { length } = ranks;
   if (length > places) {
@@ -30,13 +30,13 @@ function orderInto(order: Int32Array, ranks: Float64Array, count: number): void 
     order.set(all.subarray(0, count));
     return;
   }
-  // Comparing numbers that hold rank and place is many times as fast as a comparison of ours.
+  // Sorting numbers that contain rank and position is many times as fast as sorting with a comparator.
   for (let k = 0; k < length; k++) ranks[k] = ranks[k]! * places + k;
   const first = count < few ? smallest(ranks, count) : ranks.sort();
   for (let k = 0; k < count; k++) order[k] = first[k]! % places;
 }
 
-/** Orders float64 values, whose rank doesn't fit beside a place: equal values keep their order. */
+/** Sorts float64 values, whose rank and position don't fit in one number; equal values keep their order. */
 function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, count: number): void {
   // NaN counts as the largest.
   const compare = (a: number, b: number): number => {
@@ -62,7 +62,7 @@ function smallest(numbers: Float64Array, count: number): Float64Array {
   return kept;
 }
 
-/** The first `count` of each row along `dim`, and their places. */
+/** The first `count` entries of each sorted row along `dim`, and their positions. */
 export const sort: KernelFactory = ([x], [out], attrs) => {
   expectContiguous(x!);
   const dim = attrs.dim as number;

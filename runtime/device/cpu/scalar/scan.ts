@@ -4,7 +4,7 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';
 
-/** A scan is a chain of operations: no vector form runs it faster along one row. */
+/** A scan is a chain of dependent operations, so vectors don't help along one row. */
 type Row = (data: readonly TypedArray[], at: readonly number[], size: number, step: number) => void;
 
 /** Calls `row` with the places of the first element of each row; the last operand is the output. */
@@ -87,7 +87,7 @@ function runningExtreme(sign: 1 | -1): KernelFactory {
           for (let n = 0; n < size; n++) {
             const at = start + n * stride;
             const value = data[from + at]!;
-            // NaN compares with nothing: the first one stays, but later ones move the place.
+            // Comparisons with NaN are false: the first NaN stays, but later ones move the position.
             if (n === 0 || Number.isNaN(value) || sign * value >= sign * best) {
               best = value;
               place = n;
@@ -104,7 +104,7 @@ function runningExtreme(sign: 1 | -1): KernelFactory {
 export const cummax = runningExtreme(1);
 export const cummin = runningExtreme(-1);
 
-/** In double precision, on what is left of the largest so far. */
+/** In double precision, relative to the largest entry so far. */
 export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) => {
   let largest = Number.NEGATIVE_INFINITY;
   let sum = 0;
@@ -117,7 +117,7 @@ export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) =
     if (Number.isNaN(value)) sum = Number.NaN;
     else if (value === largest) sum += 1;
     else sum += math.exp(value - largest);
-    // An infinite largest must not meet itself in a logarithm of NaN.
+    // If the largest entry is infinite, subtracting it from itself would give NaN.
     out![to! + n * step] = Number.isNaN(sum) ? sum : largest + math.log(sum || 1);
   }
 });

@@ -5,17 +5,17 @@ import { Team, type TeamOptions } from './team.ts';
 import { checkedThreads, defaultThreads } from './thread-count.ts';
 import { startThread } from './worker.ts';
 
-/** Work, in nanoseconds of one thread, that is shared: less takes about as long as telling the others. */
+/** Least work, in nanoseconds on one thread, that is shared: waking the others takes about as long. */
 const leastWork = 40_000;
 
-/** Threads start once a program has had so much work for them: a script that computes little has none. */
+/** Threads start once this much work for them has accumulated: a short script starts none. */
 const startAfter = 20_000_000;
 
 const noNumbers = new Float64Array(0);
 
 /**
  * Decides what several threads compute. Kernels split their work into parts that don't depend on how many threads
- * there are, so neither do results: not on the default, on `threads`, nor on which threads are awake.
+ * there are, so results depend neither on the default nor on `threads` nor on which threads are awake.
  */
 export class ThreadPool {
   readonly #options: TeamOptions;
@@ -23,7 +23,7 @@ export class ThreadPool {
   #team: Team | null = null;
   #seenWork = 0;
 
-  /** Null for as many threads as the environment says. */
+  /** Null: as many threads as the environment specifies. */
   constructor(threads: number | null, options: Partial<TeamOptions> = {}) {
     this.#threads = threads;
     this.#options = {
@@ -34,7 +34,7 @@ export class ThreadPool {
     };
   }
 
-  /** How many compute, the one that runs the program included. */
+  /** The number of computing threads, including the one that runs the program. */
   get threads(): number {
     this.#threads ??= defaultThreads();
     return this.#threads;
@@ -59,7 +59,7 @@ export class ThreadPool {
     return false;
   }
 
-  /** Begins threads that are wanted and missing. Where none may begin, one thread computes from now on. */
+  /** Starts missing threads. Where threads are not allowed, one thread computes from now on. */
   start(): void {
     if (this.threads === 1 && !this.#team) return;
     this.#team ??= new Team(this.#options);
@@ -71,13 +71,13 @@ export class ThreadPool {
     }
   }
 
-  /** Starts what is missing; resolves when all threads have begun. */
+  /** Starts missing threads; resolves when all of them have started. */
   async ready(): Promise<void> {
     this.start();
     while (this.#team && !this.#team.isComplete) await new Promise((done) => setTimeout(done, 1));
   }
 
-  /** Calls the kernel once for each part, on all threads. Throws DeviceError when one was lost with a part. */
+  /** Calls the kernel once for each part, on all threads. Throws DeviceError if a thread died while it ran a part. */
   run(kernel: Kernel, parts: number, arity: number): void {
     try {
       this.#team!.run(kernel, parts, arity);
@@ -87,7 +87,7 @@ export class ThreadPool {
     }
   }
 
-  /** Ends all threads but the program's own, which computes alone from now on. */
+  /** Stops all threads but the program's own, which computes alone from now on. */
   end(): void {
     this.#team?.end();
     this.#team = null;

@@ -20,7 +20,7 @@ function nodeThread(
   const worker = new Worker(nodeWorkerSource, {
     eval: true,
     workerData: start,
-    // What the process preloads (a loader for TypeScript, say) is nothing for it.
+    // The worker needs nothing that the process preloads, such as a loader for TypeScript.
     execArgv: [],
     env: {},
     name: `tostatic ${start.thread}`,

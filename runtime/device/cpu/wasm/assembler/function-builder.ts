@@ -56,8 +56,8 @@ export class FunctionBuilder {
   }
 
   /**
-   * A vector constant, put into a local when the function starts: V8 builds one again wherever it
-   * stands, in every iteration of a loop.
+   * A vector constant, stored in a local when the function starts: otherwise V8 rebuilds it at every
+   * use, in every iteration of a loop.
    */
   constant(value: Code): Code {
     const key = value.join();
