@@ -9,7 +9,7 @@ export interface ReduceLROnPlateauOptions {
   readonly mode?: 'min' | 'max';
   /** Factor by which the rates are reduced; 0.1 by default. */
   readonly factor?: number;
-  /** Epochs without progress that are tolerated; 10 by default. */
+  /** Epochs without progress that are put up with; 10 by default. */
   readonly patience?: number;
   /** Smallest change of the measure that counts as an improvement; 1e-4 by default. */
   readonly threshold?: number;
@@ -18,7 +18,7 @@ export interface ReduceLROnPlateauOptions {
   /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
   readonly minLr?: number | readonly number[];
-  /** Smaller reductions are skipped; 1e-8 by default. */
+  /** Smaller reductions are left out; 1e-8 by default. */
   readonly eps?: number;
 }
 
@@ -39,12 +39,12 @@ export interface PlateauState {
   readonly cooling: number;
 }
 
-/** Reduces the rates when a measure stops improving. */
+/** Reduces the rates when a measure stops getting better. */
 export class ReduceLROnPlateau {
   readonly optimizer: Optimizer;
   readonly #options: Required<ReduceLROnPlateauOptions>;
   #best: number;
-  /** Epochs since the best measure. */
+  /** Epochs since the best. */
   #bad = 0;
   /** Epochs still to wait. */
   #cooling = 0;
@@ -81,7 +81,7 @@ export class ReduceLROnPlateau {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
-  /** Records the measure of a finished epoch. */
+  /** The measure of an epoch that is over. */
   step(measure: number): void {
     if (this.#better(measure)) {
       this.#best = measure;

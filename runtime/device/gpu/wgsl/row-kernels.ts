@@ -154,7 +154,7 @@ export function rowPlan(
   };
 }
 
-/** What a thread does with its elements of a row, whose values it is given by operand. */
+/** The computation of a thread on its elements of a row, whose values it receives by operand. */
 interface OwnElements {
   /** Folds them into the variable `name`. */
   fold(name: string, folded: (elements: readonly string[]) => string): void;
