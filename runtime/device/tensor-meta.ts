@@ -8,7 +8,7 @@ import {
 } from '../spec/shape.ts';
 import type { Device } from './device.ts';
 
-/** Everything about a tensor but its data: enough to infer shapes and to choose a kernel. */
+/** Everything about a tensor except its data: enough to infer shapes and to choose a kernel. */
 export interface TensorMeta {
   readonly dtype: DType;
   readonly shape: Shape;
@@ -34,7 +34,7 @@ export function isContiguousMeta(meta: TensorMeta): boolean {
   return isContiguous(meta.shape, meta.strides);
 }
 
-/** Whether tensors of one shape are walked in the same steps: strides of dimensions of size 1 mean nothing. */
+/** Whether two tensors of one shape have the same strides, ignoring dimensions of size 1. */
 export function sameStrides(a: TensorMeta, b: TensorMeta): boolean {
   return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
 }

@@ -1,4 +1,4 @@
-/** Activations as modules, without parameters but PReLU's. */
+/** Activations as modules; only PReLU has parameters. */
 
 import { full } from '../ops/movement/create.ts';
 import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
@@ -90,7 +90,7 @@ export class LogSoftmax extends Softmax {
   }
 }
 
-/** Between 0 and 6. */
+/** min(max(x, 0), 6), any shape. */
 export class ReLU6 extends Module {
   override forward(input: Tensor): Tensor {
     return relu6(input);
@@ -167,7 +167,7 @@ export class LeakyReLU extends Module {
   }
 }
 
-/** Between two bounds. */
+/** min(max(x, min), max), any shape. */
 export class Hardtanh extends Module {
   readonly min: number;
   readonly max: number;
@@ -199,7 +199,7 @@ export class Softplus extends Module {
   }
 }
 
-/** x times the share of the normal distribution below x; `tanh` approximates it. */
+/** x times the cumulative normal distribution at x; `tanh` approximates it. */
 export class GELU extends Module {
   readonly approximate: 'none' | 'tanh';
 

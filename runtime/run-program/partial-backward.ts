@@ -8,7 +8,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { Wanted } from '../tensor/grad-node.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
-/** A backward for the case that some outputs got no gradient, or that some gradients aren't requested. */
+/** A backward for some outputs without a gradient, or without some of the requested gradients. */
 export interface PartialBackward {
   readonly plan: Plan;
   /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches, or that aren't requested. */
@@ -24,8 +24,9 @@ export interface PartialBackward {
 
 /**
  * In: a backward plan, the gradients that are missing, and those that are requested (null: all). Out: what eager
- * backward does then, which visits nothing that only missing gradients lead to, or that leads to no request. Taking them for zeros would be another thing: zero times
- * infinity is not a number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
+ * backward does then, which visits nothing that only missing gradients lead to, or that leads to no request. Treating
+ * them as zeros would be wrong: zero times infinity is not a number, -0 plus zero is 0, and a leaf would get a gradient
+ * of zeros.
  *
  * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
  * missing, is the other one. A control op sees that it is missing; any other op that can't do without gets

@@ -1,9 +1,9 @@
-/** `progress(loader)`: a bar in the terminal while a loop takes batches. */
+/** `progress(loader)`: a progress bar in the terminal while a loop takes batches. */
 
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, orNull, text, that } from '../options/option-kinds.ts';
 
-/** A terminal, or what represents one. */
+/** A terminal or a substitute for one. */
 export interface ProgressTarget {
   /** A terminal rewrites its line; anything else gets a line per tenth. */
   readonly isTTY?: boolean;
@@ -11,9 +11,9 @@ export interface ProgressTarget {
 }
 
 export interface ProgressOptions {
-  /** Before the bar. */
+  /** The text before the bar. */
   readonly label?: string;
-  /** How many steps there are; by default the source's `length`. Without it, steps are counted. */
+  /** The number of steps; by default the source's `length`. Without it, steps are counted. */
   readonly total?: number;
   /** Where the bar is drawn; by default standard error, and nothing in pages. */
   readonly to?: ProgressTarget | null;
@@ -33,14 +33,14 @@ const progressKinds: OptionKinds<ProgressOptions> = {
 type Source<T> = Iterable<T> | AsyncIterable<T>;
 
 const width = 24;
-/** Milliseconds between two drawings. */
+/** Milliseconds between two updates. */
 const interval = 80;
 
 interface Host {
   readonly process?: { readonly stderr?: ProgressTarget };
 }
 
-/** Iterates over its source, synchronously or with `for await`, and draws how far it is. */
+/** Iterates over its source, synchronously or with `for await`, and draws its progress. */
 export class Progress<T> {
   readonly #source: Source<T>;
   readonly #label: string;

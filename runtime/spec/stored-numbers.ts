@@ -9,7 +9,7 @@ const bounds = { uint8: [0, 255], int32: [-(2 ** 31), 2 ** 31 - 1] } as const;
 
 /**
  * Numbers as an array of the dtype: floating ones are rounded, fractions of integers dropped, truth
- * values 0 or 1. Throws DTypeError for NaN and for what an integer dtype does not hold.
+ * values 0 or 1. Throws DTypeError for NaN and for numbers that an integer dtype can't represent.
  */
 export function storedNumbers<D extends DType>(
   values: ArrayLike<number>,
@@ -39,7 +39,7 @@ export function heldNumbers(values: readonly number[], dtype: DType, use: string
   });
 }
 
-/** The number without its fraction, or DTypeError when the integer dtype does not hold it. */
+/** Returns the number without its fraction. Throws DTypeError if the integer dtype can't represent it. */
 function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
   const whole = Math.trunc(value);
   const [low, high] = bounds[dtype];
@@ -52,13 +52,13 @@ function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): nu
   });
 }
 
-/** DTypeError for a number that an integer dtype does not hold. */
+/** The DTypeError for a number that an integer dtype can't represent. */
 export function expectHeld(value: unknown, dtype: DType, use: string): void {
   if (!isNumber(value) || (dtype !== 'uint8' && dtype !== 'int32')) return;
   if (!isHeld(value, dtype)) expectInteger(+value, dtype, use);
 }
 
-/** Whether the integer dtype holds the number without its fraction. */
+/** Whether the integer dtype can represent the number without its fraction. */
 export function isHeld(value: number, dtype: 'uint8' | 'int32'): boolean {
   const [low, high] = bounds[dtype];
   return isBelow(low - 1, value) && isBelow(value, high + 1);

@@ -2,12 +2,12 @@ import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Handles in the order of their making. Each knows its place, so that it can leave in constant time. */
+/** Handles in creation order. Each knows its index, so that it can be removed in constant time. */
 export class HandleList {
   #handles: (Tensor | null)[] = [];
   #left = 0;
 
-  /** Places taken, also by handles that left. */
+  /** Slots in use, including those of removed handles. */
   get length(): number {
     return this.#handles.length;
   }
@@ -25,7 +25,7 @@ export class HandleList {
     tensor.list = null;
   }
 
-  /** Calls `body` with each handle after it has left; the list is empty then. */
+  /** Empties the list, then calls `body` with each of its handles. */
   drain(body: (tensor: Tensor) => void): void {
     const handles = this.#handles;
     this.#handles = [];
@@ -59,7 +59,7 @@ let made: HandleList | null = null;
  * tensor before the iteration ends.
  */
 const recent = new HandleList();
-/** So many forgotten handles may be waiting. */
+/** Most forgotten handles that may be waiting. */
 const mostRecent = 4096;
 let leavingIsDue = false;
 
@@ -99,7 +99,7 @@ export function keep<T extends Tensor>(tensor: T): T {
   return tensor;
 }
 
-/** Lets a gradient live as long as its tensor: what `tidy` disposes of goes with its gradient, and stays with it. */
+/** Lets a gradient live as long as its tensor: `tidy` disposes of both or keeps both. */
 export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   gradient.list?.remove(gradient);
   if (tensor.list && tensor.list !== recent) tensor.list.add(gradient);
@@ -107,7 +107,7 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   return gradient;
 }
 
-/** Tensors made in `body` are those of no `tidy` around it. */
+/** Tensors made in `body` belong to no surrounding `tidy`. */
 export function outsideTidy<T>(body: () => T): T {
   const outer = made;
   made = null;
@@ -172,7 +172,7 @@ function refuseAsync<T>(result: T): T {
   });
 }
 
-/** Whether the object is a tensor, told by its members. */
+/** Whether the object is a tensor, judged by its members. */
 export function isTensor(value: object): value is Tensor {
   return 'holderFor' in value;
 }

@@ -9,7 +9,7 @@ import type { ExpressionRule, Lowering } from './lowering.ts';
 import { lowerChain, lowerDelete, lowerMember, lowerThis, privateKey } from './members.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** Refused before lowering began. */
+/** Rejected before lowering begins. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };

@@ -22,7 +22,7 @@ export interface PrivateKey {
   readonly register: Reg | undefined;
 }
 
-/** A property that is read or written once its parts are there. */
+/** A property that is read or written once its parts are evaluated. */
 export type Place =
   | { readonly object: Reg; readonly key: Key | PrivateKey }
   /** `super.key`: looked up in `base`, on behalf of `receiver`. */
@@ -129,14 +129,14 @@ export function superPlace(l: Lowering, node: MemberExpression, until: number): 
   return { base, receiver, key: register };
 }
 
-/** The object of a member expression, kept until `until`; leaves the chain when `?.` says so. */
+/** The object of a member expression, kept until `until`; leaves the chain at a `?.` of null or undefined. */
 export function lowerObject(l: Lowering, node: MemberExpression, until: number): Reg {
   const object = l.operand(withoutSuper(node.object), until);
   leaveChain(l, node, object);
   return object;
 }
 
-/** The read itself, once the object is there. */
+/** The read itself, once the object is evaluated. */
 export function lowerMemberOf(l: Lowering, node: MemberExpression, object: Reg, dst: Reg): void {
   emitGet(l, node, dst, { object, key: memberKey(l, node, node.end) });
 }
@@ -200,7 +200,7 @@ function deleteTarget(
     return;
   }
   if (target.object.type === 'Super') {
-    // `this` and the key are evaluated, then it fails.
+    // `this` and the key are evaluated before it throws.
     lowerThis(l, target.object);
     if (target.computed) l.operand(target.property as Expression, node.end);
     l.code.intrinsic('deleteSuper', [], span, dst);

@@ -8,7 +8,7 @@ import { writesOnce } from './syntax/writes-once.ts';
 import { lowerTry } from './try.ts';
 import { isUsing, lowerUsing } from './using.ts';
 
-/** Refused before lowering began. */
+/** Rejected before lowering begins. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };

@@ -16,13 +16,13 @@ import { closureOf, runFrames } from '../vm/machine/run-frames.ts';
 import { MadeObjects } from './made-objects.ts';
 
 /**
- * The honest eager baseline: runs `fn` op by op through its bytecode and gives each tensor back at the
- * last use of the last register that holds it, which is what reference counting gives a CPython
+ * The eager baseline: runs `fn` op by op through its bytecode and frees each tensor at the
+ * last use of the last register that holds it, as reference counting does in a CPython
  * program. User functions and modules that it calls run the same way.
  *
- * Lists, objects and closures that the function makes hold their tensors as long as something leads to
- * them. A tensor that was passed to native code is freed when the call ends, or not at all when it
- * was stored in something that was there before.
+ * Lists, objects and closures that the function creates hold their tensors as long as they are
+ * reachable. A tensor that was passed to native code is freed when the call ends, or not at all when it
+ * was stored in a pre-existing object.
  * Throws CaptureError when the function has no bytecode.
  */
 export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
@@ -45,7 +45,7 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
       });
     }
     const self = found.closure.lexicalThis ? found.closure.lexicalThis.value : this;
-    // What registers don't release is released with the call.
+    // Tensors that registers don't release are released at the end of the call.
     return tidy(() => new CountedRun(found.closure, self, args).run() as R);
   };
 }
@@ -53,9 +53,9 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
 class CountedRun {
   readonly #frames: Frame[];
   readonly #objects = new MadeObjects();
-  /** Held by an object from elsewhere, or by foreign code: not released by a register. */
+  /** Held by a pre-existing object or by native code: not released by a register. */
   readonly #escaped = new Set<unknown>();
-  /** Something went that may have held tensors. */
+  /** An object that may have held tensors has become unreachable. */
   #isHolderGone = false;
 
   constructor(closure: Closure, thisValue: unknown, args: readonly unknown[]) {
@@ -159,7 +159,7 @@ class CountedRun {
     }
   }
 
-  /** Something from elsewhere holds the values from now on; `stays`: also after the call. */
+  /** Marks the values as held from outside; `stays`: also after the call. */
   #escape(values: readonly unknown[], stays = false): void {
     for (const value of this.#objects.reachableFrom(values)) {
       if (!(value instanceof Tensor) || !isTracked(value)) continue;
@@ -200,7 +200,7 @@ const makers: ReadonlySet<Opcode> = new Set<Opcode>([
   'restArgs',
   'arguments',
 ]);
-/** Their first operand is what they write into. */
+/** Functions that write into their first operand. */
 const stores: ReadonlySet<Opcode> = new Set<Opcode>([
   'setProp',
   'setElem',
@@ -220,7 +220,7 @@ const escapes: ReadonlySet<Opcode> = new Set<Opcode>([
   'intrinsic',
 ]);
 const { prototype: list } = Array;
-/** Functions that call others, and hold nothing of what they get when they return. */
+/** Functions that call others, and keep none of their arguments when they return. */
 const holdsNothing: ReadonlySet<unknown> = new Set([
   tidy,
   noGrad,

@@ -1,6 +1,6 @@
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
 
-/** A memory event with the moment it was seen, in milliseconds. */
+/** A memory event and its time in milliseconds. */
 export interface TimedEvent {
   readonly at: number;
   readonly event: MemoryEvent;
@@ -10,7 +10,7 @@ export interface TimedEvent {
 export interface TimelinePoint {
   /** Milliseconds since the start of the recording. */
   readonly at: number;
-  /** Bytes allocated on the device from here on. */
+  /** Bytes allocated on the device after the event. */
   readonly allocated: number;
   /** Bytes that this event added, negative for a release. */
   readonly change: number;
@@ -70,7 +70,7 @@ export function foldTimeline(timed: readonly TimedEvent[], recording: Recording)
     if (event.kind !== 'alloc' && event.kind !== 'free') continue;
     if (event.device !== device) continue;
     const change = event.kind === 'alloc' ? event.bytes : -event.bytes;
-    // Released between two ops: by a handle's owner, after the op that ran last.
+    // Released between two ops, by a handle's owner: counts for the op before.
     lastOp = event.op || lastOp;
     points.push({ at, allocated: event.allocated, change, op: lastOp });
   }
@@ -102,14 +102,14 @@ function peakOf(points: readonly TimelinePoint[], before: number): number {
   return points.reduce((peak, { allocated }) => Math.max(peak, allocated), before);
 }
 
-/** Where a timeline is recorded: a device, by its name and its running count. */
+/** The device whose timeline is recorded, by its name and its running count. */
 interface Recorded {
   readonly name: string;
   readonly allocator: { readonly counter: { readonly allocated: number } };
 }
 
 /**
- * Runs `body` and returns its result with what it did to the device's memory. `phases` are the labels of
+ * Runs `body` and returns its result with the timeline of the device's memory. `phases` are the labels of
  * the marks that begin a phase; all by default.
  */
 export function recordTimeline<T>(

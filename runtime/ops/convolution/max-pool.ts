@@ -1,4 +1,4 @@
-/** The largest value of each window. */
+/** Max pooling: the largest value of each window. */
 
 import * as kernels from '../../device/cpu/kernels.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
@@ -195,12 +195,12 @@ function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Te
 }
 
 export interface MaxPoolOptions<Size = number | Pair> extends Found {
-  /** The window's size by default. */
+  /** By default the window's size. */
   readonly stride?: Size;
-  /** Never the largest, whatever the values. */
+  /** Padding is never the largest value. */
   readonly padding?: Size;
   readonly dilation?: Size;
-  /** Lets the last window hang over the end. */
+  /** Whether the last window may extend past the end. */
   readonly ceilMode?: boolean;
 }
 

@@ -210,10 +210,10 @@ function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 // Average pooling
 
 export interface AvgPoolOptions<Size> {
-  /** The window's size by default. */
+  /** By default the window's size. */
   readonly stride?: Size;
   readonly padding?: Size;
-  /** Lets the last window hang over the end. */
+  /** Whether the last window may extend past the end. */
   readonly ceilMode?: boolean;
   /** Whether the border of zeros counts in the mean. True by default. */
   readonly countIncludePad?: boolean;

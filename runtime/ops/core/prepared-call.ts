@@ -44,8 +44,8 @@ interface KnownCalls {
 const known = new WeakMap<OpRecord, KnownCalls>();
 
 /**
- * The bound kernel for these operands: of the last ones that the op had, or a new one. Inference runs, and
- * throws, only for a new one.
+ * Returns the bound kernel for these operands: one of the op's last kernels, or a new one. Only a new one runs
+ * inference, which may throw.
  */
 export function preparedCall(
   op: OpRecord,
@@ -76,7 +76,7 @@ export function preparedCall(
   return call;
 }
 
-/** Whether a bound kernel may be used again. A GPU has a memory of its kernels, and gives some of them up. */
+/** Whether a bound kernel may be used again. A GPU caches its kernels, and evicts some of them. */
 export const isKept = (inputs: readonly TensorMeta[], device: Device): boolean =>
   device.kind === 'cpu' && inputs.length > 0 && inputs[0]!.device === device;
 
@@ -119,7 +119,7 @@ export function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string
   if (left === right) return true;
   let count = 0;
   for (const name in left) {
-    // Anything but a number is looked at once more, and rejected.
+    // Anything but a number is checked again, and rejected.
     if (varying.has(name)) {
       if (typeof right[name] !== 'number') return false;
     } else if (!sameValue(left[name]!, right[name])) return false;

@@ -46,7 +46,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/** The backward of the region that ran; gradients that it does not compute are missing, or are the contributions so far. */
+/** The backward of the region that ran; gradients that it doesn't compute are missing, or are the contributions so far. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
@@ -88,7 +88,7 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
             return asked < 0 ? null : sums[asked]!.slot;
           },
           (operand, gradient) => {
-            // The condition is operand 0, and no region's.
+            // The condition is operand 0, which no region receives.
             const place = to.indexOf(operand + 1);
             if (place >= 0) sums[place]!.add(gradient);
           },

@@ -19,11 +19,11 @@ export interface Marked {
   readonly self?: (() => unknown) | undefined;
 }
 
-/** The script of each module, by the function with which the plugin returns its source. */
+/** The script of each module, keyed by the plugin's function that returns its source. */
 const scripts = new WeakMap<() => EmbeddedSource, Script>();
 
 /**
- * Reads the marker of an instrumented function by calling it while the probe is on: the entry hands
+ * Reads the marker of an instrumented function by calling it while the probe is on: the entry passes
  * out the scope and returns. Undefined for other functions, which are not called.
  */
 export function readMarker(fn: AnyFunction): Marked | undefined {
@@ -80,7 +80,7 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
     found = { source, start, scope, self };
     return {};
   };
-  // No default of a parameter runs: every argument is there, and every property of it.
+  // No parameter default runs: every argument exists, and has every property.
   const args = Array.from({ length: parameters + 16 }, () => universalValue);
   probe.$tostatic = true;
   try {
@@ -90,7 +90,7 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
       if (generator && !found) void (result as Generator).next();
     }
   } catch {
-    // Something in the parameters threw: then there is no hit, and other routes try.
+    // Something in the parameters threw: there is no hit, and other routes are tried.
   } finally {
     probe.$tostatic = false;
     probe.hit = before;

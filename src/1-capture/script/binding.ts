@@ -58,7 +58,7 @@ export interface FunctionFacts {
   readonly classNode?: ClassNode;
   readonly strict: boolean;
   readonly enclosing: FunctionFacts | undefined;
-  /** Where it stands. */
+  /** Its position. */
   readonly around: LexicalScope;
   /** Outer names that it or a function inside it uses; undefined when no scope of the script has it. */
   readonly free: Map<string, Binding | undefined>;
@@ -74,8 +74,8 @@ export interface FunctionFacts {
 }
 
 /**
- * True when no code of the script can change the variable after its initialisation. Not answered
- * here: whether it has been initialised yet, and whether other scripts see it (`exposed` scopes).
+ * True when no code of the script can change the variable after its initialisation. Doesn't cover
+ * whether it has been initialised yet, or whether other scripts see it (`exposed` scopes).
  */
 export function isNeverReassigned(binding: Binding): boolean {
   const { kind, scope } = binding;

@@ -45,7 +45,7 @@ function notPositive(x: TensorMeta, which: number, column: number): never {
   });
 }
 
-/** (x [.., n, n], of which the lower triangle is read) → the lower triangular L of L·Lᵀ = x */
+/** (x [.., n, n], whose lower triangle is read) → the lower triangular L of L·Lᵀ = x */
 export const cholesky = ofMatrices((n, x) => {
   const factor = new Float64Array(n * n);
   return ({ data, from, to }, m) => {

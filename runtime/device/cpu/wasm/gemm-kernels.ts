@@ -9,11 +9,11 @@ import { vectorProduct } from './vector-product.ts';
 
 /**
  * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance
- * matrix multiplication" (TOMS 2008). Panels of a tile's rows of A and columns of B lie so that the tile
+ * matrix multiplication" (TOMS 2008). Panels of a tile's rows of A and columns of B are laid out so that the tile
  * loop reads both in order.
  */
 
-/** The first version of V8 (that of Node 24) that loads an operand where it is used. */
+/** The first version of V8 (in Node 24) that loads an operand where it is used. */
 const largeTilesFrom = 13;
 
 /**
@@ -26,7 +26,7 @@ export const tileRows = lazily((): number => {
 });
 export const tileColumns = 8;
 
-/** How the sum reaches c: it is stored, or added to it, or begins with it. Only the last rounds like one longer sum. */
+/** How the sum is combined with c: stored, added to it, or started from it. Only the last rounds like one longer sum. */
 export const onto = { store: 0, add: 1, goOn: 2 } as const;
 
 /**
@@ -101,7 +101,7 @@ export function multiplyPanels(f: FunctionBuilder): void {
   };
 
   const [edgeRows, edgeColumns, from, edge, row] = f.locals('i32', 5);
-  /** One element, with its places in the scratch tile and in c at `from` and `edge`. */
+  /** One element, at `from` in the scratch tile and at `edge` in c. */
   const toTarget = () => {
     const added = op('f32.add', load('f32.load', get(edge)), load('f32.load', get(from)));
     f.if(
@@ -209,7 +209,7 @@ function product(f: FunctionBuilder): void {
   });
 }
 
-/** Places of the functions in their module, for calls among them. */
+/** Indices of the functions in their module, for calls among them. */
 const parts = { packA: 0, packB: 1, packTableA: 2, packTableB: 3, multiplyPanels: 4 } as const;
 
 export const gemmKernels = lazily(() =>

@@ -1,4 +1,4 @@
-/** Convolutions, directly: one thread per element of the result, without any scratch memory. */
+/** Direct convolutions: one thread per element of the result, without scratch memory. */
 
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
@@ -65,7 +65,7 @@ export const conv2d: NamedPlan = ([x, weight], [out], attrs) => {
   return singleStage(w.into(output(0), out!, sum));
 };
 
-/** Each element of x asks which outputs it took part in: those whose window starts fit the stride. */
+/** Each element of x finds the outputs that it took part in: those whose window starts fit the stride. */
 export const conv2dInputGrad: NamedPlan = ([dy, weight, x], [dx], attrs) => {
   const { stride, padding, dilation, groups } = windowOf(attrs);
   const [outAll, perGroup, kernelH, kernelW] = weight!.shape as [number, number, number, number];

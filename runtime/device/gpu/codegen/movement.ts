@@ -24,7 +24,7 @@ export const copy: NamedPlan = (inputs, [out], attrs) =>
 export const copyInto: NamedPlan = (inputs, [target], attrs) =>
   pointwisePlan(E.input(1), inputs, target!, attrs);
 
-/** Each element of the result asks whether it lies in the narrowed part. */
+/** Each element of the result checks whether it lies in the narrowed part. */
 export const narrowGrad: NamedPlan = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;
   const start = attrs.start as number;

@@ -48,7 +48,7 @@ function search(
   return w.into(target, out, result);
 }
 
-/** Each element of x asks all windows of its plane whether they chose it. */
+/** Each element of x checks which windows of its plane chose it. */
 export const maxPool2dGrad: NamedPlan = ([dy, indices, x], [dx]) => {
   const [, , height, width] = x!.shape as [number, number, number, number];
   const [, , outH, outW] = dy!.shape as [number, number, number, number];

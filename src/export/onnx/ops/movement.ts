@@ -33,7 +33,7 @@ export function viewPlaces(call: OpCall): { places: Int32Array; shape: readonly 
 const isList = (value: object): boolean =>
   Array.isArray(value) && value.every((item) => typeof item === 'number');
 
-/** Any other view: the places of its elements in a row-major operand, gathered. */
+/** Any other view: a gather of its elements from a row-major operand. */
 const strided: OpMapping = (call) => {
   const view = viewPlaces(call);
   if (!view) {
@@ -81,7 +81,7 @@ const narrowGrad: OpMapping = (call) => {
   return to.convert(to.op('Pad', inputsOfPad, element, shape), dy.element);
 };
 
-/** `value` everywhere but in a region, which holds the operand. */
+/** A tensor that is the operand inside a region and `value` elsewhere. */
 const place: OpMapping = (call) => {
   const { to, inputs, outputs } = call;
   const x = inputs[0]!;
@@ -119,7 +119,7 @@ const unreduce: OpMapping = (call) => {
   return to.expand(to.reshape(inputs[0]!, kept), shape);
 };
 
-/** Entries move by a number of places along one dimension; what leaves at the end comes back at the start. */
+/** Rolls the entries along one dimension; those that leave at the end come back at the start. */
 const roll: OpMapping = (call) => {
   const { to, inputs } = call;
   const x = inputs[0]!;

@@ -15,7 +15,7 @@ const toShape: OpMapping = ({ to, inputs, outputs }) => to.reshape(inputs[0]!, o
 const expanded: OpMapping = ({ to, inputs, outputs }) =>
   to.broadcast(inputs[0]!, outputs[0]!.shape);
 
-/** Any other view: the places of its elements in a row-major operand, gathered. */
+/** Any other view: a gather of its elements from a row-major operand. */
 const strided: OpMapping = (call) => {
   const { to, inputs, metas, attrs, op } = call;
   if (op.kernel.kind !== 'view') return inputs[0]!;
@@ -54,7 +54,7 @@ function narrowGrad(call: OpCall): Value {
   return to.pad(dy, to.constant(0, dy.element), low, high);
 }
 
-/** `value` everywhere but in a region, which holds the operand. */
+/** A tensor that is the operand inside a region and `value` elsewhere. */
 function place(call: OpCall): Value {
   const { to, inputs, outputs } = call;
   const x = inputs[0]!;
@@ -113,7 +113,7 @@ const unreduce: OpMapping = ({ to, inputs, outputs, attrs }) => {
   return to.broadcastIn(plain, kept, shape);
 };
 
-/** Entries move by a number of places along one dimension; what leaves at the end comes back at the start. */
+/** Rolls the entries along one dimension; those that leave at the end come back at the start. */
 function roll(call: OpCall): Value {
   const { to, inputs } = call;
   const x = inputs[0]!;

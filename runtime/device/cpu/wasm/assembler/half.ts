@@ -2,7 +2,7 @@ import type { HalfDType } from '../../../../spec/half.ts';
 import { type Code, f32x4, i32, i32x4, op } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 
-/** Vectors of float16 and bfloat16 bits to float32 and back, as `spec/half.ts` has it in words. */
+/** Converts vectors of float16 and bfloat16 bits to float32 and back, as `spec/half.ts` does for numbers. */
 
 export function emitDecode(f: FunctionBuilder, dtype: HalfDType, bits: Local): Code {
   return dtype === 'bfloat16' ? shifted('i32x4.shl', get(bits), 16) : decodeFloat16(f, bits);

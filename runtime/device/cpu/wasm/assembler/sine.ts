@@ -4,8 +4,8 @@ import { byLane } from './lanes.ts';
 import { mulAdd, mulSub } from './multiply-add.ts';
 
 /**
- * π/2 in four parts: products of the first three with integers below 2^13 are exact, so what is left of
- * x after whole quarter turns is too, but for the last part's rounding.
+ * π/2 in four parts: products of the first three with integers below 2^13 are exact, so the remainder of
+ * x after whole quarter turns is too, except for the last part's rounding.
  */
 const quarterTurn = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8, 2.5633440682570896e-12];
 

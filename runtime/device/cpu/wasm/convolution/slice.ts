@@ -2,7 +2,7 @@ import { imageAt } from '../../core/scratch.ts';
 import { fillMemory, i32, scratch } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { add, bytes, call, type GeometryWord, least, most, mul, sub, word } from './conv-code.ts';
-/** Copies planes of an image to where the padding around them is zero already. */
+/** Copies planes of an image into memory whose padding is already zero. */
 export class Slice {
   readonly #f: FunctionBuilder;
   readonly #geometry: Local;
