@@ -121,12 +121,9 @@ function weightGradient(call: OpCall): Value {
   const layout = '[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]';
   return rounded(
     call,
-    convolution(call, [x, dy], layout, window, { feature: 1, batch: groups }, transposed(shape)),
+    convolution(call, [x, dy], layout, window, { feature: 1, batch: groups }, shape),
   );
 }
-
-/** The layout of the result says where its batch and features are. */
-const transposed = (shape: readonly number[]) => shape;
 
 export const productOps: Readonly<Record<string, OpMapping>> = {
   matmul: (call) => {
