@@ -10,7 +10,8 @@ import { fuseGroups } from '../../src/5-optimize/fuse/fuse-groups.ts';
 import { findGroups, onceForEachOp } from '../../src/5-optimize/fuse/groups.ts';
 import { innerLength } from '../../src/5-optimize/fuse/inner-length.ts';
 import { PointwiseRules } from '../../src/5-optimize/fuse/pointwise-groups.ts';
-import { randn, type Tensor, toStatic } from '../../src/index.ts';
+import { raisingGroups } from '../../src/5-optimize/fuse/raising-groups.ts';
+import { nn, optim, randn, seed, type Tensor, tidy, toStatic } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
 import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
 
@@ -74,6 +75,59 @@ describe('where the groups raise the peak', () => {
   };
   it('a first plan does without them', () => expect(searches(true)).toEqual([false]));
   it('a final plan searches adjacent ones', () => expect(searches(false)).toEqual([false, true]));
+});
+
+describe('groups that raise the peak', () => {
+  it.each([
+    [8, 16, 12],
+    [32, 128, 32],
+  ])(
+    'nearly all others of an LSTM step %i → %i, %i steps, are fused at once',
+    (size, hidden, steps) => {
+      seed(1);
+      const lstm = new nn.LSTM(size, hidden);
+      const optimizer = new optim.SGD(lstm.parameters(), { lr: 0.1 });
+      const step = toStatic((x: Tensor) => {
+        lstm.forward(x)[0].square().mean().backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+      });
+      const records: PassRecord[] = [];
+      const unsubscribe = passObservers.subscribe((record) => {
+        if (record.pass === 'fusePointwise') records.push(record);
+      });
+      tidy(() => step(randn([steps, 4, size])));
+      unsubscribe();
+      const [{ given, program }] = records as [PassRecord];
+      const rules = new PointwiseRules(given.values);
+      const found = findGroups(given, rules, { ...everything, adjacent: false });
+      const fused = program.ops.filter(({ op }) => op.kernel.kind === 'fused');
+      expect(found.length).toBeGreaterThan(steps);
+      expect(fused.length).toBeGreaterThan(0.9 * found.length);
+    },
+  );
+
+  it('are those that keep operands over the op that needs most', () => {
+    const weight = randn([64, 64]);
+    const step = toStatic((x: Tensor) => {
+      const sides = x.exp().mul(x.sin());
+      return sides.add(x.matmul(weight).matmul(weight));
+    });
+    const records: PassRecord[] = [];
+    const unsubscribe = passObservers.subscribe((record) => {
+      if (record.pass === 'fusePointwise') records.push(record);
+    });
+    step(randn([256, 64])).dispose();
+    unsubscribe();
+    const { ops, inputs, outputs } = records[0]!.given;
+    const numberOf = (name: string) => ops.findIndex(({ op }) => op.name === name);
+    // Both operands of `mul` would stay over the products, instead of its result.
+    const raising = [numberOf('mul'), numberOf('add')];
+    const harmless = [numberOf('exp'), numberOf('sin')].sort((a, b) => a - b);
+    const estimated = raisingGroups(records[0]!.given, new Set(outputs), new Set(inputs));
+    expect(estimated.without([harmless, raising], 0)).toEqual([harmless, raising]);
+    expect(estimated.without([harmless, raising], 1)).toEqual([harmless]);
+  });
 });
 
 it('operands that are laid out alike have the inner loop of one of them', () => {

@@ -5,9 +5,12 @@ import { readIndices } from '../../programs/choices.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { gradientSources } from './gradient-sources.ts';
 import type { Group, GroupOptions } from './groups.ts';
+import { raisingGroups } from './raising-groups.ts';
 
 /** So many programs are costed at most, twice, to find the groups that raise the peak. */
 const mostTrials = 10;
+/** So many of them are chosen by estimates; the others halve what is left. */
+const mostEstimates = 5;
 
 /**
  * In: a program in the order of its plan. Out: the same with groups of ops as one op each, in the place of its last
@@ -48,27 +51,45 @@ export function fuseGroups(
   let trials = 0;
   let accepted: readonly Group[] = [];
   let written = program;
-  const accept = (candidates: readonly Group[]): void => {
-    if (candidates.length === 0 || trials++ >= mostTrials) return;
+  /** The bytes that the program with these groups needs too much; they are accepted if that is none. */
+  const excessWith = (candidates: readonly Group[]): number => {
+    trials++;
     const all = [...accepted, ...candidates];
     const trial = writer.write(all);
-    if (context.costOf(trial) <= limit + worthOf(program, all)) {
+    const excess = context.costOf(trial) - limit - worthOf(program, all);
+    if (excess <= 0) {
       accepted = all;
       written = trial;
-    } else if (candidates.length > 1) {
-      const middle = candidates.length >> 1;
-      accept(candidates.slice(0, middle));
-      accept(candidates.slice(middle));
     }
+    return excess;
   };
-  accept(groups);
+  const takeHalves = (candidates: readonly Group[]): void => {
+    if (candidates.length < 2) return;
+    const middle = candidates.length >> 1;
+    take(candidates.slice(0, middle));
+    take(candidates.slice(middle));
+  };
+  const take = (candidates: readonly Group[]): void => {
+    if (candidates.length === 0 || trials >= mostTrials) return;
+    if (excessWith(candidates) > 0) takeHalves(candidates);
+  };
+  let candidates: readonly Group[] = groups;
+  let excess = excessWith(candidates);
+  const raising = excess > 0 ? raisingGroups(program, staying, new Set(context.available)) : null;
+  while (raising && excess > 0 && trials < mostEstimates) {
+    const fewer = raising.without(candidates, excess);
+    if (fewer.length === candidates.length) break;
+    candidates = fewer;
+    excess = candidates.length > 0 ? excessWith(candidates) : 0;
+  }
+  if (excess > 0) takeHalves(candidates);
   const taken = accepted;
   let adjacent: readonly Group[] = [];
   // A first plan is there sooner without another search, and runs a few more kernels.
   if (taken.length < groups.length && !context.isFirst) {
     trials = 0;
     adjacent = others(taken);
-    accept(adjacent);
+    take(adjacent);
   }
   const numbers = (of: readonly Group[], all: readonly Group[]) =>
     of.map((each) => all.indexOf(each));
