@@ -60,7 +60,7 @@ export class Embedding extends Module {
     this.weight = parameter(weight);
   }
 
-  /** Starts from rows that exist already; frozen unless told otherwise. */
+  /** Starts from existing rows; frozen by default. */
   static fromPretrained(rows: Tensor, options: PretrainedOptions = {}): Embedding {
     expectOptions('Embedding.fromPretrained', options, pretrainedKinds);
     const { freeze = true, ...layer } = options;

@@ -62,7 +62,7 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
 
 /**
  * Saxe and others' start: rows of [rows, …] that are orthogonal and of length `gain`; columns where there
- * are fewer of them. Normal numbers, made orthogonal by Gram and Schmidt, twice, on the host.
+ * are fewer of them. Normal numbers, made orthogonal by Gram and Schmidt, twice, in JavaScript.
  */
 export function orthogonal_(target: Tensor, gain = 1): Tensor {
   expectRank('orthogonal_', target, target.rank >= 2, 'two dimensions or more');

@@ -156,7 +156,7 @@ export class BatchNorm3d extends BatchNorm {
   protected override readonly ranks: readonly number[] = [5];
 }
 
-/** Normalizes each channel of each entry of the batch. Learns and tracks nothing unless told to. */
+/** Normalizes each channel of each entry of the batch. By default without parameters or running statistics. */
 abstract class InstanceNorm extends RunningNorm {
   constructor(numFeatures: number, options: RunningNormOptions = {}) {
     super(numFeatures, options, false, false);

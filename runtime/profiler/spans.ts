@@ -33,7 +33,7 @@ export interface SpanSink {
   timed(op: string, device: string): KernelTiming;
 }
 
-/** Where time goes is told to at most one sink; nothing is built while there is none. */
+/** Spans of time go to at most one sink; nothing is built while there is none. */
 class Spans {
   #sink: SpanSink | null = null;
   /** True while a profile is recorded. Check it before creating a closure for `around`. */

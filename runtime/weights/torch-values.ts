@@ -3,7 +3,7 @@ import { type ElementType, elementTypes } from './element-type.ts';
 import { PickleGlobal, PickleTuple, type PickleWorld } from './pickle.ts';
 import { countElements, type StoredTensor } from './weight.ts';
 
-/** Memory that tensors of the file show; where its bytes are is known once the file has told. */
+/** Memory that tensors of the file show; the position of its bytes is known once the file has been read. */
 export interface TorchStorage {
   readonly key: string;
   readonly type: ElementType;

@@ -7,7 +7,7 @@ import type { AnyFunction, CaptureOptions, CaptureRoute } from './script/route.t
 /** The variables around a function, as `toStatic` sees them. */
 export interface FunctionScope {
   readonly route: CaptureRoute;
-  /** Where the function stands in the user's file; 1-based. */
+  /** The function's position in the user's file; 1-based. */
   readonly at: { readonly file: string; readonly line: number; readonly column: number };
   /** Every free name of the function and of those inside it. */
   readonly names: readonly string[];

@@ -14,7 +14,7 @@ const normal = 0;
 const thrown = 1;
 
 /**
- * A `finally` block. It stands in the code once: every path into it puts a number into a register, and
+ * A `finally` block. Its code exists once: every path into it puts a number into a register, and
  * after the block the numbers are distinguished. The state of a pending `return` or throw is thus in
  * registers like all other state.
  */

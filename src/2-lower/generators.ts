@@ -3,7 +3,7 @@ import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** A generator that is told to return at a `yield` leaves from there: `finally` blocks run. */
+/** A generator that receives a `return` at a `yield` leaves from there: `finally` blocks run. */
 export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp()): Reg {
   const span = spanOf(node);
   const mark = l.code.mark();

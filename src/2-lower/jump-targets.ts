@@ -44,7 +44,7 @@ export class JumpTargets {
     this.push({ end, labels: this.takeLabels(), anonymous: true }, body);
   }
 
-  /** Part of an expression that holds an iterator open: a generator may be told to return in it. */
+  /** Part of an expression that holds an iterator open: a generator may receive a `return` in it. */
   withinIterator(close: Close, body: () => void): void {
     this.push({ close, labels: [], anonymous: true }, body);
   }

@@ -29,7 +29,7 @@ export interface InnerFunction {
   readonly prologue?: ((inner: Lowering) => void) | undefined;
   /** Instead of the function's own text. */
   readonly body?: ((inner: Lowering) => void) | undefined;
-  /** `length` of the function, when it isn't told by parameters. */
+  /** `length` of the function, if the parameters don't determine it. */
   readonly parameterCount?: number;
 }
 

@@ -46,7 +46,7 @@ export function stepNatively(
 }
 
 /**
- * Runs the innermost frame natively until it stands at `pc`, at a return, an `await` or a `yield`; calls are made
+ * Runs the innermost frame natively until it reaches `pc`, at a return, an `await` or a `yield`; calls are made
  * whole. A throw may have gone to a caller's handler: then execution stands there.
  */
 export function stepTo(

@@ -82,7 +82,7 @@ export class ResumePoint {
     return !this.#tellApart(frames);
   }
 
-  /** True when some guard told the call apart that no call was told apart by before. */
+  /** True if some guard rejected an entry that no earlier call was rejected by. */
   #tellApart(frames: readonly Frame[]): boolean {
     let isNew = false;
     for (const { guards } of this.#entries) {

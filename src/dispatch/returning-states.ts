@@ -26,7 +26,7 @@ export class ReturningStates {
     return this.#telling.size === 0;
   }
 
-  /** `guard` has told a call apart from an entry. True when no guard on the same has done so before. */
+  /** Notes that `guard` has rejected an entry for a call. True if no guard on the same value has done so before. */
   add(guard: Guard): boolean {
     const key = stateKey(guard);
     if (this.#telling.has(key)) return false;

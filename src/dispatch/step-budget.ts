@@ -50,7 +50,7 @@ export class StepBudget {
   #shares: Shares = { level: 0, runs: 0 };
   #isShared = false;
 
-  /** `onMiss` is told when the next call begins. */
+  /** `onMiss` is called when the next call begins. */
   constructor(budget: number, onMiss: (missed: BudgetMissed) => void) {
     this.#budget = budget;
     this.#onMiss = onMiss;

@@ -33,7 +33,7 @@ export function compileState(guard: Guard): ReadState {
     try {
       return spell(read(frames));
     } catch {
-      // What it reads through is not there, or a getter stands in the way.
+      // The object that it reads through doesn't exist, or has a getter there.
       return '!';
     }
   };

@@ -32,7 +32,7 @@ export function compileNumber(
   });
 }
 
-/** Equal for expressions that are computed in the same way from the same sources. */
+/** A key that is equal for expressions computed in the same way from the same sources. */
 export function numberKey(expr: NumberExpr): string {
   switch (expr.kind) {
     case 'source':

@@ -23,7 +23,7 @@ import { EntryWriter } from './save-entry.ts';
 import { savedGuards } from './save-guards.ts';
 
 /**
- * Collects what a file holds of a captured function: each program compiled so far whose conditions outside of the
+ * Collects the contents of a file for a captured function: each program compiled so far whose conditions outside of the
  * arguments hold now, with the state that they read.
  */
 export function programToSave(fn: CompiledFunction): ProgramToSave {

@@ -69,12 +69,12 @@ export function integerIn(value: Value): number {
 }
 
 /**
- * The most numbers that an operator makes on the host. They are sizes and places, a few for each dimension; more of them
+ * The most numbers that an operator computes in JavaScript. They are sizes and places, a few for each dimension; more of them
  * come from a damaged file.
  */
 const mostHostNumbers = 2 ** 20;
 
-/** The number of elements of a shape on the host. Throws ArgumentError where no list can have them. */
+/** The number of elements of a shape. Throws ArgumentError where no list can have them. */
 export function hostCount(shape: readonly number[]): number {
   const count = countOf(shape);
   if (shape.every((size) => size >= 0) && count <= mostHostNumbers) return count;

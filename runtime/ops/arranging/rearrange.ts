@@ -95,7 +95,7 @@ export function roll(
   });
 }
 
-/** A turn by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
+/** Rotates by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
   expectTensors('rot90', x);
   expectWhole('rot90', 'k', k);

@@ -3,7 +3,7 @@ import type { DType } from '../../spec/dtype.ts';
 import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
 
-/** A tensor whose elements stand in the program, as they are stored. */
+/** A tensor whose elements are part of the program, in their stored form. */
 export const literal = defineOp({
   name: 'literal',
   operands: {},

@@ -13,7 +13,7 @@ export interface PreparedCall {
   /** Bytes of each result. */
   readonly bytes: readonly number[];
   readonly launch: Launch;
-  /** Whether each launch is told the attributes: other numbers than it was bound with may be there. */
+  /** Whether each launch receives the attributes, since their numbers may differ from those it was bound with. */
   readonly varies: boolean;
 }
 
@@ -37,7 +37,7 @@ interface KnownCalls {
   readonly list: KnownCall[];
   /** Where the next one goes when the list is full. */
   next: number;
-  /** Attributes that a launch is told each time. */
+  /** Attributes that each launch receives. */
   readonly varying: ReadonlySet<string>;
 }
 

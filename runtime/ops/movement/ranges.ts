@@ -74,7 +74,7 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
 
 type RangeArgument = number | null | CreateOptions;
 
-/** Other objects stand in the place of a number. */
+/** Whether an argument is options: numbers, arrays and tensors are values. */
 const isOptions = (given: unknown): given is CreateOptions =>
   typeof given === 'object' &&
   given !== null &&

@@ -75,7 +75,7 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
 const numbers = new WeakMap<PlannedSubgraph, number>();
 let next = 0;
 
-/** The number of a subgraph, which is told apart by identity. */
+/** The number of a subgraph, which is identified by object identity. */
 function numberOf(planned: PlannedSubgraph): number {
   let number = numbers.get(planned);
   if (number === undefined) {

@@ -4,7 +4,7 @@ import type { DebuggerSession } from './debugger-session.ts';
 import type { Evaluate } from './entry-probe.ts';
 import type { FoundFunction, Script } from './script.ts';
 
-/** An evaluator in a function that stands at the top of a script. */
+/** An evaluator in a function at the top level of a script. */
 interface Inside {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */

@@ -24,7 +24,7 @@ export interface Script {
   /** Its top-level names may be those of another script: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
-  /** Its statements and its URL, where the engine told of it. */
+  /** Its statements and its URL, if the engine reported the script. */
   readonly body?: Program['body'];
   readonly url?: string;
 }

@@ -44,7 +44,7 @@ export function markedScope(
       if (binding === undefined) return frozenGlobals.has(name);
       if (isOwnFunction(binding, script, reader)) return true;
       if (!isNeverReassigned(binding)) return false;
-      // Before its initialisation a variable is about to change. Bundlers turn `const` into `var`.
+      // An uninitialised variable will still change. Bundlers turn `const` into `var`.
       return isReadable(name) && reader(name)() !== undefined;
     },
   };

@@ -15,7 +15,7 @@ export interface AnalysisPlace {
   readonly script: boolean;
 }
 
-/** How a function is entered: what isn't told by its text alone. */
+/** How a function is entered, as far as its text doesn't show it. */
 export interface FunctionEntry {
   /** Nothing can call it before this offset. */
   readonly callableFrom?: number;

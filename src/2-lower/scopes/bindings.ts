@@ -59,7 +59,7 @@ export class Binding {
 
 export class LexicalScope {
   readonly bindings = new Map<string, Binding>();
-  /** All of a class is strict code, also what stands in a sloppy function. */
+  /** A class is strict code, even inside a sloppy function. */
   readonly strict: boolean;
 
   constructor(

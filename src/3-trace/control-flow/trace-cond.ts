@@ -29,7 +29,7 @@ import { isRead, type Start, type TracedBranch, traceBranch } from './trace-bran
 /**
  * Traces both paths of a data-dependent decision, and appends one `cond` whose results are all
  * that they leave different: registers that are read later, contents of objects, what is to be written
- * after the run. Afterwards the trace stands where both paths end. Where one path can do nothing but throw,
+ * after the run. Afterwards the trace continues where both paths end. Where one path can do nothing but throw,
  * the program checks that it isn't taken.
  */
 export function traceCond(

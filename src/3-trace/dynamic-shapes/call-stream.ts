@@ -15,8 +15,8 @@ const notCounted = (): never => {
 export const drawsNothing: RandomSource = { take: notCounted, state: notCounted, goTo: notCounted };
 
 /**
- * The stream of random numbers inside a call, from where the program stands before it. How many are drawn follows
- * from the shapes of the run: the program around is told by a result of the call.
+ * The stream of random numbers inside a call, from the program's position before it. How many are drawn follows
+ * from the shapes of the run: a result of the call gives the number to the surrounding program.
  */
 export class CallStream implements RandomSource {
   readonly #start: PlacedOffset;

@@ -32,7 +32,7 @@ export function placed(value: unknown, operands: readonly unknown[]): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, placed(each, operands)]));
 }
 
-/** One call of the tensor API as it stands in the code. */
+/** One call of the tensor API in the code. */
 export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   /** Gets, per operand: a tensor, the tensors of a list, or a number; returns what the function returns. */
   readonly call: (operands: readonly CallOperand[]) => unknown;

@@ -89,7 +89,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
     }
     case 'generator': {
       const { frame, state } = variable;
-      // Which iterator it has begun can't be told again: the `yield*` is a break then.
+      // The recipe can't describe the iterator that it has begun, so the `yield*` becomes a break.
       if (frame.delegate) to.tracer.control.plans.breakAt(frame.closure.code, frame.pc);
       return { kind: 'generator', state, frame: to.frame(frame, frame.pc, undefined) };
     }

@@ -92,7 +92,7 @@ function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step 
     const caller = t.top;
     t.floor = depth;
     t.push(frame);
-    // The caller stands after its instruction, as frames that wait do.
+    // The caller is positioned after its instruction, like waiting frames.
     caller.pc++;
     const value = t.execution.runAbove(depth);
     caller.pc--;

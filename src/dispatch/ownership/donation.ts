@@ -16,7 +16,7 @@ const bits = 30;
 export const noDonation = (): number => 0;
 
 /**
- * Finds the inputs that die with a call. Known beforehand: an input that stands in a register or argument of an entry
+ * Finds the inputs that die with a call. Known in advance: an input in a register or argument of an entry
  * frame, which nothing that continues after the call reads again. Found out at the call: that it is a result of an
  * earlier subgraph that only the frames hold, that no other register which continues holds it too, and that its memory
  * has no other owner.

@@ -22,7 +22,7 @@ export interface Made {
 /**
  * Tensors that cross a graph break and that nothing but the frames holds: results of one subgraph that a later one
  * reads, in registers, or in arrays, objects and closures that the call has made. The user never sees them, so they are
- * freed when no frame leads to them any more. What native code or another object gets hold of is not ours any
+ * freed when no frame leads to them any more. What native code or another object refers to is not ours any
  * longer.
  */
 export class OwnedTensors {

@@ -8,7 +8,7 @@ const readsArguments: ReadonlySet<Opcode> = new Set<Opcode>(['arg', 'restArgs', 
 const known = new WeakMap<Code, Map<Pc, boolean>>();
 
 /**
- * Whether an activation that stands at `pc` may still ask for what it was called with. Usually not, since
+ * Whether an activation at `pc` may still need the arguments it was called with. Usually not, since
  * parameters are taken into registers at the start; then the arguments need not be kept.
  */
 export function needsArguments(code: Code, pc: Pc): boolean {

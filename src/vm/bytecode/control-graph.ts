@@ -39,7 +39,7 @@ export interface ControlGraph {
   readonly isReducible: boolean;
   /** Some block throws into a handler. */
   readonly catches: boolean;
-  /** The block that stands before another one, through which all paths to it go. */
+  /** The immediate dominator of a block: the nearest block through which all paths to it go. */
   readonly dispatchers: ReadonlyMap<Pc, Pc>;
 }
 

@@ -8,7 +8,7 @@ export type RegisterKind = 'value' | 'cell' | 'iterator';
 /** Where control goes: on, on or to the target, only to the target, or out of the function. */
 export type Flow = 'next' | 'branch' | 'jump' | 'leave';
 
-/** The facts about one opcode that analyses need; what it computes is told by the interpreter. */
+/** The facts about one opcode that analyses need; the interpreter defines what it computes. */
 export interface Effect<O extends Opcode> {
   /** Registers read as values, in evaluation order. */
   values(instruction: InstructionOf<O>): readonly Reg[];

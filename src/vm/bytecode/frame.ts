@@ -14,7 +14,7 @@ export interface Scope {
   has(name: string): boolean;
   /** Throws the ReferenceError that the user's code would get (unknown name, or before initialisation). */
   get(name: string): unknown;
-  /** `strict`: the assignment stands in strict code, where a name that doesn't exist is an error. */
+  /** `strict`: the assignment is in strict code, where a name that doesn't exist is an error. */
   set(name: string, value: unknown, strict?: boolean): void;
   /** A reader that resolves the name once; for guards. */
   reader(name: string): () => unknown;
@@ -25,14 +25,14 @@ export interface Scope {
   /**
    * Where a variable that traced code writes is kept: two scopes return the same object exactly when they
    * show the same variable. `write`: whether it is about to be written; for reads only the places of
-   * variables that were written are of interest. Undefined: not such a variable, or it can't be told.
+   * variables that were written are of interest. Undefined: not such a variable, or unknown.
    */
   place?(name: string, write: boolean): VariablePlace | undefined;
   /** `typeof name`, where that is more than the type of `get(name)`. */
   typeOf?(name: string): string;
   /** `delete name` of sloppy code; without it, names can't be deleted. */
   delete?(name: string): boolean;
-  /** `#name` with the rights of the function; only where lowering was told that it is there. */
+  /** `#name` with the rights of the function; only where lowering knows that it exists. */
   privateName?(name: string): PrivateAccess;
 }
 
@@ -96,7 +96,7 @@ export interface LexicalThis {
 export interface Frame {
   readonly closure: Closure;
   pc: Pc;
-  /** Empty in a frame that stands at its start: they are allocated on first use. */
+  /** Empty in a frame at its start: they are allocated on first use. */
   registers: unknown[];
   readonly thisValue: unknown;
   readonly args: readonly unknown[];

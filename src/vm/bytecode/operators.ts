@@ -23,7 +23,7 @@ export function unary(operator: UnaryOperator, value: unknown): unknown {
 }
 
 export function binary(operator: BinaryOperator, left: unknown, right: unknown): unknown {
-  // Any value may stand on either side: these are the built-in operators.
+  // Any value may be on either side: these are the built-in operators.
   const a = left as number;
   const b = right as number;
   switch (operator) {

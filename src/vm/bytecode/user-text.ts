@@ -15,8 +15,8 @@ interface Parsed {
 }
 
 /**
- * The instruction's expression as it stands in the user's own file. Where that is no JavaScript (types
- * inside) or cannot be had, as it stands in the script that runs.
+ * The text of the instruction's expression in the user's own file. If that is not JavaScript (types
+ * inside) or is unavailable, the text in the running script.
  */
 function userExpression(code: Code, pc: Pc): Parsed | undefined {
   const span = code.spans[pc];

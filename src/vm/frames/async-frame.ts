@@ -28,7 +28,7 @@ export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
     },
   }).call;
 
-/** The `await` that the frame stands at has its value. */
+/** Gives the frame the value of its pending `await`, and moves past it. */
 export function resumeWith(frame: Frame, value: unknown): void {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op === 'await') frame.registers[instruction.dst] = value;

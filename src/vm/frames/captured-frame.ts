@@ -52,7 +52,7 @@ function expressionAt(text: string, from: number): AnyNode | undefined {
   }
 }
 
-/** Calls stand at the name that is called, reads at the name that is read, assignments at their operator. */
+/** The position of a call is the name that is called, of a read the name that is read, of an assignment its operator. */
 function placeIn(node: AnyNode, text: string): number {
   switch (node.type) {
     case 'ChainExpression':

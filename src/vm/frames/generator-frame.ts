@@ -33,7 +33,7 @@ export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
-/** A new generator, of either kind, over a frame that stands at the start of its body. */
+/** A new generator, of either kind, over a frame at the start of its body. */
 export function generatorOver(frame: Frame, machine: Machine): Generator | AsyncGenerator {
   const make = frame.closure.code.isAsync ? asyncDriver : driver;
   return apply(
@@ -43,7 +43,7 @@ export function generatorOver(frame: Frame, machine: Machine): Generator | Async
   ) as Generator | AsyncGenerator;
 }
 
-/** A generator over a frame that stands at the start of its body, at a `yield`, or has returned. */
+/** A generator over a frame that is at the start of its body, suspended at a `yield`, or has returned. */
 export function generatorAt(frame: Frame, machine: Machine, state: string): Generator {
   const standing = state === 'yield' ? new Suspended(undefined) : undefined;
   const generator = apply(

@@ -1,4 +1,4 @@
-/** The result of a machine at an `await`: the frame stands at it, with its registers in place. */
+/** The result of a machine at an `await`: the frame is suspended there, with its registers in place. */
 export class Suspended {
   readonly #isOne = true;
 

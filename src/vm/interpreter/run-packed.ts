@@ -236,7 +236,7 @@ export function runPacked(
         continue;
       }
       case 21: {
-        // call with a receiver, which stands before the arguments
+        // call with a receiver, which precedes the arguments
         frame.pc = pc;
         const callee = R[words[at + 2]!] as Callable;
         if (typeof callee !== 'function') throw notCallable(frame.closure.code, pc);

@@ -14,7 +14,7 @@ const attempts = {
   write: { nullish: ['set', 'setting'], of: ['write', 'to'] },
 } as const;
 
-/** `value`: undefined and null are told from others; anything else may be given for an object. */
+/** `value`: undefined and null are distinguished from others; any other value may represent an object. */
 export function privateFailure(
   attempt: keyof typeof attempts,
   value: unknown,

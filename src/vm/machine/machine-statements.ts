@@ -105,7 +105,7 @@ export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] 
   ];
 }
 
-/** Leaves the machine at the instruction; what continues after it stands in the frame. */
+/** Leaves the machine at the instruction; the frame records how to continue. */
 function suspend({ code, pc }: Place, value: Expression): Statement[] {
   return [...saveFrame(code, liveDuring(code, pc), pc), returns(help('suspend', value))];
 }

@@ -23,7 +23,7 @@ export type StepResult =
   | { readonly kind: 'await'; readonly value: unknown }
   /** A generator suspends here: its driver continues. */
   | { readonly kind: 'suspend'; readonly value: unknown }
-  /** The instruction threw; the frame stands at its handler. */
+  /** The instruction threw; the frame is at its handler. */
   | { readonly kind: 'caught'; readonly error: unknown };
 
 const next: StepResult = { kind: 'next' };

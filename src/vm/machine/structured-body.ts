@@ -45,7 +45,7 @@ export function structuredBody(
     return at.isLoop ? [loop(labelOf('L', at), body)] : body;
   }
 
-  /** The block, then the merges it dominates: the first in order stands in the innermost block. */
+  /** The block, then the merges it dominates: the first in order is in the innermost block. */
   function around(at: Block, merges: readonly Block[]): Statement[] {
     const last = merges[merges.length - 1];
     if (!last) return at.routes ? dispatch(at) : ordinary(at);

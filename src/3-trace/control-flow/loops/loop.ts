@@ -67,7 +67,7 @@ const maxAttempts = 32;
 /**
  * Converts a loop with a data-dependent end to one `while`. What it carries is found by following
  * the body: locations that an iteration leaves with another value become operands, until following it once more
- * adds none. Afterwards the trace stands after the loop.
+ * adds none. Afterwards the trace continues after the loop.
  *
  * A loop that is left at its head only, by one decision before which nothing changes, is that condition
  * and a body. Of any other loop the body ends at the header or at one of the locations after the loop, and

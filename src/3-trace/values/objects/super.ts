@@ -1,4 +1,4 @@
-/** `super.key`: looked up above the object that the running method stands on. */
+/** `super.key`: looked up above the object that the running method is defined on. */
 
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
