@@ -9,7 +9,7 @@ import type {
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import type { CapturedFunction } from '../1-capture/capture.ts';
-import type { KernelLocals } from './kernel-locals.ts';
+import { KernelLocals } from './kernel-locals.ts';
 import { mathConstants, readMathCall } from './math-calls.ts';
 
 export const arithmetic = new Map<string, KernelBinaryFn>([
@@ -50,16 +50,11 @@ export class KernelExpressions {
   readonly ranks: (number | null)[];
   readonly #captured: CapturedFunction;
   readonly #constants: Readonly<Record<string, number>>;
-  readonly #locals: KernelLocals;
+  readonly locals = new KernelLocals();
 
-  constructor(
-    captured: CapturedFunction,
-    constants: Readonly<Record<string, number>>,
-    locals: KernelLocals,
-  ) {
+  constructor(captured: CapturedFunction, constants: Readonly<Record<string, number>>) {
     this.#captured = captured;
     this.#constants = constants;
-    this.#locals = locals;
     this.inputs = captured.node.params.map((param) => {
       if (param.type === 'Identifier') return param.name;
       throw this.rejected(param, 'a parameter that is not a plain name', 'name each tensor');
@@ -155,7 +150,7 @@ export class KernelExpressions {
   }
 
   #named(node: AnyNode, name: string): KernelNumber {
-    const id = this.#locals.named(name);
+    const id = this.locals.named(name);
     if (id !== undefined) return { kind: 'local', id };
     const input = this.inputs.indexOf(name);
     if (input >= 0) return this.#element(node, input, []);
@@ -186,7 +181,7 @@ export class KernelExpressions {
       base = base.object;
     }
     const input = base.type === 'Identifier' ? this.inputs.indexOf(base.name) : -1;
-    if (input >= 0 && this.#locals.named(this.inputs[input]!) === undefined) {
+    if (input >= 0 && this.locals.named(this.inputs[input]!) === undefined) {
       return this.#element(node, input, at);
     }
     const remedy = 'read elements of parameters as a[y][x], this.thread, this.constants and Math';

@@ -19,7 +19,7 @@ export class KernelLocals {
   }
 
   /** Whether the function's body, not a block inside it, declares the name. */
-  isDeclaredInFunction(name: string): boolean {
+  hasVar(name: string): boolean {
     return this.#scopes[1]?.has(name) ?? false;
   }
 

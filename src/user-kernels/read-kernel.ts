@@ -8,7 +8,6 @@ import type {
 } from '../../runtime/device/kernel-code.ts';
 import type { CapturedFunction } from '../1-capture/capture.ts';
 import { arithmetic, KernelExpressions, literal } from './kernel-expressions.ts';
-import { KernelLocals } from './kernel-locals.ts';
 
 export interface ReadKernel {
   readonly parameters: readonly string[];
@@ -20,51 +19,38 @@ export function readKernel(
   captured: CapturedFunction,
   constants: Readonly<Record<string, number>>,
 ): ReadKernel {
-  return new KernelReader(captured, constants).read();
+  return new KernelReader(captured, constants).read(captured.node);
 }
 
 /** gpu.js binds an array per operand, and WebGPU guarantees eight with the result. */
 const mostInputs = 7;
 
-class KernelReader {
-  readonly #captured: CapturedFunction;
-  readonly #locals = new KernelLocals();
-  readonly #values: KernelExpressions;
-
-  constructor(captured: CapturedFunction, constants: Readonly<Record<string, number>>) {
-    this.#captured = captured;
-    this.#values = new KernelExpressions(captured, constants, this.#locals);
-  }
-
-  read(): ReadKernel {
-    const { node } = this.#captured;
-    const { inputs, ranks } = this.#values;
+/** Reads the statements of a kernel. */
+class KernelReader extends KernelExpressions {
+  read(node: CapturedFunction['node']): ReadKernel {
+    const { inputs, ranks } = this;
     const { body } = node;
     if (node.type === 'ArrowFunctionExpression' || body.type !== 'BlockStatement') {
       const remedy = 'write function (…) { … }';
-      throw this.#values.rejected(node, 'an arrow function, which has no this.thread:', remedy);
+      throw this.rejected(node, 'an arrow function, which has no this.thread:', remedy);
     }
     if (node.async || node.generator) {
-      throw this.#values.rejected(node, 'a function that stops:', 'return the number directly');
+      throw this.rejected(node, 'a function that stops:', 'return the number directly');
     }
     if (inputs.length > mostInputs) {
-      throw this.#values.rejected(
-        node,
-        `more than ${mostInputs} operands:`,
-        'join tensors: cat, stack',
-      );
+      throw this.rejected(node, `more than ${mostInputs} operands:`, 'join tensors: cat, stack');
     }
     const statements = this.#block(body.body);
     if (!alwaysReturns(statements)) {
       const what = 'a path that does not end with return:';
-      throw this.#values.rejected(body, what, 'end the function with return');
+      throw this.rejected(body, what, 'end the function with return');
     }
-    const code = { ranks, locals: this.#locals.count, body: statements };
+    const code = { ranks, locals: this.locals.count, body: statements };
     return { parameters: inputs, code };
   }
 
   #block(statements: readonly AnyNode[]): KernelStatement[] {
-    return this.#locals.within(() =>
+    return this.locals.within(() =>
       statements.flatMap((statement) => this.#statement(statement as Statement)),
     );
   }
@@ -88,7 +74,7 @@ class KernelReader {
       case 'ExpressionStatement':
         return this.#effect(node.expression);
       case 'IfStatement': {
-        const test = this.#values.test(node.test);
+        const test = this.test(node.test);
         const no = node.alternate ? this.#body(node.alternate) : [];
         return [{ kind: 'if', test, yes: this.#body(node.consequent), no }];
       }
@@ -97,33 +83,31 @@ class KernelReader {
       case 'WhileStatement':
       case 'DoWhileStatement': {
         const testFirst = node.type === 'WhileStatement';
-        const [test, body] = [this.#values.test(node.test), this.#body(node.body)];
+        const [test, body] = [this.test(node.test), this.#body(node.body)];
         return [{ kind: 'loop', test, testFirst, body, update: [] }];
       }
       case 'BreakStatement':
       case 'ContinueStatement':
-        if (node.label) throw this.#values.rejected(node, 'a label', 'leave one loop at a time');
+        if (node.label) throw this.rejected(node, 'a label', 'leave one loop at a time');
         return [{ kind: node.type === 'BreakStatement' ? 'break' : 'continue' }];
       case 'ReturnStatement':
         return this.#return(node, node.argument ?? null);
       default: {
         const remedy = 'use variables, if, for, while and return';
-        throw this.#values.rejected(node, `a ${node.type}`, remedy);
+        throw this.rejected(node, `a ${node.type}`, remedy);
       }
     }
   }
 
   #for(node: Extract<Statement, { type: 'ForStatement' }>): KernelStatement[] {
-    return this.#locals.within(() => {
+    return this.locals.within(() => {
       const { init } = node;
       const before = !init
         ? []
         : init.type === 'VariableDeclaration'
           ? this.#statement(init)
           : this.#effect(init);
-      const test: KernelTest = node.test
-        ? this.#values.test(node.test)
-        : { kind: 'always', value: true };
+      const test: KernelTest = node.test ? this.test(node.test) : { kind: 'always', value: true };
       const update = node.update ? this.#effect(node.update) : [];
       const body = this.#body(node.body);
       return [...before, { kind: 'loop', test, testFirst: true, body, update }];
@@ -137,23 +121,19 @@ class KernelReader {
       const before = value.expressions.slice(0, -1).flatMap((each) => this.#effect(each));
       return [...before, ...this.#return(node, last)];
     }
-    if (value) return [{ kind: 'return', value: this.#values.number(value) }];
-    throw this.#values.rejected(
-      node,
-      'a return without a number',
-      'return the element of the result',
-    );
+    if (value) return [{ kind: 'return', value: this.number(value) }];
+    throw this.rejected(node, 'a return without a number', 'return the element of the result');
   }
 
   #declare(id: Pattern, init: Expression | null, hoisted: boolean): KernelStatement[] {
     if (id.type === 'ObjectPattern' && init) return this.#destructure(id, init, hoisted);
     if (id.type !== 'Identifier') {
-      throw this.#values.rejected(id, 'a pattern', 'declare variables one by one');
+      throw this.rejected(id, 'a pattern', 'declare variables one by one');
     }
     // A block that runs again begins with a new variable.
-    const value = init ? this.#values.number(init) : literal(NaN);
-    if (hoisted && !init && this.#locals.isDeclaredInFunction(id.name)) return [];
-    return [{ kind: 'set', id: this.#locals.declare(id.name, hoisted), value }];
+    const value = init ? this.number(init) : literal(NaN);
+    if (hoisted && !init && this.locals.hasVar(id.name)) return [];
+    return [{ kind: 'set', id: this.locals.declare(id.name, hoisted), value }];
   }
 
   /** `const { x, y } = this.thread`. */
@@ -162,18 +142,17 @@ class KernelReader {
     init: Expression,
     hoisted: boolean,
   ): KernelStatement[] {
-    const group = this.#values.groupOf(init);
+    const group = this.groupOf(init);
     return pattern.properties.map((property) => {
       const isPlain =
         group !== null &&
         property.type === 'Property' &&
         property.key.type === 'Identifier' &&
         property.value.type === 'Identifier';
-      if (!isPlain)
-        throw this.#values.rejected(property, 'a pattern', 'declare variables one by one');
+      if (!isPlain) throw this.rejected(property, 'a pattern', 'declare variables one by one');
       const { key, value } = property as unknown as Record<'key' | 'value', { name: string }>;
-      const read = this.#values.fromThis(property, group, key.name);
-      return { kind: 'set', id: this.#locals.declare(value.name, hoisted), value: read };
+      const read = this.fromThis(property, group, key.name);
+      return { kind: 'set', id: this.locals.declare(value.name, hoisted), value: read };
     });
   }
 
@@ -184,12 +163,10 @@ class KernelReader {
         return node.expressions.flatMap((each) => this.#effect(each));
       case 'AssignmentExpression': {
         const id = this.#target(node.left);
-        if (node.operator === '=')
-          return [{ kind: 'set', id, value: this.#values.number(node.right) }];
+        if (node.operator === '=') return [{ kind: 'set', id, value: this.number(node.right) }];
         const fn = arithmetic.get(node.operator.slice(0, -1));
-        if (!fn)
-          throw this.#values.rejected(node, `the operator ${node.operator} in`, 'write x = …');
-        return [this.#step(id, fn, this.#values.number(node.right))];
+        if (!fn) throw this.rejected(node, `the operator ${node.operator} in`, 'write x = …');
+        return [this.#step(id, fn, this.number(node.right))];
       }
       case 'UpdateExpression': {
         const fn = node.operator === '++' ? 'add' : 'sub';
@@ -197,21 +174,17 @@ class KernelReader {
       }
       case 'ConditionalExpression': {
         const [yes, no] = [this.#effect(node.consequent), this.#effect(node.alternate)];
-        return [{ kind: 'if', test: this.#values.test(node.test), yes, no }];
+        return [{ kind: 'if', test: this.test(node.test), yes, no }];
       }
       case 'LogicalExpression': {
-        const test = this.#values.test(node.left);
+        const test = this.test(node.left);
         const then = this.#effect(node.right);
         if (node.operator === '&&') return [{ kind: 'if', test, yes: then, no: [] }];
         if (node.operator === '||') return [{ kind: 'if', test, yes: [], no: then }];
         break;
       }
     }
-    throw this.#values.rejected(
-      node,
-      'a statement without effect on a variable',
-      'assign its value',
-    );
+    throw this.rejected(node, 'a statement without effect on a variable', 'assign its value');
   }
 
   #step(id: number, fn: KernelBinaryFn, y: KernelNumber): KernelStatement {
@@ -219,9 +192,9 @@ class KernelReader {
   }
 
   #target(node: AnyNode): number {
-    const id = node.type === 'Identifier' ? this.#locals.named(node.name) : undefined;
+    const id = node.type === 'Identifier' ? this.locals.named(node.name) : undefined;
     if (id !== undefined) return id;
-    throw this.#values.rejected(node, 'an assignment to', 'assign to variables of the function');
+    throw this.rejected(node, 'an assignment to', 'assign to variables of the function');
   }
 }
 

@@ -42,39 +42,26 @@ const folds = {
   min: ['min', Number.POSITIVE_INFINITY],
 } as const satisfies Record<string, readonly [FoldOp, number]>;
 
-function singleReducer([fold, identity]: readonly [FoldOp, number]): Reducer {
-  const vector = (a: Code, b: Code) => op(`f32x4.${fold}`, a, b);
+function reducerOf(type: Reducer['type'], [fold, identity]: readonly [FoldOp, number]): Reducer {
+  const isSingle = type === 'f32';
+  const vectorType = isSingle ? 'f32x4' : 'f64x2';
+  const vector = (a: Code, b: Code) => op(`${vectorType}.${fold}`, a, b);
+  const scalar = (a: Code, b: Code) => op(`${type}.${fold}`, a, b);
+  const first = (values: Code) => lane(`${vectorType}.extract_lane`, 0, values);
   return {
-    type: 'f32',
-    bytes: 4,
-    lanes: 4,
+    type,
+    bytes: isSingle ? 4 : 8,
+    lanes: isSingle ? 4 : 2,
     vector,
-    scalar: (a, b) => op(`f32.${fold}`, a, b),
-    identity: f32(identity),
-    identities: f32x4(identity),
-    load: (address) => load('f32.load', address),
-    store: (address, value) => store('f32.store', address, value),
-    across: (values) => lane('f32x4.extract_lane', 0, acrossLanes(vector, get(values))),
-  };
-}
-
-function doubleReducer([fold, identity]: readonly [FoldOp, number]): Reducer {
-  const scalar = (a: Code, b: Code) => op(`f64.${fold}`, a, b);
-  return {
-    type: 'f64',
-    bytes: 8,
-    lanes: 2,
-    vector: (a, b) => op(`f64x2.${fold}`, a, b),
     scalar,
-    identity: f64(identity),
-    identities: f64x2(identity),
-    load: (address) => load('f64.load', address),
-    store: (address, value) => store('f64.store', address, value),
+    identity: isSingle ? f32(identity) : f64(identity),
+    identities: isSingle ? f32x4(identity) : f64x2(identity),
+    load: (address) => load(`${type}.load`, address),
+    store: (address, value) => store(`${type}.store`, address, value),
     across: (values) =>
-      scalar(
-        lane('f64x2.extract_lane', 0, get(values)),
-        lane('f64x2.extract_lane', 1, get(values)),
-      ),
+      isSingle
+        ? first(acrossLanes(vector, get(values)))
+        : scalar(first(get(values)), lane('f64x2.extract_lane', 1, get(values))),
   };
 }
 
@@ -290,9 +277,9 @@ function reduceMatrices(position: number) {
   };
 }
 
-function kernelsOf(reducerOf: typeof singleReducer) {
+function kernelsOf(type: Reducer['type']) {
   const names = ['sum', 'prod', 'max', 'min'] as const;
-  const matrix = names.map((name) => [name, reduceMatrix(reducerOf(folds[name]))] as const);
+  const matrix = names.map((name) => [name, reduceMatrix(reducerOf(type, folds[name]))] as const);
   const several = names.map((name, i) => [`${name}s`, reduceMatrices(i)] as const);
   return compile(Object.fromEntries([...matrix, ...several]) as ReduceDefinitions);
 }
@@ -311,6 +298,6 @@ export const topChunk = {
 export const vectorStep = { float32: 16, float64: 8 } as const;
 
 export const reduceKernels = {
-  float32: lazily(() => kernelsOf(singleReducer)),
-  float64: lazily(() => kernelsOf(doubleReducer)),
+  float32: lazily(() => kernelsOf('f32')),
+  float64: lazily(() => kernelsOf('f64')),
 } as const;
