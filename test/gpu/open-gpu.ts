@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { GpuDevice } from '../../runtime/device/gpu/gpu-device.ts';
 import { destroyGpu, initGpu } from '../../runtime/device/gpu/init.ts';
 
@@ -30,4 +30,13 @@ export function gpuForTests(): () => GpuDevice {
   });
   if (!isShared) afterAll(destroyGpu);
   return () => device!;
+}
+
+/** Returns a function that expects that the CPU has computed no op for the GPU since the test began. */
+export function nothingOnCpu(gpu: () => GpuDevice): () => void {
+  let before: ReadonlyMap<string, number>;
+  beforeEach(() => {
+    before = new Map(gpu().computedOnCpu);
+  });
+  return () => expect(new Map(gpu().computedOnCpu)).toEqual(before);
 }

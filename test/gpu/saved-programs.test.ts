@@ -20,7 +20,7 @@ import {
   tidy,
   toStatic,
 } from '../../src/index.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, nothingOnCpu, skipGpu } from './open-gpu.ts';
 
 const full = { fullGraph: true } as const;
 
@@ -31,6 +31,7 @@ const close = (found: ArrayLike<number>, expected: ArrayLike<number>) =>
 
 describe.skipIf(skipGpu)('gpu/saved-programs', () => {
   const gpu = gpuForTests();
+  const expectNothingOnCpu = nothingOnCpu(gpu);
   afterEach(() => setDevice('cpu'));
 
   const onGpu = (values: Tensor) => values.to(gpu());
@@ -65,7 +66,7 @@ describe.skipIf(skipGpu)('gpu/saved-programs', () => {
     const again = there(xThere, labelsThere) as Tensor;
     expect(memory.stats(gpu()).peakAllocated - before).toBe(there.predicted()!.peakBytes);
     again.dispose();
-    expect([...gpu().computedOnCpu]).toEqual([]);
+    expectNothingOnCpu();
   });
 
   it.each(['cpu', 'gpu'])('attention and its gradient, saved on the device %s', async (name) => {
@@ -89,7 +90,7 @@ describe.skipIf(skipGpu)('gpu/saved-programs', () => {
       }),
     );
     for (const [i, data] of results[0]!.entries()) close(results[1]![i]!, data);
-    expect([...gpu().computedOnCpu]).toEqual([]);
+    expectNothingOnCpu();
   });
 
   it('a step with max pooling, whose places are bytes on the CPU', async () => {

@@ -1,9 +1,9 @@
 /** Your own kernels, which compute in float32, on operands of every dtype that they take. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { type Tensor, tensor } from '../../../runtime/index.ts';
 import { gpuKernel } from '../../../src/user-kernels/gpu-kernel.ts';
-import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { gpuForTests, nothingOnCpu, skipGpu } from '../open-gpu.ts';
 import { expectParity } from '../parity.ts';
 import { exact, expectSameEverywhere } from '../wgsl/checked.ts';
 
@@ -27,6 +27,7 @@ const factors = (): Tensor => tensor([0.5, 1.5, -1, 2]);
 
 describe.skipIf(skipGpu)('gpu/dtypes/user-kernels', () => {
   const gpu = gpuForTests();
+  const expectNothingOnCpu = nothingOnCpu(gpu);
 
   it('read integers and bools, which are rounded to float32, of any strides', async () => {
     await expectParity(gpu(), () => mixed(whole(), mask(), factors()), exact);
@@ -46,6 +47,6 @@ describe.skipIf(skipGpu)('gpu/dtypes/user-kernels', () => {
     const operands = (): [Tensor, Tensor, Tensor] => [whole(), mask(), factors()];
     const run = (x: Tensor, y: Tensor, z: Tensor) => [mixed(x.add(1), y, z).mul(2)];
     await expectSameEverywhere(gpu(), operands, run);
-    expect(gpu().computedOnCpu.size).toBe(0);
+    expectNothingOnCpu();
   });
 });

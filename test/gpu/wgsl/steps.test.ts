@@ -17,7 +17,7 @@ import {
   tidy,
 } from '../../../runtime/index.ts';
 import { toStatic } from '../../../src/to-static.ts';
-import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { gpuForTests, nothingOnCpu, skipGpu } from '../open-gpu.ts';
 import { counted, webGpuDevice } from './counted.ts';
 
 class Mlp extends nn.Module {
@@ -72,6 +72,7 @@ class LanguageModel extends nn.Module {
 
 describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
   const gpu = gpuForTests();
+  const expectNothingOnCpu = nothingOnCpu(gpu);
 
   it.each([
     [8, [6, 16, 4]],
@@ -221,7 +222,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(after.submits - before.submits).toBe(1);
     expect(after.compiled - before.compiled).toBe(0);
     expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
-    expect(gpu().computedOnCpu.size).toBe(0);
+    expectNothingOnCpu();
   });
 
   it('transformer layer + Adam: at most 50 dispatches, 1 submit, and no kernel of gpu.js', async () => {
@@ -285,6 +286,6 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     expect(after.submits - before.submits).toBe(1);
     expect(after.compiled - before.compiled).toBe(0);
     expect(after.compiled - compiled).toBe(after.wgsl - wgsl);
-    expect(gpu().computedOnCpu.size).toBe(0);
+    expectNothingOnCpu();
   });
 });
