@@ -145,7 +145,7 @@ function liveRanges(
   return ranges;
 }
 
-/** What changes if the ops of the group run where its last one stands. */
+/** The changes of live bytes if the ops of the group run at the position of its last one. */
 function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[] {
   const changes: Change[] = [];
   const own = new Set(group);
