@@ -1,6 +1,11 @@
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
-import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './cleanup/dead-code.ts';
+import {
+  dropUnreadCopies,
+  eliminateDeadCode,
+  withoutDead,
+  withoutDeadBackward,
+} from './cleanup/dead-code.ts';
 import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import type { Pass, PassContext, Staged } from './facts/pass.ts';
@@ -205,15 +210,6 @@ function minimizesSaved({ memory }: { readonly memory: MemoryOptions }): boolean
 
 function simplifies({ memory }: { readonly memory: MemoryOptions }): boolean {
   return memory.simplify;
-}
-
-/** Runs on both parts of a joint program: outputs of forward count as read. */
-function withoutDead(given: Staged): Staged {
-  const { program, alsoRead } = given;
-  const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
-  const early = new Set(program.ops.slice(0, given.firstLate));
-  const firstLate = ops.filter((op) => early.has(op)).length;
-  return { ...given, program: { ...program, ops }, firstLate };
 }
 
 function withoutDeadCode(program: Staged['program']): Staged['program'] {

@@ -7,7 +7,7 @@ import { UniformPath } from './control/uniform-path.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import { OpMemories } from './op-memory.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
-import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
+import { boundOf, orderForMemory, roughlyOrdered, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
 import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
@@ -20,12 +20,20 @@ export function roughBytes(
   donated: ReadonlySet<ValueId> = new Set(),
   enough = 0,
 ): number {
-  const { values, inputs } = program;
+  return roughPeak(program, roughOptions(program, donated), enough);
+}
+
+/** The program in a good order, with writes to memory of the caller as late as it allows. */
+export function roughOrder(program: Program, donated: ReadonlySet<ValueId> = new Set()): Program {
+  return roughlyOrdered(program, roughOptions(program, donated));
+}
+
+function roughOptions({ values, inputs }: Program, donated: ReadonlySet<ValueId>): GraphOptions {
   const entering = (id: ValueId) => {
     return { bytes: bytesOf(values, id), exclusive: donated.has(id) };
   };
-  const options = { keep: inputs.filter((id) => !donated.has(id)), carried: new Map(), entering };
-  return roughPeak(program, { ...options, reuse: true }, enough);
+  const keep = inputs.filter((id) => !donated.has(id));
+  return { keep, carried: new Map(), entering, reuse: true };
 }
 
 /**

@@ -14,15 +14,17 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
-import { eliminateDeadBackward } from '../5-optimize/cleanup/dead-code.ts';
+import { eliminateDeadBackward, withoutDead } from '../5-optimize/cleanup/dead-code.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';
 import type { Cost } from '../5-optimize/recompute/choice.ts';
 import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../5-optimize/recompute/forward-of-step.ts';
+import { MemoryUses } from '../5-optimize/recompute/memory-uses.ts';
 import { materializeLayouts } from '../6-split/materialize-layouts.ts';
 import { split } from '../6-split/split.ts';
 import { enteringAlone } from '../7-plan/entering.ts';
-import { planProgram, roughBytes } from '../7-plan/plan.ts';
+import { OpMemories } from '../7-plan/op-memory.ts';
+import { planProgram, roughBytes, roughOrder } from '../7-plan/plan.ts';
 import type { Planned, PlanOptions, PlanRegions } from '../7-plan/plan-in-order.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
@@ -105,7 +107,15 @@ export class SubgraphPlanner {
       budget,
       {
         costOf: (program, enough) => roughBytes(program, owned.donated, enough),
-        plan: (program) => withCopies(finish(this.inference(traced, owned, program))),
+        usesOf: () => {
+          const ordered = roughOrder(chosen, owned.donated);
+          return usesOf(new ForwardFacts(ordered, forwardOfStep(ordered)), owned);
+        },
+        plan: (program) => {
+          const given = { program, firstLate: program.ops.length, alsoRead: [] };
+          const needed = withoutDead(given).program;
+          return withCopies(finish(this.inference(traced, owned, needed)));
+        },
       },
       this.#compilation,
     );
@@ -117,12 +127,21 @@ export class SubgraphPlanner {
     if (budget === null) return withCopies(yield* this.training(traced, joint, owned));
     const outputs = [...joint.forwardOutputs, ...joint.program.outputs];
     const facts = new ForwardFacts(joint.program, (index) => index < joint.forwardOps, outputs);
-    const plan = (program: Program) =>
-      withCopies(finish(this.training(traced, { ...joint, program }, owned)));
+    const plan = (program: Program) => {
+      const { forwardOps: firstLate, forwardOutputs } = joint;
+      const needed = withoutDead({ program, firstLate, alsoRead: forwardOutputs });
+      const changed = { ...joint, program: needed.program, forwardOps: needed.firstLate };
+      return withCopies(finish(this.training(traced, changed, owned)));
+    };
     if (rate !== undefined) return atRate(facts, budget, rate, plan);
     const costOf: Cost = (program, enough) =>
       roughBytes({ ...program, outputs }, owned.donated, enough);
-    return withinBudget(facts, budget, { costOf, plan }, this.#compilation);
+    return withinBudget(
+      facts,
+      budget,
+      { costOf, plan, usesOf: () => usesOf(facts, owned) },
+      this.#compilation,
+    );
   }
 
   /** Phase 5 for a program that is planned as a whole. */
@@ -298,6 +317,11 @@ export class SubgraphPlanner {
     this.#recorded.set(region, planned);
     return planned;
   }
+}
+
+function usesOf(facts: ForwardFacts, { donated }: Ownership): MemoryUses {
+  const memories = new OpMemories(facts.program.values);
+  return new MemoryUses(facts, (op) => memories.of(op), donated);
 }
 
 /**

@@ -1,9 +1,22 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/field.ts';
 import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
-import type { Choice, Cost } from '../5-optimize/recompute/choice.ts';
+import {
+  better,
+  type Candidate,
+  Choice,
+  type Cost,
+  Eviction,
+} from '../5-optimize/recompute/choice.ts';
+import { EvictionSearch } from '../5-optimize/recompute/eviction-search.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
-import { recomputeInBackward } from '../5-optimize/recompute/recompute-in-backward.ts';
+import type { MemoryUses } from '../5-optimize/recompute/memory-uses.ts';
+import { type EvictionPolicy, readPolicy } from '../5-optimize/recompute/pressure.ts';
+import { recomputeEvicted } from '../5-optimize/recompute/recompute-evicted.ts';
+import {
+  type Recomputed,
+  recomputeInBackward,
+} from '../5-optimize/recompute/recompute-in-backward.ts';
 import { RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
 import { readIndices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
@@ -13,6 +26,8 @@ import type { Compilation } from './compilation.ts';
 interface Planning {
   /** Roughly what a program needs: cheap enough to compare many. */
   readonly costOf: Cost;
+  /** The uses of memory, in an order with a low peak. */
+  readonly usesOf: () => MemoryUses;
   readonly plan: (program: Program) => SubgraphStages;
 }
 
@@ -21,6 +36,9 @@ type Noted = Pick<Compilation, 'choices' | 'candidate'>;
 
 /** A plan that recomputes more than this share of forward's arithmetic is expensive. */
 const expensiveShare = 0.05;
+
+/** Where less of forward's arithmetic than this runs again, nothing else is tried. */
+const cheap = 0.01;
 
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
@@ -36,20 +54,30 @@ const attempts = 4;
 export function withinBudget(
   facts: ForwardFacts,
   budget: number,
-  { costOf, plan }: Planning,
+  planning: Planning,
   compilation: Noted,
 ): SubgraphStages {
   const { choices } = compilation;
-  const known = choices.of('recompute', (choice) => readChosen(choice, facts.program));
-  if (known) return planned(known);
-  const { best, chosen, take } = searched(facts, budget, { costOf, plan }, compilation);
+  const { plan, usesOf } = planning;
+  const known = choices.of('recompute', (choice) => {
+    const { bytesBefore, how } = readChosen(choice, facts.program);
+    const recomputed = how && recomputedBy(how);
+    return { bytesBefore, recomputed: recomputed ?? (how && choice.fail('an eviction policy')) };
+  });
+  if (known) return planned(known.bytesBefore, known.recomputed);
+  const { best, chosen, take } = searched(facts, budget, planning, compilation);
   choices.note('recompute', chosen);
   take();
   return best;
 
-  function planned({ bytesBefore, stays, brief }: Chosen): SubgraphStages {
-    if (stays === null) return withoutRecompute(plan(facts.program), budget);
-    const { program, ops, work } = recomputeInBackward(facts, new Set(stays), new Set(brief));
+  function recomputedBy(how: Kept | EvictionPolicy): Recomputed | null {
+    if (!('stays' in how)) return recomputeEvicted(usesOf(), how);
+    return recomputeInBackward(facts, new Set(how.stays), new Set(how.brief));
+  }
+
+  function planned(bytesBefore: number, recomputed: Recomputed | null): SubgraphStages {
+    if (recomputed === null) return withoutRecompute(plan(facts.program), budget);
+    const { program, ops, work } = recomputed;
     const stages = plan(program);
     const bytes = peakBytes(stages);
     const share = work / Math.max(1, facts.forwardWork);
@@ -61,18 +89,21 @@ interface Chosen {
   /** Bytes of the program with nothing computed twice. */
   readonly bytesBefore: number;
   /** Null: nothing is. */
-  readonly stays: readonly ValueId[] | null;
+  readonly how: Kept | EvictionPolicy | null;
+}
+
+interface Kept {
+  readonly stays: readonly ValueId[];
   readonly brief: readonly ValueId[];
 }
 
 function readChosen(choice: Field, { values }: Program): Chosen {
+  const bytesBefore = choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER);
+  const how = choice.get('how');
+  if (how.isNull) return { bytesBefore, how: null };
+  if (!how.has('stays')) return { bytesBefore, how: readPolicy(how) };
   const ids = (field: Field) => readIndices(field, values.length) as ValueId[];
-  const stays = choice.get('stays');
-  return {
-    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
-    stays: stays.isNull ? null : ids(stays),
-    brief: ids(choice.get('brief')),
-  };
+  return { bytesBefore, how: { stays: ids(how.get('stays')), brief: ids(how.get('brief')) } };
 }
 
 function withoutRecompute(stages: SubgraphStages, budget: number) {
@@ -89,7 +120,7 @@ interface Searched {
 function searched(
   facts: ForwardFacts,
   budget: number,
-  { costOf, plan: planOf }: Planning,
+  { costOf, usesOf, plan: planOf }: Planning,
   compilation: Noted,
 ): Searched {
   function* steps(program: Program): Steps<SubgraphStages> {
@@ -99,21 +130,25 @@ function searched(
   const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
   const plain = plan(facts.program);
   const bytesBefore = peakBytes(plain.made);
-  const chosenOf = (choice: Choice | null): Chosen => {
-    if (!choice) return { bytesBefore, stays: null, brief: [] };
-    return { bytesBefore, stays: [...choice.stays], brief: [...choice.brief] };
-  };
   let best = withoutRecompute(plain.made, budget);
   let { take } = plain;
-  let taken: Choice | null = null;
-  const done = (): Searched => ({ best, chosen: chosenOf(taken), take });
+  let taken: Candidate | null = null;
+  const done = (): Searched => ({ best, chosen: { bytesBefore, how: howOf(taken) }, take });
   if (bytesBefore <= budget) return done();
   const all = facts.forwardWork;
   const search = new RecomputeSearch(facts, costOf);
+  let evictions: EvictionSearch | undefined;
+  const within = (target: number): Candidate => {
+    const kept = search.within(target);
+    if (kept.ops === 0 || (kept.fits(target) && kept.work <= cheap * all)) return kept;
+    evictions ??= new EvictionSearch(usesOf(), costOf);
+    const evicted = evictions.within(target);
+    return evicted ? better<Candidate>(kept, evicted, target) : kept;
+  };
   let target = budget - bytesBefore + costOf(facts.program);
   const planned = new Set<Program>();
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const choice = search.within(target);
+    const choice = within(target);
     if (choice.ops === 0 || planned.has(choice.program)) return done();
     planned.add(choice.program);
     const candidate = plan(choice.program);
@@ -135,6 +170,13 @@ function searched(
     target = corrected;
   }
   return done();
+}
+
+function howOf(candidate: Candidate | null): Chosen['how'] {
+  if (candidate instanceof Choice) {
+    return { stays: [...candidate.stays], brief: [...candidate.brief] };
+  }
+  return candidate instanceof Eviction ? candidate.policy : null;
 }
 
 /** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */

@@ -22,6 +22,15 @@ export function eliminateDeadCode(
   return kept.reverse();
 }
 
+/** Eliminates dead ops of both parts of a joint program; outputs of forward count as read. */
+export function withoutDead(given: Staged): Staged {
+  const { program, alsoRead } = given;
+  const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
+  const early = new Set(program.ops.slice(0, given.firstLate));
+  const firstLate = ops.filter((op) => early.has(op)).length;
+  return { ...given, program: { ...program, ops }, firstLate };
+}
+
 /** Eliminates dead ops of the backward part of a joint program; all of its forward part was asked for by the user. */
 export function withoutDeadBackward(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;

@@ -73,6 +73,11 @@ export class ForwardFacts {
     return !this.#facts.isWritten(root) && !this.#handedOut.has(root);
   }
 
+  /** Whether the caller gets the memory. */
+  isHandedOut(root: ValueId): boolean {
+    return this.#handedOut.has(root);
+  }
+
   isReadByBackward(root: ValueId): boolean {
     return this.#facts.readersOfMemory(root).some((index) => !this.isForward(index));
   }

@@ -3,6 +3,7 @@ import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
+import { validity } from './validity.ts';
 
 /** A program whose backward computes some values of forward again. */
 export interface Recomputed {
@@ -132,20 +133,4 @@ class Rewriter {
     if (definition.op.kernel.kind !== 'view') this.#ops++;
     this.#work += opWork(op, this.#values);
   }
-}
-
-/** For each memory that can be recomputed from what stays, the first write to one of its operands. */
-function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): ReadonlyMap<ValueId, number> {
-  const until = new Map<ValueId, number>();
-  for (const index of facts.forward) {
-    for (const id of facts.program.ops[index]!.outputs) {
-      if (stays.has(id) || !facts.canBeMadeAgain(id)) continue;
-      const limits = facts.operandsOf(index).map((operand) => {
-        const root = facts.rootOf(operand);
-        return until.get(root) ?? facts.nextWrite(root, index);
-      });
-      until.set(id, Math.min(Number.POSITIVE_INFINITY, ...limits));
-    }
-  }
-  return until;
 }

@@ -5,6 +5,7 @@ import type { Steps } from '../../programs/steps.ts';
 import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
 import { type Families, familiesOf } from './families.ts';
+import { delayed } from './late-writes.ts';
 import { hastened, postponed } from './list-order.ts';
 import {
   isLeaner,
@@ -122,6 +123,20 @@ export function boundOf(program: Program, options: GraphOptions): number {
 /** The lowest peak that a few walks over the program find, or one up to `enough`: sufficient to compare two programs. */
 export function roughPeak(program: Program, options: GraphOptions, enough = 0): number {
   return new OrderSearch(memoryGraph(program, options)).rough(enough);
+}
+
+/**
+ * The program in an order with a low peak, as a few walks find it; writes to memory of the caller come as late as that
+ * allows.
+ */
+export function roughlyOrdered(program: Program, options: GraphOptions): Program {
+  const moving = movableOps(program);
+  const graph = memoryGraph(program, options, moving);
+  const search = new OrderSearch(graph);
+  search.rough();
+  const order = delayed(graph, search.order, (op) => moving[op]!.op.inPlace === true);
+  const ops = Array.from(order, (op) => moving[op]!);
+  return { ...program, ops: withViews(program, ops) };
 }
 
 class OrderSearch {

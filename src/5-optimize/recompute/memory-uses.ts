@@ -1,0 +1,97 @@
+import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { ForwardFacts } from './forward-facts.ts';
+import { validity } from './validity.ts';
+
+/** The memory that an op reads, makes and takes over. */
+export interface Footprint {
+  /** Operands whose data it reads, each once. */
+  readonly reads: readonly ValueId[];
+  /** Bytes of each output, if that gets memory of its own. */
+  readonly bytes: readonly number[];
+  /** The operands whose memory each output may take if they die with the op. */
+  readonly takes: readonly (readonly ValueId[])[];
+  /** Bytes that its kernel takes while it runs. */
+  readonly scratch: number;
+}
+
+export const never = Number.POSITIVE_INFINITY;
+
+/**
+ * The uses of each memory of a program, which is named by the value that it was made for, in the order of the ops.
+ * Looked up once for all walks over the program.
+ */
+export class MemoryUses {
+  readonly facts: ForwardFacts;
+  /** Memories that enter with the program, which may free them. */
+  readonly donated: readonly ValueId[];
+  /** By op, the memories that it reads; views read none. */
+  readonly reads: readonly (readonly ValueId[])[];
+  /** By op, the memories that it makes. */
+  readonly makes: readonly (readonly ValueId[])[];
+  /** By op and output, the memories of which the output may take one. */
+  readonly takes: readonly (readonly (readonly ValueId[])[])[];
+  /** By op. */
+  readonly scratch: Float64Array;
+  /** By op of forward: its arithmetic. */
+  readonly work: Float64Array;
+  /** By memory. */
+  readonly bytes: Float64Array;
+  /** By memory: the op that makes it; −1: it enters with the program. */
+  readonly maker: Int32Array;
+  /** By memory: the ops that read it. */
+  readonly readers: readonly (readonly number[])[];
+  /** By memory: those that can be recomputed from it. */
+  readonly dependents: readonly (readonly ValueId[])[];
+  /** By memory: the last op of forward that needs it, if backward can recompute it; otherwise `never`. */
+  readonly evictableAfter: Float64Array;
+  /** By memory: 1 if the caller gets it. */
+  readonly isOutput: Uint8Array;
+
+  constructor(
+    facts: ForwardFacts,
+    footprintOf: (op: ProgramOp) => Footprint,
+    donated: Iterable<ValueId> = [],
+  ) {
+    const { ops, values } = facts.program;
+    const once = (ids: readonly ValueId[]) => [...new Set(ids.map((id) => facts.rootOf(id)))];
+    const isView = ({ op }: ProgramOp) => op.kernel.kind === 'view';
+    const footprints = ops.map(footprintOf);
+    this.facts = facts;
+    this.donated = [...donated];
+    this.reads = ops.map((op, i) => (isView(op) ? [] : once(footprints[i]!.reads)));
+    this.makes = ops.map((op) => (isView(op) ? [] : op.outputs));
+    this.takes = footprints.map(({ takes }) => takes.map(once));
+    this.scratch = Float64Array.from(footprints, ({ scratch }) => scratch);
+    this.work = new Float64Array(ops.length);
+    this.bytes = Float64Array.from(values, (_, id) => facts.bytesOf(id as ValueId));
+    this.maker = new Int32Array(values.length).fill(-1);
+    this.isOutput = Uint8Array.from(values, (_, id) => Number(facts.isHandedOut(id as ValueId)));
+    const readers: number[][] = values.map(() => []);
+    ops.forEach((_, index) => {
+      this.makes[index]!.forEach((id, i) => {
+        this.bytes[id] = footprints[index]!.bytes[i]!;
+        this.maker[id] = index;
+      });
+      for (const id of this.reads[index]!) readers[id]!.push(index);
+    });
+    this.readers = readers;
+    const dependents: ValueId[][] = values.map(() => []);
+    this.dependents = dependents;
+    this.evictableAfter = new Float64Array(values.length).fill(never);
+    const until = validity(facts, new Set());
+    for (const index of facts.forward) {
+      this.work[index] = facts.workOfOp(index);
+      for (const id of this.makes[index]!) {
+        if (!facts.canBeMadeAgain(id)) continue;
+        for (const operand of this.reads[index]!) dependents[operand]!.push(id);
+        const lastRead = readers[id]!.at(-1) ?? index;
+        if (lastRead < until.get(id)!) this.evictableAfter[id] = index;
+      }
+    }
+    for (const index of facts.forward) {
+      // A view holds the memory, whoever reads the view.
+      const held = isView(ops[index]!) ? once(ops[index]!.outputs) : this.reads[index]!;
+      for (const id of held) if (this.evictableAfter[id]! < index) this.evictableAfter[id] = index;
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import type { ValueId } from '../../../runtime/program/program.ts';
+import type { Field } from '../../../runtime/save/field.ts';
+import { type MemoryUses, never } from './memory-uses.ts';
+
+/** Decides when values are evicted, and which come first. */
+export interface EvictionPolicy {
+  /** The most that is to be live at any time, beside memory of the caller. */
+  readonly bytes: number;
+  /** How much the time until a value is needed counts, in percent: 0, not at all; 100, as much as its bytes. */
+  readonly patience: number;
+  /** Each seed takes some values for dearer, some for cheaper than they are, the first one most. */
+  readonly seeds: readonly number[];
+}
+
+/** Throws DataError for what isn't a policy. */
+export function readPolicy(field: Field): EvictionPolicy {
+  const number = (each: Field) => each.int(0, Number.MAX_SAFE_INTEGER);
+  return {
+    bytes: number(field.get('bytes')),
+    patience: number(field.get('patience')),
+    seeds: field.get('seeds').items().map(number),
+  };
+}
+
+/** The first seed changes the price of a value by up to this factor, the others by this one. */
+const [most, more] = [2, 1.3];
+
+/**
+ * The memory that is live while a program is walked through, op by op. Where an op would raise it above the limit,
+ * values that backward can recompute are evicted: those that cost least to recompute, are large, and are not needed for
+ * long (Kirisame et al., "Dynamic Tensor Rematerialization", 2021; here the next use of each value is known).
+ */
+export class Pressure {
+  readonly #uses: MemoryUses;
+  readonly #policy: EvictionPolicy;
+  /** By memory: 1 while it is live; memory of the caller is not counted. */
+  readonly #isLive: Uint8Array;
+  readonly #live = new Set<ValueId>();
+  /** By memory: how many of its reads have passed. */
+  readonly #passed: Int32Array;
+  /** When a memory is needed next, known for one state of the walk. */
+  readonly #next: Float64Array;
+  readonly #nextIn: Int32Array;
+  #state = 0;
+  readonly #factor: Float64Array;
+  readonly #seen: Int32Array;
+  #search = 0;
+  #bytes = 0;
+  peak = 0;
+
+  constructor(uses: MemoryUses, policy: EvictionPolicy) {
+    this.#uses = uses;
+    this.#policy = policy;
+    const count = uses.bytes.length;
+    this.#isLive = new Uint8Array(count);
+    this.#passed = new Int32Array(count);
+    this.#next = new Float64Array(count);
+    this.#nextIn = new Int32Array(count).fill(-1);
+    this.#factor = new Float64Array(count);
+    this.#seen = new Int32Array(uses.work.length);
+    for (const id of uses.donated) this.#add(id);
+  }
+
+  isThere(id: ValueId): boolean {
+    return this.#isLive[id] === 1 || this.#uses.maker[id] === -1;
+  }
+
+  /** The ops to run again for these memories to be there, in their order. */
+  missingFor(ids: readonly ValueId[]): readonly number[] {
+    const { maker, reads } = this.#uses;
+    const found = new Set<number>();
+    const pending = [...ids];
+    for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+      if (this.isThere(id) || found.has(maker[id]!)) continue;
+      found.add(maker[id]!);
+      pending.push(...reads[maker[id]!]!);
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
+  /**
+   * Runs an op at a time of the walk, its outputs in the memory of operands that die with it where that may be.
+   * `isHeld`: what is needed until the op at that time has run.
+   */
+  run(index: number, time: number, isHeld: (id: ValueId) => boolean): void {
+    const { makes, takes, bytes, scratch } = this.#uses;
+    const outputs = makes[index]!;
+    const taken: ValueId[] = [];
+    let needed = scratch[index]!;
+    outputs.forEach((id, i) => {
+      const own = takes[index]![i]!.find(
+        (each) =>
+          this.#isLive[each] === 1 &&
+          bytes[each] === bytes[id] &&
+          !taken.includes(each) &&
+          !isHeld(each) &&
+          this.isDead(each, time),
+      );
+      if (own === undefined) needed += bytes[id]!;
+      else taken.push(own);
+    });
+    const reads = this.#uses.reads[index]!;
+    this.#evict(this.#policy.bytes - needed, time, (id) => isHeld(id) || reads.includes(id));
+    this.peak = Math.max(this.peak, this.#bytes + needed);
+    for (const id of taken) this.#remove(id);
+    for (const id of outputs) this.#add(id);
+  }
+
+  /** Frees those that are not needed any more. */
+  freeDead(ids: readonly ValueId[], time: number): void {
+    for (const id of ids) if (this.#isLive[id] === 1 && this.isDead(id, time)) this.#remove(id);
+  }
+
+  isDead(id: ValueId, time: number): boolean {
+    return this.#nextNeed(id, time) === never;
+  }
+
+  #add(id: ValueId): void {
+    if (this.#isLive[id] === 1) return;
+    this.#isLive[id] = 1;
+    this.#live.add(id);
+    this.#bytes += this.#uses.bytes[id]!;
+    this.#state++;
+  }
+
+  #remove(id: ValueId): void {
+    this.#isLive[id] = 0;
+    this.#live.delete(id);
+    this.#bytes -= this.#uses.bytes[id]!;
+    this.#state++;
+  }
+
+  #evict(limit: number, time: number, isHeld: (id: ValueId) => boolean): void {
+    while (this.#bytes > limit) {
+      let best: ValueId | null = null;
+      let least = never;
+      for (const id of this.#live) {
+        if (this.#uses.evictableAfter[id]! >= time || isHeld(id)) continue;
+        const price = this.#priceOf(id, time);
+        if (price < least) [best, least] = [id, price];
+      }
+      if (best === null) return;
+      this.#remove(best);
+    }
+  }
+
+  #priceOf(id: ValueId, time: number): number {
+    const wait = this.#nextNeed(id, time) - time;
+    const worth = this.#uses.bytes[id]! * wait ** (this.#policy.patience / 100);
+    return (this.#factorOf(id) * this.#workFor(id)) / worth;
+  }
+
+  #factorOf(id: ValueId): number {
+    const known = this.#factor[id]!;
+    if (known > 0) return known;
+    let factor = 1;
+    this.#policy.seeds.forEach((seed, i) => {
+      factor *= (i === 0 ? most : more) ** (2 * randomOf(seed, id) - 1);
+    });
+    this.#factor[id] = factor;
+    return factor;
+  }
+
+  /** Arithmetic that recomputes a memory, with all that is not there on the way to it; `never`: something can't be. */
+  #workFor(id: ValueId): number {
+    const { evictableAfter, maker, reads, work } = this.#uses;
+    const search = ++this.#search;
+    const pending = [maker[id]!];
+    this.#seen[maker[id]!] = search;
+    let sum = 0;
+    for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
+      sum += work[index]!;
+      for (const operand of reads[index]!) {
+        const at = maker[operand]!;
+        if (at === -1 || this.#isLive[operand] === 1 || this.#seen[at] === search) continue;
+        if (evictableAfter[operand] === never) return never;
+        this.#seen[at] = search;
+        pending.push(at);
+      }
+    }
+    return sum;
+  }
+
+  /** The next op that reads the memory, or something that has to be recomputed from it. */
+  #nextNeed(id: ValueId, time: number): number {
+    const { dependents, maker } = this.#uses;
+    const pending = [id];
+    for (let at = id; pending.length > 0; ) {
+      at = pending.at(-1)!;
+      if (this.#nextIn[at] === this.#state) {
+        pending.pop();
+        continue;
+      }
+      let next = this.#nextRead(at, time);
+      let isKnown = true;
+      for (const each of dependents[at]!) {
+        if (this.#isLive[each] === 1 || maker[each]! >= time) continue;
+        if (this.#nextIn[each] === this.#state) next = Math.min(next, this.#next[each]!);
+        else {
+          pending.push(each);
+          isKnown = false;
+        }
+      }
+      if (!isKnown) continue;
+      this.#next[at] = next;
+      this.#nextIn[at] = this.#state;
+      pending.pop();
+    }
+    return this.#next[id]!;
+  }
+
+  #nextRead(id: ValueId, time: number): number {
+    if (this.#uses.isOutput[id] === 1) return this.#uses.work.length;
+    const readers = this.#uses.readers[id]!;
+    let at = this.#passed[id]!;
+    while (at < readers.length && readers[at]! <= time) at++;
+    this.#passed[id] = at;
+    return readers[at] ?? never;
+  }
+
+  /** Tells that the walk goes on to the next op. */
+  advance(): void {
+    this.#state++;
+  }
+}
+
+/** A number from 0 to 1 for each seed and value. */
+function randomOf(seed: number, id: ValueId): number {
+  let bits = Math.imul(seed, 0x9e3779b1) ^ Math.imul(id + 1, 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 15), 0xc2b2ae35);
+  return ((bits ^ (bits >>> 13)) >>> 0) / 2 ** 32;
+}

@@ -1,0 +1,37 @@
+import { LiveBytes, type Order } from './live-bytes.ts';
+import type { MemoryGraph, OpIndex } from './memory-graph.ts';
+
+/**
+ * Delays each of these ops that frees nothing, such as a write to a parameter, until right before an op that has to
+ * come after it: what is computed from the parameter can be recomputed until then.
+ */
+export function delayed(
+  graph: MemoryGraph,
+  order: Order,
+  isWrite: (op: OpIndex) => boolean,
+): Order {
+  const walk = new LiveBytes(graph);
+  const frees = new Uint8Array(graph.size);
+  for (const op of order) {
+    if (walk.change(op) < 0) frees[op] = 1;
+    walk.step(op);
+  }
+  const place = new Int32Array(graph.size);
+  order.forEach((op, at) => {
+    place[op] = at;
+  });
+  const { starts, items } = graph.after;
+  for (const op of [...order].reverse()) {
+    if (frees[op] === 1 || !isWrite(op)) continue;
+    let next = graph.size;
+    for (let at = starts[op]!; at < starts[op + 1]!; at++)
+      next = Math.min(next, place[items[at]!]!);
+    place[op] = next;
+  }
+  // Delayed ops come in their order right before the op whose place they share.
+  const last = (op: OpIndex) => Number(order[place[op]!] === op);
+  const placed = [...order.entries()].sort(
+    ([i, a], [j, b]) => place[a]! - place[b]! || last(a) - last(b) || i - j,
+  );
+  return Int32Array.from(placed, ([, op]) => op);
+}
