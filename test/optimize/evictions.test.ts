@@ -1,0 +1,220 @@
+/** Values that are evicted while a budget asks for it: programs, bits, and the choices that another process repeats. */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { verifyProgram } from '../../runtime/program/verify/verify.ts';
+import { parseFile } from '../../runtime/save/container.ts';
+import { EvictionSearch } from '../../src/5-optimize/recompute/eviction-search.ts';
+import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
+import { forwardOfStep } from '../../src/5-optimize/recompute/forward-of-step.ts';
+import { MemoryUses } from '../../src/5-optimize/recompute/memory-uses.ts';
+import { recomputeEvicted } from '../../src/5-optimize/recompute/recompute-evicted.ts';
+import { RecomputeSearch } from '../../src/5-optimize/recompute/recompute-search.ts';
+import { OpMemories } from '../../src/7-plan/op-memory.ts';
+import { roughBytes, roughOrder } from '../../src/7-plan/plan.ts';
+import { sourceOf } from '../../src/check/sources.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
+import {
+  type DType,
+  deviceGuard,
+  memory,
+  nn,
+  optim,
+  randn,
+  relu,
+  seed,
+  type Tensor,
+} from '../../src/index.ts';
+
+interface Net {
+  readonly channels: number;
+  readonly size: number;
+  readonly blocks: number;
+  readonly batch: number;
+  readonly dtype: DType;
+}
+
+/** Residual blocks with running statistics, whose convolutions cost much and whose norms cost little, and dropout. */
+class Residual extends nn.Module {
+  readonly stem: nn.Conv2d;
+  readonly blocks: nn.ModuleList<nn.Sequential>;
+
+  constructor({ channels, blocks }: Net) {
+    super();
+    const conv = (from: number) => new nn.Conv2d(from, channels, 3, { padding: 1, bias: false });
+    this.stem = conv(1);
+    this.blocks = new nn.ModuleList(
+      Array.from(
+        { length: blocks },
+        () =>
+          new nn.Sequential(
+            conv(channels),
+            new nn.BatchNorm2d(channels),
+            new nn.ReLU(),
+            new nn.Dropout(0.2),
+            conv(channels),
+            new nn.BatchNorm2d(channels),
+          ),
+      ),
+    );
+  }
+
+  override forward(x: Tensor): Tensor {
+    let y = this.stem.forward(x) as Tensor;
+    for (const block of this.blocks) y = relu(y.add(block.forward(y) as Tensor));
+    return y;
+  }
+}
+
+function stepOf(net: Net) {
+  seed(3);
+  const model = new Residual(net).to(net.dtype) as Residual;
+  const optimizer = new optim.AdamW(model.parameters(), { lr: 0.01 });
+  const step = (x: Tensor) => {
+    const loss = model.forward(x).pow(2).mean();
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+  const x = randn([net.batch, 1, net.size, net.size], { dtype: net.dtype });
+  const state = () =>
+    [...model.parameters(), ...model.buffers()].map((each) => [...each.dataSync()].map(Number));
+  const dispose = () => {
+    for (const each of [x, optimizer, model]) each.dispose();
+  };
+  return { step, x, state, dispose };
+}
+
+const nets: readonly Net[] = [
+  { channels: 4, size: 12, blocks: 4, batch: 4, dtype: 'float32' },
+  { channels: 8, size: 7, blocks: 3, batch: 8, dtype: 'float32' },
+  { channels: 3, size: 9, blocks: 5, batch: 2, dtype: 'float64' },
+];
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tostatic-evictions-'));
+  vi.stubEnv('TOSTATIC_CACHE', folder);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The eviction policies among the choices that compilations have left. */
+function policies(): unknown[] {
+  return readdirSync(folder).flatMap((name) => {
+    const { header } = parseFile(readFileSync(join(folder, name)));
+    const choices = header.get('choices').value as [string, { how?: unknown }][];
+    return choices.flatMap(([search, { how }]) =>
+      search === 'recompute' && how && Object.hasOwn(how, 'seeds') ? [how] : [],
+    );
+  });
+}
+
+/** Two steps: losses, parameters and running statistics, and the peak beside what was there before. */
+function run(net: Net, budget: number | null | undefined) {
+  const { step, x, state, dispose } = stepOf(net);
+  const own =
+    budget === undefined
+      ? null
+      : new Captured(step, { memory: { budget, savedMasks: false }, fallback: 'error' });
+  const losses: number[] = [];
+  let peak = 0;
+  for (let i = 0; i < 2; i++) {
+    const { allocated } = memory.stats('cpu');
+    memory.reset('cpu');
+    using loss = own ? (own.call(undefined, [x]) as Tensor) : step(x);
+    peak = memory.stats('cpu').peakAllocated - allocated;
+    losses.push(loss.itemSync());
+  }
+  const stages = own?.parts.at(-1)?.stages;
+  const result = { losses, state: state() };
+  dispose();
+  return { result, peak, recompute: stages?.recompute, planned: stages?.planned.forward.predicted };
+}
+
+describe.each(nets)('$blocks blocks, $channels channels, $dtype', (net) => {
+  it('have the bits of eager execution and the predicted peak, and another process repeats them', () => {
+    const eager = run(net, undefined).result;
+    const before = run(net, 2 ** 40).recompute!.bytesBefore;
+    let evicted = 0;
+    for (const share of [0.6, 0.45]) {
+      const budget = Math.floor(before * share);
+      rmSync(folder, { recursive: true });
+      const searched = run(net, budget);
+      expect(searched.result).toEqual(eager);
+      expect(searched.peak).toBe(searched.planned!.peakBytes);
+      expect(searched.recompute!.bytes).toBeLessThanOrEqual(budget);
+      evicted += policies().length;
+      const known = run(net, budget);
+      expect(known.result).toEqual(eager);
+      expect(known.recompute).toEqual(searched.recompute);
+    }
+    expect(evicted).toBeGreaterThan(0);
+  });
+});
+
+/** The program of a step, in its order, on the device that only counts. */
+function programOf(net: Net): { program: Program; donated: ReadonlySet<ValueId> } {
+  return deviceGuard('meta', () => {
+    const { step, x, dispose } = stepOf(net);
+    const captured = new Captured(step, { memory: { budget: 2 ** 40 }, fallback: 'error' });
+    (captured.call(undefined, [x]) as Tensor).dispose();
+    const { planned, forward } = captured.parts.at(-1)!.stages!;
+    const { donated } = sourceOf(planned)!;
+    dispose();
+    return { program: forward, donated: new Set(donated.map((i) => forward.inputs[i]!)) };
+  });
+}
+
+describe.each(nets)('programs of $blocks blocks, $channels channels, $dtype', (net) => {
+  const { program, donated } = programOf(net);
+  const ordered = roughOrder(program, donated);
+  const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
+  const memories = new OpMemories(ordered.values);
+  const uses = new MemoryUses(facts, (op) => memories.of(op), donated);
+  const costOf = (each: Program, enough?: number) => roughBytes(each, donated, enough);
+  const whole = recomputeEvicted(uses, { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] })!;
+
+  it('stay as they are where the limit is large enough', () => {
+    expect(whole.ops).toBe(0);
+    expect(whole.program.ops).toEqual(ordered.ops);
+  });
+
+  it('evict more the lower the limit, and stay below it', () => {
+    let held = 0;
+    for (const patience of [0, 50, 100]) {
+      let before = 0;
+      for (const share of [0.8, 0.6, 0.5]) {
+        const bytes = Math.floor(whole.peak * share);
+        const found = recomputeEvicted(uses, { bytes, patience, seeds: [] })!;
+        verifyProgram(found.program);
+        expect(found.ops).toBeGreaterThan(before);
+        before = found.ops;
+        expect(found.peak).toBeLessThanOrEqual(bytes);
+        held++;
+      }
+    }
+    expect(held).toBe(9);
+  });
+
+  it('take less arithmetic than values that are recomputed once and held', () => {
+    const most = costOf(program);
+    const free = costOf({ ...program, ops: [] });
+    const original = new ForwardFacts(program, forwardOfStep(program));
+    let less = 0;
+    for (const share of [0.55, 0.45]) {
+      const budget = Math.floor(free + share * (most - free));
+      const kept = new RecomputeSearch(original, costOf).within(budget);
+      const evicted = new EvictionSearch(uses, costOf).within(budget)!;
+      expect(costOf(evicted.program)).toBeLessThanOrEqual(budget);
+      if (!kept.fits(budget) || evicted.work < kept.work) less++;
+    }
+    expect(less).toBeGreaterThan(0);
+  });
+});
