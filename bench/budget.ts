@@ -1,6 +1,7 @@
 /**
- * What a budget costs: for each workload the peak beside parameters and inputs, relative to the plan without a
- * budget, the share of forward's arithmetic that is done again, and the processor time that planning takes.
+ * What a budget costs: for each workload the peak beside parameters and inputs, relative to the final plan without a
+ * budget and without slices, the share of forward's arithmetic that is done again, and the processor time that planning
+ * takes; with slices, and without.
  */
 
 import { parseArgs } from 'node:util';
@@ -60,26 +61,29 @@ function curve(name: string, make: () => BuiltWorkload, memory: Partial<MemoryOp
     f(...inputs).dispose();
     const { planned } = f.programs().at(-1)!.stages!;
     const { program, wanted, options, donated, compile } = sourceOf(planned)!;
-    const most = planned.forward.predicted.peakBytes;
-    console.log(`${name}: ${most} bytes without a budget, ${program.ops.length} ops`);
+    // Without a budget a large program begins with a first plan, which no program within a budget has.
+    const plan = (own: Partial<MemoryOptions>) => {
+      const memory = { ...options.memory, ...own };
+      return compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+    };
+    const most = plan({ slices: false }).planned.forward.predicted.peakBytes;
+    console.log(`${name}: ${most} bytes without a budget and slices, ${program.ops.length} ops`);
     for (const share of shares) {
       const budget = Math.floor(most * share);
-      const start = process.cpuUsage();
-      const within = compile(
-        program,
-        wanted,
-        { ...options, memory: { ...options.memory, budget } },
-        donated,
-      );
-      const { user, system } = process.cpuUsage(start);
-      const { bytes, share: again } = within.recompute!;
-      const columns = [
-        `budget ${share.toFixed(2)}`,
-        `peak ${(bytes / most).toFixed(3)} (${bytes})`,
-        `again ${(again * 100).toFixed(1)} %`,
-        `${Math.round((user + system) / 1000)} ms`,
-      ];
-      console.log(`  ${columns.join('  ')}${bytes > budget ? '  (exceeded)' : ''}`);
+      for (const slices of options.memory.slices ? [true, false] : [false]) {
+        const start = process.cpuUsage();
+        const within = plan({ budget, slices });
+        const { user, system } = process.cpuUsage(start);
+        const { bytes, share: again } = within.recompute!;
+        const columns = [
+          `budget ${share.toFixed(2)}`,
+          slices ? 'slices   ' : 'no slices',
+          `peak ${(bytes / most).toFixed(3)} (${bytes})`,
+          `again ${(again * 100).toFixed(1)} %`,
+          `${Math.round((user + system) / 1000)} ms`,
+        ];
+        console.log(`  ${columns.join('  ')}${bytes > budget ? '  (exceeded)' : ''}`);
+      }
     }
     for (const each of [...inputs, work]) each.dispose();
   });

@@ -40,13 +40,15 @@ function budgets(
     using x = zeros(shape);
     f(x).dispose();
     const { planned } = f.programs().at(-1)!.stages!;
-    const { program, wanted, options, donated, compile } = sourceOf(planned)!;
-    const most = planned.forward.predicted.peakBytes;
-    return (share) => {
-      const budget = Math.floor(most * share);
-      const within = { ...options, memory: { ...options.memory, budget } };
-      return compile(program, wanted, within, donated).recompute!;
+    const source = sourceOf(planned)!;
+    // Large programs begin with a first plan, but within a budget with the final one.
+    const compile = (own: Partial<MemoryOptions>) => {
+      const { program, wanted, options, donated } = source;
+      const memory = { ...options.memory, ...own };
+      return source.compile(program, wanted, { ...options, tier: 'final', memory }, donated);
     };
+    const most = compile({ slices: false }).planned.forward.predicted.peakBytes;
+    return (share) => compile({ budget: Math.floor(most * share) }).recompute!;
   });
 }
 
@@ -105,4 +107,22 @@ it('slices and recompute are weighed together: with slices no budget needs more 
   const whole = mlp(10, { slices: false });
   const least = sliced(0);
   expect(least.bytes).toBeLessThanOrEqual(whole(0).bytes * 1.05);
+  // Slices hold what takes products without them.
+  const [within, other] = [sliced(0.5), whole(0.5)];
+  expect(within.share).toBeLessThan(0.01);
+  expect(other.share).toBeGreaterThan(0.05);
+  for (const { bytes, budget } of [within, other]) expect(bytes).toBeLessThanOrEqual(budget);
+});
+
+it('a net of convolutions and norms recomputes norms first, then as few convolutions as hold the budget', () => {
+  const within = convolutions((channels) => new nn.BatchNorm2d(channels));
+  const shares = [0.7, 0.5, 0.4].map((share) => {
+    const { bytes, budget, share: again } = within(share);
+    expect(bytes).toBeLessThanOrEqual(budget);
+    return again;
+  });
+  expect(shares).toEqual([...shares].sort((a, b) => a - b));
+  expect(shares[0]).toBeLessThan(0.1);
+  expect(shares[1]).toBeLessThan(0.35);
+  expect(shares[2]).toBeLessThan(0.65);
 });
