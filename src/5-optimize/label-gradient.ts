@@ -19,7 +19,7 @@ export function labelGradient(program: Program): Program {
     const at = op.op.name === 'logSoftmaxGrad' ? sparse.get(dy!) : undefined;
     if (at === undefined || reads.get(dy!) !== 1) return;
     const { device, dtype } = values[dy!]!;
-    if (!device.overwritesOperands || dtype !== 'float32') return;
+    if (!device.overwritesOperands || (dtype !== 'float32' && dtype !== 'float64')) return;
     const loss = ops[at]!;
     const [given, target] = loss.inputs as readonly [ValueId, ValueId];
     const share = (values.push(contiguousMeta({ dtype, shape: [] }, device)) - 1) as ValueId;
