@@ -121,7 +121,7 @@ export const passes = [
     name: 'savedMasks',
     stages: ['joint', 'step'],
     // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
-    enabled: ({ memory, isFirst }) => memory.savedMasks && memory.budget === null && !isFirst,
+    enabled: ({ memory, isFirst }) => memory.savedMasks && !isFirst,
     run: savedMasks,
   },
   {

@@ -12,8 +12,9 @@ import { peakBytes } from './within-budget.ts';
 type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
 
 /**
- * A budget disables masks and copies of views. Where the program could have them, it is also planned without the
- * budget: that plan is used if it fits or no smaller one was found, and its bytes are those that explain() compares.
+ * A budget disables copies of views, and what it recomputes may leave no use for masks. Where the program could have
+ * them, it is also planned without the budget: that plan is used if it fits or no smaller one was found, and its bytes
+ * are those that explain() compares.
  */
 export function* besideNoBudget(
   options: CompileOptions,
