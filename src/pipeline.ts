@@ -215,6 +215,9 @@ function* savingBest(
   };
   const applied = savingLess.filter((name) => whole.made.passes[name]?.applied);
   if (applied.length === 0) return take([], whole);
+  // Masks repeat nothing: where little else does, there is nothing to gain without them.
+  const isMasked = applied.every((name) => name === 'savedMasks');
+  if (isMasked && whole.made.recompute && !isDear(whole.made)) return take([], whole);
   let off = savingLess;
   let best = yield* compilation.candidate(() => without(off));
   if (isBetter(whole.made, best.made)) return take([], whole);

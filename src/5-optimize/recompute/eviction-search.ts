@@ -4,7 +4,7 @@ import type { EvictionPolicy } from './pressure.ts';
 import { recomputeEvicted } from './recompute-evicted.ts';
 
 /** Programs of all policies that are tried have about so many ops, as each takes a walk over one. */
-const effort = 100_000;
+const effort = 200_000;
 /** At most so many policies are tried for one budget, and at least so many. */
 const [most, least] = [48, 4];
 /** Limits of a walk, of a budget: with its ops in another order, a program needs less than in the walk, or more. */
@@ -23,6 +23,8 @@ export class EvictionSearch {
   readonly #costOf: Cost;
   /** Bytes by which the measure of programs is above that of a walk. */
   readonly #above: number;
+  /** Those found for other budgets: one of them may be better for this one. */
+  readonly #found: Eviction[] = [];
   /** Policies tried so far. */
   #tried = 0;
 
@@ -40,12 +42,16 @@ export class EvictionSearch {
     const { length } = this.#uses.facts.program.ops;
     const count = Math.max(least, Math.min(most, Math.floor(effort / length)));
     let best: Eviction | null = null;
+    for (const each of this.#found) {
+      if ((!best || each.work < best.work) && each.fits(budget)) best = each;
+    }
     for (let i = 0; i < count; i++) {
       const policy: EvictionPolicy =
         best && i >= count / 2 ? this.#near(best.policy, limit) : this.#anywhere(limit);
       const found = recomputeEvicted(this.#uses, policy);
       if (!found || found.ops === 0 || (best && found.work >= best.work)) continue;
       const eviction = new Eviction(found, policy, this.#costOf);
+      this.#found.push(eviction);
       if (eviction.fits(budget)) best = eviction;
     }
     return best;
