@@ -40,6 +40,9 @@ const expensiveShare = 0.05;
 /** Where less of forward's arithmetic than this runs again, nothing else is tried. */
 const cheap = 0.01;
 
+/** With this many times the arithmetic of the other search, one isn't asked again for a budget nearby. */
+const behind = 1.5;
+
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
 
@@ -138,12 +141,16 @@ function searched(
   const all = facts.forwardWork;
   const search = new RecomputeSearch(facts, costOf);
   let evictions: EvictionSearch | undefined;
+  let isBehind = false;
   const within = (target: number): Candidate => {
+    const evicted = isBehind ? evictions!.within(target) : null;
+    if (evicted) return evicted;
     const kept = search.within(target);
     if (kept.ops === 0 || (kept.fits(target) && kept.work <= cheap * all)) return kept;
     evictions ??= new EvictionSearch(usesOf(), costOf);
-    const evicted = evictions.within(target);
-    return evicted ? better<Candidate>(kept, evicted, target) : kept;
+    const other = evictions.within(target);
+    isBehind = other !== null && kept.work > behind * other.work;
+    return other ? better<Candidate>(kept, other, target) : kept;
   };
   let target = budget - bytesBefore + costOf(facts.program);
   const planned = new Set<Program>();
