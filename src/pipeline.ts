@@ -19,7 +19,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isExpensive } from './compile/within-budget.ts';
+import { cheaper, isDear, isExpensive } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';

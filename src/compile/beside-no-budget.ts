@@ -62,7 +62,7 @@ export function* besideNoBudget(
   return take(fitting(unbounded, bytesBefore), false, beside);
 }
 
-/** Whether the program needs more than the budget without recompute, and could need less with what a budget disables. */
+/** Whether the program needs more than the budget without recompute, and could need less with masks or copies of views. */
 function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
   const { recompute } = stages;
   if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return false;
