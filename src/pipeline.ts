@@ -19,7 +19,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isDear, isExpensive } from './compile/within-budget.ts';
+import { cheaper, isExpensive } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -217,7 +217,7 @@ function* savingBest(
   if (applied.length === 0) return take([], whole);
   // Masks repeat nothing: where little else does, there is nothing to gain without them.
   const isMasked = applied.every((name) => name === 'savedMasks');
-  if (isMasked && whole.made.recompute && !isDear(whole.made)) return take([], whole);
+  if (isMasked && whole.made.recompute && !isExpensive(whole.made)) return take([], whole);
   let off = savingLess;
   let best = yield* compilation.candidate(() => without(off));
   if (isBetter(whole.made, best.made)) return take([], whole);

@@ -8,7 +8,7 @@ export interface EvictionPolicy {
   readonly bytes: number;
   /** How much the time until a value is needed counts, in percent: 0, not at all; 100, as much as its bytes. */
   readonly patience: number;
-  /** Each seed takes some values for dearer, some for cheaper than they are, the first one most. */
+  /** Each seed makes some values more expensive, some cheaper than they are, the first one most. */
   readonly seeds: readonly number[];
 }
 
