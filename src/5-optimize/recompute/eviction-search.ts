@@ -25,7 +25,7 @@ export class EvictionSearch {
   readonly #costOf: Cost;
   /** Bytes by which the measure of programs is above that of a walk. */
   readonly #above: number;
-  /** What was found for each limit. */
+  /** The result for each limit, by its place in the grid. */
   readonly #found = new Map<number, Eviction | null>();
 
   constructor(uses: MemoryUses, costOf: Cost) {
