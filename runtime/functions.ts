@@ -92,7 +92,7 @@ export {
   progress,
 } from './seeing/progress.ts';
 export { Summary, type SummaryRow, summary } from './seeing/summary.ts';
-export type { DType, TypedArray, TypedArrayOf } from './spec/dtype.ts';
+export type { DType, DTypeOf, TypedArray, TypedArrayOf } from './spec/dtype.ts';
 export type { Promoted } from './spec/dtype-types.ts';
 export type { Shape } from './spec/shape.ts';
 export type { GradHook } from './tensor/grad-node.ts';

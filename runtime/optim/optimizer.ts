@@ -22,14 +22,17 @@ export interface Rates {
 }
 
 /** Parameters with options of their own; what is left out is as for all. */
-export type ParameterGroupOptions<H extends object = object> = {
-  readonly parameters: Iterable<Tensor>;
-} & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
+export type ParameterGroupOptions<H extends object = object> = (
+  | { readonly parameters: Iterable<Tensor> }
+  | { readonly params: Iterable<Tensor> }
+) & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
 
 /** Parameters with the options that they follow. `H`: what the kind of optimizer has beside rates. */
 export type ParameterGroup<H extends object = object> = Rates &
   H & {
     readonly parameters: readonly Tensor[];
+    /** PyTorch's name for `parameters`. */
+    readonly params: readonly Tensor[];
     /** The rate that schedules start from, once there is a schedule. */
     initialLr?: number;
   };
@@ -179,7 +182,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** Everything that a step depends on but the parameters. The tensors are the optimizer's own. */
   stateDict(): OptimizerState {
     return {
-      groups: this.groups.map(({ parameters, ...options }) => options),
+      groups: this.groups.map(({ parameters, params, ...options }) => options),
       counts: this.counts,
       state: Object.fromEntries(this.#state),
     };
@@ -211,7 +214,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
 /** A parameter given twice is updated once. */
 function groupsOf<H extends object>(
   parameters: Parameters<H>,
-): (Omit<ParameterGroupOptions<H>, 'parameters'> & { readonly parameters: readonly Tensor[] })[] {
+): Pick<ParameterGroup, 'parameters' | 'params'>[] {
   if (typeof parameters !== 'object' || !(Symbol.iterator in (parameters ?? {}))) {
     throw noParameters('optimizer', parameters);
   }
@@ -221,7 +224,7 @@ function groupsOf<H extends object>(
     : [{ parameters: given as Tensor[] } as unknown as ParameterGroupOptions<H>];
   const seen = new Set<Tensor>();
   return groups.map((group) => {
-    const own = [...new Set(group.parameters)];
+    const own = [...new Set('parameters' in group ? group.parameters : group.params)];
     own.forEach(expectParameter);
     if (own.some((tensor) => seen.has(tensor))) {
       throw new ArgumentError({
@@ -232,16 +235,16 @@ function groupsOf<H extends object>(
       });
     }
     for (const tensor of own) seen.add(tensor);
-    return { ...group, parameters: own };
+    return { ...(group as object), parameters: own, params: own };
   });
 }
 
 const isGroup = (item: unknown): boolean =>
-  typeof item === 'object' && item !== null && 'parameters' in item;
+  typeof item === 'object' && item !== null && ('parameters' in item || 'params' in item);
 
 /** A group has the options of its optimizer, of the same types. */
 function expectGroup(group: object, options: object): void {
-  const known = ['parameters', 'initialLr', ...Object.keys(options)];
+  const known = ['parameters', 'params', 'initialLr', ...Object.keys(options)];
   for (const [name, value] of Object.entries(group)) {
     if (!known.includes(name)) throw unknownOption('optimizer: parameter group', name, known);
     const standard: unknown = options[name as keyof typeof options];
@@ -257,18 +260,11 @@ function expectGroup(group: object, options: object): void {
 
 function expectParameter(given: unknown, index: number): void {
   if (given instanceof Tensor) return;
-  const hasParams = typeof given === 'object' && given !== null && 'params' in given;
   throw new ArgumentError({
     what: `optimizer: parameter ${index} is not a tensor`,
-    given: hasParams
-      ? 'an object with params'
-      : given === null
-        ? 'null'
-        : `a value of type ${typeof given}`,
+    given: given === null ? 'null' : `a value of type ${typeof given}`,
     expected: 'tensors that require gradients, or groups of them',
-    remedy: hasParams
-      ? 'name the tensors of a group parameters: [{ parameters: layer.parameters(), lr: 0.1 }]'
-      : 'pass model.parameters(), or [{ parameters: layer.parameters(), lr: 0.1 }]',
+    remedy: 'pass model.parameters(), or [{ params: layer.parameters(), lr: 0.1 }]',
   });
 }
 

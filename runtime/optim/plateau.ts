@@ -81,6 +81,11 @@ export class ReduceLROnPlateau {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
+  /** `lastLr`, by PyTorch's name. */
+  getLastLr(): readonly number[] {
+    return this.lastLr;
+  }
+
   /** The measure of an epoch that is over. */
   step(measure: number): void {
     if (this.#better(measure)) {

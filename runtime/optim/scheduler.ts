@@ -39,6 +39,11 @@ export abstract class LRScheduler {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
+  /** `lastLr`, by PyTorch's name. */
+  getLastLr(): readonly number[] {
+    return this.lastLr;
+  }
+
   step(): void {
     this.epochs++;
     this.apply();

@@ -38,13 +38,6 @@ export type Promoted<A extends DType, B extends DType> = A extends DType
     : never
   : never;
 
-/** The dtype of an op on a tensor and a number: TypeScript does not distinguish 2 from 2.5. */
-export type WithNumber<D extends DType> = D extends Floating
-  ? D
-  : D extends 'bool'
-    ? 'int32' | 'float32'
-    : D | 'float32';
-
 /** Result dtype of functions of real numbers. */
 export type RealOf<D extends DType> = D extends Floating ? D : 'float32';
 

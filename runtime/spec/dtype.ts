@@ -14,7 +14,10 @@ interface ArrayOf {
   readonly float64: Float64Array;
 }
 
-export type TypedArrayOf<D extends DType> = ArrayOf[D];
+/** `x.dtype` of a `Tensor<D>`. */
+export type DTypeOf<D extends DType> = DType extends D ? DType : D;
+
+export type TypedArrayOf<D extends DType> = ArrayOf[DTypeOf<D>];
 export type TypedArray = TypedArrayOf<DType>;
 
 const arrayTypes: { readonly [D in DType]: new (length: number) => ArrayOf[D] } = {

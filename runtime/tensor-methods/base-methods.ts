@@ -13,7 +13,8 @@ import * as read from './read.ts';
 import { moveTo, moveToAsync } from './transfer.ts';
 
 declare module '../tensor/tensor.ts' {
-  interface Tensor<D extends DType = DType> extends BaseMethods<D> {}
+  // biome-ignore lint/suspicious/noExplicitAny: as in the class.
+  interface Tensor<D extends DType = any> extends BaseMethods<D> {}
 }
 
 const readers = {

@@ -2,7 +2,7 @@
 
 import type { SortOptions, TopkOptions, ValuesAndPlaces } from '../ops/reduce/order.ts';
 import type { DType } from '../spec/dtype.ts';
-import type { Promoted, RealOf, SumOf, WithNumber } from '../spec/dtype-types.ts';
+import type { Floating, Promoted, RealOf, SumOf } from '../spec/dtype-types.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Methods } from './methods.ts';
 
@@ -197,19 +197,23 @@ type Answer<N, R, D extends DType> = N extends keyof Casts
 
 type OfTwo<D extends DType, O extends DType> = DType extends O ? Tensor : Of<D, Promoted<D, O>>;
 
+/** With a number, integers may become float32: TypeScript does not distinguish 2 from 2.5. */
+type WithNumber<D extends DType> = D extends Floating ? Tensor<D> : Tensor;
+
 /** Overloads by the second operand: another tensor, a number, or either. */
 interface Join<D extends DType, More extends unknown[]> {
   <O extends DType>(other: Tensor<O>, ...more: More): OfTwo<D, O>;
-  (other: number, ...more: More): Of<D, WithNumber<D>>;
+  (other: number, ...more: More): WithNumber<D>;
   (other: Tensor | number, ...more: More): Tensor;
 }
 
 type OpMethods<D extends DType> = {
-  [N in keyof Methods]: N extends Joining
+  [N in Exclude<keyof Methods, 'sort' | 'topk' | 'kthvalue'>]: N extends Joining
     ? Join<D, Tail<Methods[N]>>
     : (...rest: Rest<Methods[N]>) => Answer<N, ReturnType<Methods[N]>, D>;
 };
 
+/** Methods whose signatures say more than the functions': several dtypes in one result, and overloads. */
 export interface TensorMethods<D extends DType> extends OpMethods<D> {
   /** 1 with the probability that each element holds, else 0. */
   bernoulli(): Of<D, RealOf<D>>;

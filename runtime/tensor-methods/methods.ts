@@ -203,7 +203,8 @@ const overloaded = {
 export type Methods = typeof methods;
 
 declare module '../tensor/tensor.ts' {
-  interface Tensor<D extends DType = DType> extends TensorMethods<D>, AbsentMethods {}
+  // biome-ignore lint/suspicious/noExplicitAny: as in the class.
+  interface Tensor<D extends DType = any> extends TensorMethods<D>, AbsentMethods {}
 }
 
 /** Puts a function of a tensor on the prototype as a property. */

@@ -2,7 +2,7 @@ import type { Device, Operand } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError, DTypeError } from '../errors/errors.ts';
-import { type DType, dtypes } from '../spec/dtype.ts';
+import { type DType, type DTypeOf, dtypes } from '../spec/dtype.ts';
 import { normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
 import { disposedError } from './disposed-error.ts';
 import type { GradEdge, HookEntry } from './grad-node.ts';
@@ -63,10 +63,12 @@ export interface TracedValue {
  * Several handles (views, detached copies) may share one holder. A handle without a holder is either
  * traced, disposed, or the meta-only copy of a value whose data is unused.
  *
- * `D` is what is known of the dtype when a program is compiled: any of them where nothing is said.
+ * `D` is what TypeScript knows of the dtype. A plain `Tensor` may have any dtype, and may be assigned to a variable of
+ * a known one: `let h = zeros([2]); h = cell(x, h)`.
  */
-export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
-  readonly dtype: D;
+// biome-ignore lint/suspicious/noExplicitAny: as an argument, `any` goes with every dtype, in both directions.
+export class Tensor<D extends DType = any> implements TensorMeta, Operand {
+  readonly dtype: DTypeOf<D>;
   readonly shape: Shape;
   readonly strides: readonly number[];
   readonly offset: number;
@@ -92,7 +94,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
 
   /** Takes over one ownership of `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
-    this.dtype = meta.dtype as D;
+    this.dtype = meta.dtype as DTypeOf<D>;
     this.shape = meta.shape;
     this.strides = meta.strides;
     this.offset = meta.offset;

@@ -52,13 +52,23 @@ describe('optimizers', () => {
     expect(x.itemSync()).toBeCloseTo(0.9, 6);
   });
 
+  it("groups are written and read by PyTorch's names, too", () => {
+    using x = leaf([1]);
+    using y = leaf([1]);
+    using optimizer = new SGD([{ params: [x], lr: 0.1 }, { params: [y] }], { lr: 0.2 });
+    tidy(() => x.add(y).sum().backward());
+    optimizer.step();
+    expect([x.itemSync(), y.itemSync()]).toEqual([Math.fround(0.9), Math.fround(0.8)]);
+    expect(optimizer.paramGroups.every(({ params }, i) => params[0] === [x, y][i])).toBe(true);
+    expect(Object.keys(optimizer.stateDict().groups[0]!)).not.toContain('params');
+    optimizer.loadStateDict(optimizer.stateDict());
+    expect(optimizer.groups[0]!.params).toBe(optimizer.groups[0]!.parameters);
+    optimizer.zeroGrad();
+  });
+
   it('values out of range are refused', () => {
     using x = leaf([1]);
     expect(() => new SGD([], { lr: 0.1 })).toThrow('nothing to optimize');
-    const groups = [{ params: [x], lr: 0.1 }] as never;
-    expect(() => new SGD(groups, { lr: 1 })).toThrow(
-      /parameter 0 is not a tensor.*name the tensors/s,
-    );
     const missing = [x, undefined] as never;
     expect(() => new SGD(missing, { lr: 1 })).toThrow(/parameter 1 is not a tensor.*undefined/s);
     expect(() => new SGD([x], { lr: -1 })).toThrow('lr = -1');

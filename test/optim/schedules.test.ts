@@ -53,6 +53,7 @@ describe('schedules', () => {
     const schedule = new optim.StepLR(optimizer, 1, 0.1);
     schedule.step();
     expect(schedule.lastLr).toEqual([0.1, 0.05]);
+    expect(schedule.getLastLr()).toEqual(schedule.lastLr);
     using other = new optim.SGD(groups, { lr: 1 });
     const own = new optim.LambdaLR(other, [(epoch) => epoch + 1, () => 2]);
     own.step();

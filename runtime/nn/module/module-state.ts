@@ -8,8 +8,8 @@ import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** Tensors by their paths: `layers.0.weight`. */
-export type StateDict = Readonly<Record<string, Tensor>>;
+/** Tensors by their paths: `layers.0.weight`. The record is the caller's own: entries may be replaced, added, deleted. */
+export type StateDict = Record<string, Tensor>;
 
 export interface LoadOptions {
   /** Names must be the same; true by default. */

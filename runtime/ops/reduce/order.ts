@@ -47,10 +47,8 @@ export const sortOp = sorting('sort');
 export const topkOp = sorting('topk');
 
 /** Values of a dimension, and where they were. */
-export type ValuesAndPlaces<D extends DType = DType> = [
-  values: Tensor<D>,
-  indices: Tensor<'int32'>,
-];
+// biome-ignore lint/suspicious/noExplicitAny: an unknown dtype, as of `Tensor`.
+export type ValuesAndPlaces<D extends DType = any> = [values: Tensor<D>, indices: Tensor<'int32'>];
 
 function ordered<D extends DType>(
   op: OpRecord,
