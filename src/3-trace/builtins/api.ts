@@ -28,7 +28,9 @@ import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
 import { traceRequiresGrad } from '../autograd/leaves.ts';
+import { byPosition, numberAmong } from '../control-flow/numbers/keyword-numbers.ts';
 import {
+  clampedInPlace,
   decidesShape,
   filledWith,
   integersCompared,
@@ -156,8 +158,9 @@ export function callApi(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
-  args: readonly Variable[],
+  given: readonly Variable[],
 ): Variable {
+  const args = byPosition(fn, given);
   const laidOut = callLayout(t, fn, receiver, args);
   if (laidOut) return laidOut;
   if (fn === isTensor) return known(args[0] !== undefined && isTensorVariable(args[0]));
@@ -175,8 +178,11 @@ export function callApi(
     rowsAt(t, fn, receiver, args) ??
     scaledWrite(t, fn, receiver, args) ??
     filledWith(t, fn, receiver, args) ??
+    clampedInPlace(t, fn, receiver, args) ??
     callDynamically(t, fn, receiver, args);
   if (inGraph) return begun(t, inGraph);
+  const ofOption = args.map(numberAmong).find((number) => number !== undefined);
+  if (ofOption) throw decidesShape(fn.name, ofOption);
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
   if (target instanceof Tensor && fn.name.endsWith('_')) {
     t.control.copied.expectNone(t.builder, target);

@@ -21,6 +21,7 @@ import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
 import { grownArray, unknownLength } from '../control-flow/lists/list-elements.ts';
+import { numberAmong } from '../control-flow/numbers/keyword-numbers.ts';
 import { decidesShape, takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
@@ -57,7 +58,8 @@ export function callDynamically(
       variable.elements.some((each) => isOne(each) || isNumber(each))
     );
   };
-  const isNumber = (given: Variable): boolean => !takes && resolved(given).kind === 'scalar';
+  const isNumber = (given: Variable): boolean =>
+    (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
   return new Call(t, fn, takes).answer(receiver, args);
 }
@@ -79,7 +81,7 @@ export function callWithNumbers(
 class Call {
   readonly #t: Tracer;
   readonly #fn: Callable;
-  /** Numbers are operands like tensors, and decide no shape. */
+  /** Numbers, other than options, are operands like tensors, and decide no shape. */
   readonly #takesNumbers: boolean;
   readonly #forms: OperandForm[] = [];
   readonly #tensors: Tensor[] = [];
@@ -265,7 +267,8 @@ class Call {
           variable.shapes.map((shape) => shape ?? undefined),
         );
       case 'scalar':
-        return this.#number(variable);
+        if (!this.#takesNumbers) return this.#number(variable);
+        return this.#tensor(t.use(scalarOperand(t, variable, this.#like)));
       case 'constant':
       case 'symbolic':
         return constantOf(t, variable);
@@ -281,7 +284,10 @@ class Call {
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !variable.prototype && !variable.traits) {
-      const entries = [...variable.entries].map(([key, value]) => [key, this.#value(value)]);
+      const entries = [...variable.entries].map(([key, value]) => {
+        const option = resolved(value);
+        return [key, option.kind === 'scalar' ? this.#number(option) : this.#value(option)];
+      });
       return Object.fromEntries(entries);
     }
     throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
@@ -304,9 +310,6 @@ class Call {
 
   #number(scalar: DeviceScalar): OperandPlace {
     const t = this.#t;
-    if (this.#takesNumbers) {
-      return this.#tensor(t.use(scalarOperand(t, scalar, this.#like)));
-    }
     const number = asNumber(t, scalar);
     const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
     return this.#operand('number', number, given);

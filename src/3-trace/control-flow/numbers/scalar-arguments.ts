@@ -10,6 +10,7 @@ import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../../traces/graph-break.ts';
+import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import { resolved } from '../../variables/unions.ts';
@@ -45,7 +46,9 @@ export function scalarOperands(
   if (!scalar) return args;
   if (!operandFunctions.has(fn)) throw decidesShape(fn.name, scalar);
   const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
-  const tensor = operands.find((each): each is Tensor => each instanceof Tensor);
+  // A condition doesn't join the dtypes.
+  const joined = fn === pointwise.where ? operands.slice(2) : operands;
+  const tensor = joined.find((each): each is Tensor => each instanceof Tensor);
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
@@ -57,6 +60,7 @@ export function decidesShape(name: string, scalar: DeviceScalar): GraphBreak {
 const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
   [
     { fn: inPlace.add_, part: ([y]: readonly Tensor[]) => y! },
+    { fn: pointwiseInPlace.sub_, part: ([y]: readonly Tensor[]) => pointwise.neg(y!) },
     { fn: inPlace.addcmul_, part: ([y, z]: readonly Tensor[]) => pointwise.mul(y!, z!) },
     { fn: inPlace.addcdiv_, part: ([y, z]: readonly Tensor[]) => pointwise.div(y!, z!) },
   ].flatMap(({ fn, part }) => [
@@ -102,6 +106,33 @@ export function filledWith(
   const value = t.use(scalarOperand(t, number, x));
   return t.result(
     t.perform<Tensor>([x, value], ([to, from]) => inPlace.copy_(to as Tensor, from as Tensor)),
+  );
+}
+
+/** `x.clamp_(a, b)` at numbers of the program, as a copy of what `clamp` returns; undefined for other calls. */
+export function clampedInPlace(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): TensorVariable | undefined {
+  if (fn !== pointwiseInPlace.clamp_ && fn !== methodNamed('clamp_')) return undefined;
+  const [target, ...bounds] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  if (target?.kind !== 'tensor' || bounds.every(({ kind }) => kind !== 'scalar')) return undefined;
+  const x = t.use(target);
+  t.control.copied.expectNone(t.builder, x);
+  const operands = bounds.map((bound) => {
+    if (bound.kind === 'scalar') return t.use(scalarOperand(t, bound, x));
+    return constantOf(t, bound) as number | null;
+  });
+  const [least = null, most = null] = operands;
+  return t.result(
+    t.perform<Tensor>([x, least, most], ([to, min, max]) =>
+      inPlace.copy_(
+        to as Tensor,
+        pointwise.clamp(to as Tensor, min as Tensor | null, max as Tensor | null),
+      ),
+    ),
   );
 }
 
