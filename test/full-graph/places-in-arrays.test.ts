@@ -32,6 +32,12 @@ describe('places of arrays that a run decides', () => {
       return [list.splice(1, n).length, list];
     },
     'slice, from and to': (x, n) => [sumOf(entries(x).slice(n)), sumOf(entries(x).slice(0, n))],
+    'a loop over the indices of a slice, which may be empty': (x, n) => {
+      const some = entries(x).slice(0, n);
+      let sum = x;
+      for (let i = 0; i < some.length; i++) sum = sum.add(some[i]!);
+      return sum;
+    },
     'toSpliced and fill': (_x, n) => [
       told([1, 2, 3].toSpliced(n, 1, 7, 8)),
       told([1, 2, 3].fill(0, n)),
@@ -49,6 +55,21 @@ describe('places of arrays that a run decides', () => {
         expect(captured, String(n)).toEqual(eager);
       }
       expect(graph.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
+    }
+  });
+
+  it('a for…of loop over an array of several lengths is refused by name', () => {
+    const fn = (x: Tensor): Tensor => {
+      let sum = x;
+      for (const row of entries(x).slice(0, x.select(0, 0).itemSync())) sum = sum.add(row);
+      return sum;
+    };
+    expect(() => toStatic(fn, { fullGraph: true })(tensor([2]))).toThrow(
+      /a loop goes over an array that has one of several lengths/,
+    );
+    const graph = toStatic(fn, { capture: 'auto' });
+    for (const n of [2, 0, 3]) {
+      expect(graph(tensor([n])).toArraySync()).toEqual(fn(tensor([n])).toArraySync());
     }
   });
 });

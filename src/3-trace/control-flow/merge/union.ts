@@ -54,7 +54,7 @@ export function chosenBy(
   );
   const selector: UnionTag = {
     which: { kind: 'scalar', type: 'number', tensor: which },
-    chosen: null,
+    chosen: options.length === 1 ? 0 : null,
   };
   return { kind: 'union', selector, options, from };
 }

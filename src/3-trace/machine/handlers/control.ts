@@ -68,6 +68,12 @@ export const controlHandlers: Handlers<
     set(frame, dst, openKeyIteration(t, get(frame, object))),
   iteratorNext: (t, frame, { dst, iterator, done }) => {
     const iteration = get(frame, iterator);
+    if (iteration.kind === 'union') {
+      throw new GraphBreak(
+        'unbacked-list',
+        'a loop goes over an array that has one of several lengths (go over its indices instead: i < array.length)',
+      );
+    }
     if (iteration.kind !== 'iteratorRecord') {
       // Its position differs from iteration to iteration: stepped natively, so that no entry depends on it.
       const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
