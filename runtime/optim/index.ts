@@ -29,7 +29,7 @@ export {
   type StateSpec,
   type Update,
 } from './optimizer.ts';
-export type { OptimizerState } from './optimizer-state.ts';
+export type { GroupState, OptimizerState } from './optimizer-state.ts';
 export {
   type PlateauState,
   ReduceLROnPlateau,

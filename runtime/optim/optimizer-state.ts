@@ -5,15 +5,19 @@ import { copy_ } from '../ops/in-place/in-place.ts';
 import { sameShape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** State of an optimizer besides its parameters: plain data and tensors. */
-export interface OptimizerState {
-  /** The options of each group: `lr`, `weightDecay` and those of the kind. */
-  readonly groups: readonly Readonly<Record<string, unknown>>[];
+/** The options of a parameter group: `lr`, `weightDecay` and those of the kind. */
+export type GroupState = Readonly<
+  Record<string, number | boolean | string | null | undefined | readonly number[]>
+>;
+
+/** State of an optimizer besides its parameters: plain data and tensors, which `save` takes. */
+export type OptimizerState = {
+  readonly groups: readonly GroupState[];
   /** Steps taken, per parameter. */
   readonly counts: readonly number[];
   /** One tensor per parameter, by name (`averages`). */
   readonly state: Readonly<Record<string, readonly Tensor[]>>;
-}
+};
 
 /** Copies the tensors; nothing is changed when anything doesn't fit. */
 export function loadState(own: OptimizerState, given: OptimizerState): void {

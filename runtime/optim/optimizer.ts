@@ -7,7 +7,7 @@ import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { loadState, type OptimizerState } from './optimizer-state.ts';
+import { type GroupState, loadState, type OptimizerState } from './optimizer-state.ts';
 
 /** The dtype and shape of a parameter's state. */
 export type StateSpec = Pick<Tensor, 'dtype' | 'shape'>;
@@ -182,7 +182,9 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** Everything that a step depends on but the parameters. The tensors are the optimizer's own. */
   stateDict(): OptimizerState {
     return {
-      groups: this.groups.map(({ parameters, params, ...options }) => options),
+      groups: this.groups.map(
+        ({ parameters, params, ...options }) => options as object as GroupState,
+      ),
       counts: this.counts,
       state: Object.fromEntries(this.#state),
     };

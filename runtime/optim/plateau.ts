@@ -33,11 +33,11 @@ const plateauKinds: OptionKinds<ReduceLROnPlateauOptions> = {
   eps: anyNumber,
 };
 
-export interface PlateauState {
+export type PlateauState = {
   readonly best: number;
   readonly bad: number;
   readonly cooling: number;
-}
+};
 
 /** Reduces the rates when a measure stops getting better. */
 export class ReduceLROnPlateau {

@@ -3,10 +3,10 @@ import { shown } from '../options/expect-options.ts';
 import { noteChanging } from './changing-rates.ts';
 import { Optimizer } from './optimizer.ts';
 
-export interface SchedulerState {
+export type SchedulerState = {
   readonly epoch: number;
   readonly baseRates: readonly number[];
-}
+};
 
 /**
  * Sets the learning rate of each group as a function of the epoch and of the rate that the group had

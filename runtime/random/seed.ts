@@ -46,10 +46,10 @@ export function seed(value: number): void {
   offset = 0;
 }
 
-export interface RandomState {
+export type RandomState = {
   readonly seed: number;
   readonly offset: number;
-}
+};
 
 /**
  * A place in the stream that only a program knows: in place of the offset in the attributes of a random op

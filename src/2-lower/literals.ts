@@ -120,7 +120,8 @@ export function lowerTemplate(l: Lowering, node: TemplateLiteral, dst = l.code.t
     // Each value becomes a string before the next expression runs.
     const text = l.code.temp();
     const span = spanOf(expression);
-    l.code.emit({ op: 'template', dst: text, strings: ['', ''], values: [value] }, span);
+    const strings = ['', ''];
+    l.code.emit({ op: 'template', dst: text, strings, values: [value], inner: true }, span);
     return text;
   });
   const strings = node.quasis.map(({ value }) => {

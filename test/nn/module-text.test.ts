@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
 import '../ops/eager.ts';
@@ -20,6 +21,7 @@ it('a module prints what is in it', () => {
       ')',
     ].join('\n'),
   );
+  expect(inspect(model)).toBe(String(model));
   const loop = new nn.ModuleList<nn.Module>();
   loop.push(loop);
   expect(String(loop)).toBe('ModuleList(\n  (0): ModuleList(…)\n)');

@@ -86,6 +86,20 @@ describe('the dtype in the type', () => {
     });
   });
 
+  it('what a training run saves is taken by save()', () => {
+    type Checkpoint = {
+      model: library.nn.StateDict;
+      optimizer: library.optim.OptimizerState;
+      schedule: library.optim.SchedulerState;
+      plateau: ReturnType<library.optim.ReduceLROnPlateau['stateDict']>;
+      random: ReturnType<typeof library.randomState>;
+      losses: number[];
+      best: { epoch: number; loss: number } | null;
+    };
+    expectTypeOf<Checkpoint>().toExtend<Parameters<typeof library.save>[0]>();
+    expectTypeOf<{ f: () => void }>().not.toExtend<Parameters<typeof library.save>[0]>();
+  });
+
   it('wrong dtypes do not compile', () => {
     tidy(() => {
       const float = zeros([1]);

@@ -226,6 +226,11 @@ export abstract class Module {
     return moduleText(this);
   }
 
+  /** `console.log(model)` in Node prints the tree. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return moduleText(this);
+  }
+
   /** Frees the memory of every tensor below, with its gradient. */
   dispose(): void {
     for (const [, tensor] of namedTensors(this)) release(tensor);

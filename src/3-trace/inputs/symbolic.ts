@@ -15,6 +15,11 @@ export function comesFromBreak({ expr }: SymbolicVariable): boolean {
   return false;
 }
 
+/** A size, or computed from sizes alone. */
+export function isOfSizes({ expr }: SymbolicVariable): boolean {
+  return [...numberSources(expr)].every(isSize);
+}
+
 /** A size of a tensor that is an input: a number in any case. */
 export function isSize(source: Source): boolean {
   return isEntryOf('shape', source);

@@ -5,11 +5,16 @@ import type { Source } from '../../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { comesFromBreak } from '../inputs/symbolic.ts';
+import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
-import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
+import type {
+  ConstantVariable,
+  FunctionVariable,
+  SymbolicVariable,
+  Variable,
+} from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
 import { guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
@@ -18,7 +23,7 @@ import type { Tracer } from './tracer.ts';
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
-    if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
+    if (t.numbersAreVolatile && isChanging(t, variable)) throw changingNumber();
     return guardValue(t, variable);
   }
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
@@ -28,15 +33,22 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   }
   const { source, value } = variable;
   if (!source) return value;
-  if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
-    throw changingNumber();
-  }
+  const isRead = typeof value === 'number' || typeof value === 'string';
+  if (t.numbersAreVolatile && isRead && rootOf(source).kind === 'register') throw changingNumber();
   t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   return value;
 }
 
+/** Whether the next value is most likely another one. Sizes have few. */
+function isChanging(t: Tracer, variable: SymbolicVariable): boolean {
+  if (comesFromBreak(variable)) return true;
+  return (
+    t.control.policy !== 'always' && typeof variable.value === 'number' && !isOfSizes(variable)
+  );
+}
+
 function changingNumber(): GraphBreak {
-  return new GraphBreak('host-value', 'a number that changes from run to run');
+  return new GraphBreak('host-value', 'a number, or text of one, that changes from run to run');
 }
 
 /** Whether the value counts as true. */

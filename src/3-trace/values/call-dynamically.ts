@@ -17,6 +17,7 @@ import {
 import { listSpec } from '../../../runtime/program/list-ops.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isPlainObject } from '../../guards/plain.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -36,8 +37,9 @@ import {
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { resolved, specialized } from '../variables/unions.ts';
-import { type DeviceScalar, newArray, type Variable } from '../variables/variable.ts';
+import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { plainEntries } from './property-keys.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -283,8 +285,12 @@ class Call {
       return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
-    if (variable.kind === 'newObject' && !variable.prototype && !variable.traits) {
-      const entries = [...variable.entries].map(([key, value]) => {
+    const isPlain =
+      variable.kind === 'object'
+        ? isPlainObject(variable.value)
+        : variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits;
+    if (isPlain) {
+      const entries = plainEntries(t, variable).map(({ key, value }) => {
         const option = resolved(value);
         return [key, option.kind === 'scalar' ? this.#number(option) : this.#value(option)];
       });

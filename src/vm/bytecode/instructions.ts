@@ -93,8 +93,17 @@ export type Instruction =
   | { op: 'increment'; dst: Reg; src: Reg; by: 1 | -1 }
   /** ToPropertyKey, where a computed key is converted before a later expression runs. */
   | { op: 'toPropertyKey'; dst: Reg; src: Reg }
-  /** Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. */
-  | { op: 'template'; dst: Reg; strings: readonly string[]; values: readonly Reg[] }
+  /**
+   * Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. `inner`: the text of one
+   * value, of which a template makes its own.
+   */
+  | {
+      op: 'template';
+      dst: Reg;
+      strings: readonly string[];
+      values: readonly Reg[];
+      inner?: true;
+    }
   /** The strings of a tagged template: the same object each time. Invalid escapes are undefined. */
   | {
       op: 'templateObject';

@@ -7,6 +7,7 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { type DeviceScalar, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { changingNumber } from './scalars.ts';
 
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
 
@@ -47,8 +48,12 @@ function partOf(t: Tracer, arg: Variable, operands: Tensor[]): PrintPart | undef
       return scalarPart(arg, operands);
     case 'text':
       return { text: mapText(arg.parts, (value) => scalarPart(value, operands)) };
-    case 'constant':
     case 'symbolic': {
+      // Its value changes from call to call: a guard on it would mean a trace for each.
+      const number = changingNumber(t, arg);
+      return number ? scalarPart(number, operands) : { constant: constantOf(t, arg) as boolean };
+    }
+    case 'constant': {
       const constant = constantOf(t, arg);
       if (typeof constant === 'symbol' || typeof constant === 'bigint') return undefined;
       return constant === undefined ? undefined : { constant };

@@ -29,6 +29,7 @@ import { numberNeeded } from '../../variables/number-needed.ts';
 import {
   type DeviceScalar,
   known,
+  type SymbolicVariable,
   type TensorVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -187,6 +188,14 @@ function asTensor(t: Tracer, variable: Variable, value: number, device: Device):
     return constantTensor(t, value, device);
   }
   return numberTensor(t, variable.expr, device);
+}
+
+/** A JavaScript number that changes from call to call, as one of the program; undefined where that has none. */
+export function changingNumber(t: Tracer, variable: SymbolicVariable): DeviceScalar | undefined {
+  const isNumber = typeof variable.value === 'number' && t.device.kind !== 'gpu';
+  if (!isNumber || t.numbers.attribute(variable.expr) === undefined) return undefined;
+  guardNumbers(t, variable);
+  return { kind: 'scalar', type: 'number', tensor: numberTensor(t, variable.expr, t.device) };
 }
 
 export function typeOfScalar(t: Tracer, variable: Variable): string {

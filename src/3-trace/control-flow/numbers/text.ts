@@ -10,6 +10,7 @@ import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { textAsked } from '../../variables/text.ts';
 import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
+import { changingNumber } from './scalars.ts';
 
 type Parts = readonly TextPart<DeviceScalar>[];
 
@@ -23,6 +24,11 @@ export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable 
     if (value.kind === 'scalar') parts.push({ value, format: asString });
     else if (value.kind === 'text') parts.push(...value.parts);
     else if (value.kind === 'constant' || value.kind === 'symbolic') {
+      const changing = value.kind === 'symbolic' ? changingNumber(t, value) : undefined;
+      if (changing) {
+        parts.push({ value: changing, format: asString });
+        continue;
+      }
       const constant = constantOf(t, value);
       // It throws.
       if (typeof constant === 'symbol') return undefined;

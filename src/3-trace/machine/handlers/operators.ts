@@ -96,8 +96,11 @@ export const operatorHandlers: Handlers<
       }),
     );
   },
-  template: (t, frame, { dst, strings, values }) => {
+  template: (t, frame, { dst, strings, values, inner }) => {
     const operands = values.map((reg) => get(frame, reg));
+    const [only] = operands;
+    // The template around it makes the text, beside what else is in it.
+    if (inner && only?.kind === 'symbolic') return set(frame, dst, only);
     const made = withPrimitives(t, operands, 'string', (given) => {
       const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
       const text = textOfAll(t, pieces);
