@@ -30,7 +30,6 @@ export {
   MultiheadAttention,
   type MultiheadAttentionOptions,
 } from './attention.ts';
-export * as utils from './clip-grad.ts';
 export {
   type Layer,
   ModuleDict,
@@ -172,3 +171,4 @@ export {
   type TransformerLayerOptions,
   type TransformerOptions,
 } from './transformer.ts';
+export * as utils from './utils/index.ts';

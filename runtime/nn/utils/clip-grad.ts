@@ -1,7 +1,7 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import { ArgumentError } from '../errors/errors.ts';
-import { mul_ } from '../ops/in-place/in-place.ts';
-import { clamp_ } from '../ops/in-place/pointwise-in-place.ts';
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { mul_ } from '../../ops/in-place/in-place.ts';
+import { clamp_ } from '../../ops/in-place/pointwise-in-place.ts';
 import {
   abs,
   add,
@@ -11,12 +11,12 @@ import {
   pow,
   reciprocal,
   sqrt,
-} from '../ops/pointwise/pointwise.ts';
-import { max } from '../ops/reduce/extremes.ts';
-import { sum } from '../ops/reduce/reduce.ts';
-import { noParameters } from '../options/expect-arguments.ts';
-import { tidy } from '../tensor/lifetime.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+} from '../../ops/pointwise/pointwise.ts';
+import { max } from '../../ops/reduce/extremes.ts';
+import { sum } from '../../ops/reduce/reduce.ts';
+import { noParameters } from '../../options/expect-arguments.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 
 /**
  * Scales all gradients in place so that their common norm, as if they were one vector, is at most

@@ -1,0 +1,5 @@
+/** `nn.utils`: what training loops do beside modules. */
+
+export { clipGradNorm_, clipGradValue_ } from './clip-grad.ts';
+export { type PadSequenceOptions, padSequence } from './pad-sequence.ts';
+export { parametersToVector, vectorToParameters } from './vectors.ts';

@@ -1,0 +1,40 @@
+import { ArgumentError } from '../../errors/errors.ts';
+import { pad } from '../../ops/arranging/padding.ts';
+import { stack } from '../../ops/movement/joining.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+
+export interface PadSequenceOptions {
+  /** [batch, length, …] instead of [length, batch, …]; false by default. */
+  readonly batchFirst?: boolean;
+  /** The elements behind the end of a shorter sequence; 0 by default. */
+  readonly paddingValue?: number;
+}
+
+/**
+ * Sequences [length, …] of several lengths as one tensor [longest, batch, …], as recurrent modules take it beside
+ * `lengths`. Throws ArgumentError without sequences.
+ */
+export function padSequence(
+  sequences: readonly Tensor[],
+  { batchFirst = false, paddingValue = 0 }: PadSequenceOptions = {},
+): Tensor {
+  if (sequences.length === 0) {
+    throw new ArgumentError({
+      what: 'padSequence: no sequences',
+      given: 'an empty array',
+      expected: 'at least one tensor [length, …]',
+      remedy: 'skip batches without samples',
+    });
+  }
+  const longest = Math.max(...sequences.map(({ shape }) => shape[0]!));
+  return tidy(() => {
+    const padded = sequences.map((sequence) => {
+      // Amounts begin with the last dimension.
+      const others = sequence.shape.slice(1).flatMap(() => [0, 0]);
+      const amounts = [...others, 0, longest - sequence.shape[0]!];
+      return pad(sequence, amounts, 'constant', paddingValue);
+    });
+    return stack(padded, batchFirst ? 0 : 1);
+  });
+}
