@@ -9,12 +9,7 @@ import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
-import type {
-  ConstantVariable,
-  FunctionVariable,
-  SymbolicVariable,
-  Variable,
-} from '../variables/variable.ts';
+import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
 import { guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
@@ -23,7 +18,7 @@ import type { Tracer } from './tracer.ts';
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
-    if (t.numbersAreVolatile && isChanging(t, variable)) throw changingNumber();
+    if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
     return guardValue(t, variable);
   }
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
@@ -33,22 +28,26 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   }
   const { source, value } = variable;
   if (!source) return value;
-  const isRead = typeof value === 'number' || typeof value === 'string';
-  if (t.numbersAreVolatile && isRead && rootOf(source).kind === 'register') throw changingNumber();
+  if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
+    throw changingNumber();
+  }
   t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   return value;
 }
 
-/** Whether the next value is most likely another one. Sizes have few. */
-function isChanging(t: Tracer, variable: SymbolicVariable): boolean {
-  if (comesFromBreak(variable)) return true;
-  return (
-    t.control.policy !== 'always' && typeof variable.value === 'number' && !isOfSizes(variable)
-  );
+function changingNumber(): GraphBreak {
+  return new GraphBreak('host-value', 'a number that changes from run to run');
 }
 
-function changingNumber(): GraphBreak {
-  return new GraphBreak('host-value', 'a number, or text of one, that changes from run to run');
+/**
+ * Text of a number that differs from call to call is made natively, once several values have had an entry: more would
+ * be traced again and again. Sizes have few values, and their texts are keys.
+ */
+export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
+  if (!t.numbersAreVolatile || t.control.policy === 'always') return;
+  const isChanging = (variable: Variable) =>
+    variable.kind === 'symbolic' && typeof variable.value === 'number' && !isOfSizes(variable);
+  if (values.some(isChanging)) throw changingNumber();
 }
 
 /** Whether the value counts as true. */

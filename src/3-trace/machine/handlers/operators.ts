@@ -8,7 +8,7 @@ import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
 import { comesFromBreak } from '../../inputs/symbolic.ts';
 import { orRaise } from '../../state/exceptions.ts';
-import { constantOf, sourceOf, truthiness, typeOf } from '../../state/facts.ts';
+import { constantOf, expectFewTexts, sourceOf, truthiness, typeOf } from '../../state/facts.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
@@ -105,6 +105,7 @@ export const operatorHandlers: Handlers<
       const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
       const text = textOfAll(t, pieces);
       if (text) return text;
+      expectFewTexts(t, given);
       const parts = given.map((value) => String(hostNumber(t, value)));
       return known(strings.map((text, i) => text + (parts[i] ?? '')).join(''));
     });
@@ -158,6 +159,8 @@ function textBinary(
   b: Variable,
 ): Variable | undefined {
   const text = operator === '+' ? concatenated(t, a, b) : undefined;
+  const isText = (each: Variable) => each.kind === 'constant' && typeof each.value === 'string';
+  if (operator === '+' && !text && (isText(a) || isText(b))) expectFewTexts(t, [a, b]);
   const given = [a, b].find((each) => each.kind === 'text');
   if (text || given?.kind !== 'text') return text;
   throw textAsked(given, `is an operand of ${operator}`);
