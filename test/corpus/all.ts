@@ -1,4 +1,5 @@
 import type { CorpusFunction } from './corpus.ts';
+import { algorithms } from './functions/algorithms.ts';
 import { classes } from './functions/classes.ts';
 import { decisions } from './functions/decisions.ts';
 import { gradients } from './functions/gradients.ts';
@@ -13,4 +14,5 @@ export const corpus: readonly CorpusFunction[] = [
   ...decisions,
   ...structures,
   ...classes,
+  ...algorithms,
 ];
