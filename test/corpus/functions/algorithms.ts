@@ -48,10 +48,10 @@ const alignments: CorpusFunction = {
         ).mean();
       },
       args: (call) => [
-        values([5, 2, 3], call),
+        values([4, 2, 3], call),
         [
-          { labels: [1, 2], length: 5 },
-          { labels: call % 2 ? [3, 3] : [2], length: 4 },
+          { labels: [1, 2], length: 4 },
+          { labels: call % 2 ? [3, 3] : [2], length: 3 },
         ],
       ],
       state: () => head,
