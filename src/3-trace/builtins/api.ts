@@ -179,7 +179,7 @@ export function callApi(
     scaledWrite(t, fn, receiver, args) ??
     filledWith(t, fn, receiver, args) ??
     clampedInPlace(t, fn, receiver, args) ??
-    callDynamically(t, fn, receiver, args);
+    callDynamically(t, fn, receiver, args, (arg) => opened(t, arg));
   if (inGraph) return begun(t, inGraph);
   const ofOption = args.map(numberAmong).find((number) => number !== undefined);
   if (ofOption) throw decidesShape(fn.name, ofOption);
@@ -240,6 +240,14 @@ function refusedOfLeaf(
   expectLeaf(t, variable);
   const error = writeToLeaf(op, variable.actual, true);
   return new GraphBreak('op-error', error.message, error);
+}
+
+/** A plain object that existed before, such as the options of a module, as a new one with its entries. */
+function opened(t: Tracer, given: Variable): Variable {
+  const variable = specialized(given);
+  if (variable.kind !== 'object' || !isPlainObject(variable.value)) return given;
+  const entries = plainEntries(t, variable).map(({ key, value }) => [key, value] as const);
+  return { kind: 'newObject', entries: new Map(entries) };
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */

@@ -17,7 +17,6 @@ import {
 import { listSpec } from '../../../runtime/program/list-ops.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { isPlainObject } from '../../guards/plain.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -39,16 +38,16 @@ import type { Tracer } from '../state/tracer.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
-import { plainEntries } from './property-keys.ts';
 
 type Callable = (...args: never[]) => unknown;
 
-/** Undefined for calls whose shapes the trace knows. */
+/** Undefined for calls whose shapes the trace knows. `opened`: an argument with the entries of a pre-existing object. */
 export function callDynamically(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
   args: readonly Variable[],
+  opened: (arg: Variable) => Variable = (arg) => arg,
 ): Variable | undefined {
   if (t.control.policy !== 'always') return undefined;
   const takes = takesOperands(fn);
@@ -63,7 +62,7 @@ export function callDynamically(
   const isNumber = (given: Variable): boolean =>
     (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
-  return new Call(t, fn, takes).answer(receiver, args);
+  return new Call(t, fn, takes).answer(receiver, args.map(opened));
 }
 
 /** A call with numbers of the program where the function takes no tensors: a run makes it with its numbers. */
@@ -285,12 +284,8 @@ class Call {
       return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
-    const isPlain =
-      variable.kind === 'object'
-        ? isPlainObject(variable.value)
-        : variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits;
-    if (isPlain) {
-      const entries = plainEntries(t, variable).map(({ key, value }) => {
+    if (variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits) {
+      const entries = [...variable.entries].map(([key, value]) => {
         const option = resolved(value);
         return [key, option.kind === 'scalar' ? this.#number(option) : this.#value(option)];
       });

@@ -46,6 +46,26 @@ describe('numbers among options', () => {
     }
   });
 
+  it('rows from a number of the program on go through modules that hold their options', () => {
+    const modules = [new T.nn.Conv2d(1, 2, 3, { padding: 1 }), new T.nn.MaxPool2d(2)] as const;
+    const step = (x: Tensor): Tensor => {
+      const top = Math.floor(x.abs().mean().itemSync() * 4);
+      const rows = modules[1].forward(modules[0].forward(x.slice(2, top, top + 4)));
+      return rows.sum([2, 3]);
+    };
+    for (const options of [{ fullGraph: true }, { capture: 'auto' }] as const) {
+      const captured = T.noGrad(() => toStatic(step, { ...options, strict: true, check: 3 }));
+      T.noGrad(() => {
+        for (let i = 0; i < 3; i++) {
+          seed(i);
+          const x = T.randn([2, 1, 8, 6]);
+          expect(captured(x).toArraySync()).toEqual(step(x).toArraySync());
+        }
+      });
+      expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
+    }
+  });
+
   it('what needs the number itself says which function that is', () => {
     const step = toStatic((x: Tensor) => x.mul(1).normal_(0, x.sum().itemSync()), {
       fullGraph: true,
