@@ -304,6 +304,11 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.some((op, i) => i >= since && hasEffect(op));
   }
 
+  /** Whether an op from that place on does more than make a view. */
+  computes(since = 0): boolean {
+    return this.#ops.some(({ op }, i) => i >= since && op.kernel.kind !== 'view');
+  }
+
   metaOf(id: ValueId): TensorMeta {
     return this.#values[id]!;
   }

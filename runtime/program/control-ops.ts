@@ -117,6 +117,19 @@ export const hostNumberOp: OpRecord = {
   vjp: undefined,
 };
 
+/** () → number: what the native function of the name attr `fn` returns now (`numberCalls`). */
+export const numberCallOp: OpRecord = {
+  name: 'numberCall',
+  operands: [],
+  variadic: false,
+  infer: () => [{ dtype: 'float64', shape: [] }],
+  kernel: { kind: 'control', form: 'hostNumber' },
+  layout: 'any',
+  inPlace: false,
+  vjp: undefined,
+  effect: true,
+};
+
 /**
  * (seed, ...places) → random numbers, as `uniform` and `normal` draw them of the stream at the sum of the
  * places and attr `offset`: where a branch or a loop decides how many were drawn before.
@@ -176,6 +189,7 @@ export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
     assertOp,
     printOp,
     hostNumberOp,
+    numberCallOp,
     ...drawOps.values(),
     ...listOps,
     fillMissing,

@@ -135,6 +135,9 @@ function traceOnce(
   try {
     end = execute(tracer);
     for (const each of tracer.autograd.checkpoints) each.expectAsItWas();
+    const call = tracer.called.misplaced(tracer.builder, tracer.numbers);
+    if (call && controlPolicy === 'always') plans.computeAt([call]);
+    if (call) plans.breakAt(call.code, call.pc);
   } catch (error) {
     if (error instanceof RejectedEagerly) {
       return { result: refusedTrace(tracer, error), gainsNothing: false };
@@ -184,6 +187,7 @@ function traceOnce(
     effects,
     unrolled: plans.unrolled,
     kept: plans.kept,
+    called: tracer.called.sources,
     randomNumbers: tracer.random.count,
     outcome,
     reads: outputs.reads(),
@@ -244,6 +248,7 @@ function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
     effects: [],
     unrolled: [],
     kept: [],
+    called: [],
     randomNumbers: 0,
     outcome: {
       kind: 'break',

@@ -63,7 +63,7 @@ class CheckedSubgraph extends Subgraph {
     let outputs: Tensor[] = [];
     let failure: unknown = null;
     try {
-      outputs = super.run(inputs, donated, numbers);
+      outputs = scenario.first(() => super.run(inputs, donated, numbers));
     } catch (error) {
       failure = error;
     }

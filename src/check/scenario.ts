@@ -1,4 +1,5 @@
 import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import { notingCalls, repeatingCalls } from '../../runtime/run-program/control/called-numbers.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Wanted } from '../../runtime/tensor/grad-node.ts';
@@ -15,6 +16,8 @@ export class Scenario {
   #owners = 1;
   readonly #inputs: Images;
   readonly #numbers: readonly number[];
+  /** Numbers that `Math.random()` and the clock returned to the program. */
+  readonly #called: number[] = [];
   readonly #gradEnabled = gradEnabled();
   /** Whether each input is visible after the run: not if it is donated or has no data. */
   readonly #isShown: readonly boolean[];
@@ -26,6 +29,11 @@ export class Scenario {
     this.#isShown = inputs.map(({ holder }, i) => holder !== null && !isDonated(donated, i));
   }
 
+  /** Makes the run that is repeated. */
+  first<T>(run: () => T): T {
+    return notingCalls(this.#called, run);
+  }
+
   /**
    * Repeats the run on copies of its inputs. `takesOver`: the plan was made for inputs that are donated. The
    * node, if one was recorded, is retained for the caller.
@@ -35,7 +43,9 @@ export class Scenario {
     let outputs: Tensor[] = [];
     try {
       outputs = withGradMode(this.#gradEnabled, () =>
-        subgraph.run(inputs, takesOver ? this.donated : 0, this.#numbers),
+        repeatingCalls(this.#called, () =>
+          subgraph.run(inputs, takesOver ? this.donated : 0, this.#numbers),
+        ),
       );
       const node = nodeOf(outputs);
       node?.retain();

@@ -8,6 +8,7 @@ import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
 import { missedBudget } from '../explain/memory-budget.ts';
 import { warnOnce } from '../explain/warn-once.ts';
+import { forgetCalls } from '../guards/called-numbers.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
@@ -226,7 +227,9 @@ export class EntryDispatcher {
       this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
       this.skipped = true;
     }
-    return found;
+    // The trace knew none of the numbers that the run calls for.
+    const isFor = found.result.called.length === 0 || found.find(frames) !== undefined;
+    return isFor ? found : undefined;
   }
 
   /** Many entries exist and none fits: only a state that returns is compiled, unless nothing may run eagerly. */
@@ -280,6 +283,7 @@ export class EntryDispatcher {
     const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
     if (pc === undefined) return this.natively(frames, owned);
     const before = events.kernels;
+    forgetCalls(frames);
     stepTo(frames, pc, owned, keepsNoOperand);
     this.#stats.eagerKernels += events.kernels - before;
     const top = frames[frames.length - 1]!;

@@ -5,6 +5,7 @@ import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { type CalledNumber, calledNumber, forgetCalls } from '../guards/called-numbers.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
@@ -50,6 +51,7 @@ export class Entry {
   readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
   readonly #numbers: readonly Reader[];
+  readonly #called: readonly CalledNumber[];
   /** The scalar inputs of the current run. */
   readonly #scalars: number[];
   /** Inputs that the program writes in place. */
@@ -88,6 +90,7 @@ export class Entry {
     this.result = result;
     this.subgraph = subgraph;
     this.guards = new GuardSet([...result.guards, ...neededNumbers(result)], result.sizes);
+    this.#called = result.called;
     this.#numbers = result.numbers.map(compileReader);
     this.#scalars = result.numbers.map(() => 0);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
@@ -286,10 +289,19 @@ export class Entry {
     const inputs = new Array<Tensor>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(frames) as Tensor;
     if (this.subgraph?.confuses(inputs)) return undefined;
+    this.#call(frames, false);
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }
     return inputs;
+  }
+
+  /** Makes the calls of `Math.random()` and the clock, those before or those after the run. */
+  #call(frames: readonly Frame[], after: boolean): void {
+    for (let i = 0; i < this.#called.length; i++) {
+      const call = this.#called[i]!;
+      if (call.after === after) calledNumber(frames, call);
+    }
   }
 
   /** The holders of inputs that only the frames hold, before a run takes the memory of donated ones. */
@@ -311,6 +323,7 @@ export class Entry {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
     for (const { name, index } of this.#freed) markFreed(outputs[index]!, name);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
+    this.#call(frames, true);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = {
       frames,
@@ -326,12 +339,14 @@ export class Entry {
     const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
+      if (this.#called.length > 0) forgetCalls(frames);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
       if (!owned.followsNothing) owned.leave(value, this.#made.of(values));
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
+    if (this.#called.length > 0) forgetCalls(frames);
     applyEffects?.();
     owned.moveTo(next, this.#made.of(values));
     return { kind: 'break', frames: next };

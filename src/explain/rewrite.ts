@@ -48,7 +48,7 @@ type Rule = (place: Place) => boolean;
 
 const rules = new Map<BreakReason, readonly Rule[]>([
   ['data-read', [decideInGraph, moveToEnd]],
-  ['native-call', [drawInGraph, moveToEnd]],
+  ['native-call', [moveToEnd]],
   ['forced', [removeStatement]],
   ['in-place', [withoutUnderscore]],
 ]);
@@ -153,20 +153,6 @@ function statementAfter(path: readonly AnyNode[], node: IfStatement): Statement 
   if (block?.type !== 'BlockStatement') return undefined;
   return block.body[block.body.indexOf(node) + 1];
 }
-
-/** `x.mul(Math.random())` → `x.mul(rand([]))`: the stream of the seed, drawn by the graph. */
-function drawInGraph({ text, path, edited }: Place): boolean {
-  const at = path.findLastIndex((node) => node.type === 'CallExpression' && isRandom(text, node));
-  const [call, around] = [path[at], path[at - 1]];
-  if (!call || around?.type !== 'CallExpression' || around.callee.type !== 'MemberExpression') {
-    return false;
-  }
-  edited.replace(call.start, call.end, 'rand([])');
-  return true;
-}
-
-const isRandom = (text: string, { callee }: CallExpression): boolean =>
-  text.slice(callee.start, callee.end) === 'Math.random';
 
 /** A report of what was computed comes last: then all before it is one graph. */
 function moveToEnd({ text, path, edited }: Place): boolean {

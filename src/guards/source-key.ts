@@ -59,6 +59,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/t`;
     case 'closureName':
       return `${sourceKey(source.base)}/v${keyText(source.name)}`;
+    case 'called':
+      return `${source.fn} ${source.index}${source.after ? ' after' : ''}`;
     case 'held':
       return `h${objectId(source.value)}`;
     default:

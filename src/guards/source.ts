@@ -7,6 +7,7 @@ import { registerText } from '../vm/bytecode/user-text.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
+import { type CalledNumber, calledNumber } from './called-numbers.ts';
 import { closureBehind } from './code-behind.ts';
 import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
@@ -68,6 +69,7 @@ type TraceSource =
   | { readonly kind: 'closureThis'; readonly base: Source }
   /** A variable around a function of the user's. */
   | { readonly kind: 'closureName'; readonly base: Source; readonly name: string }
+  | CalledNumber
   /** An object that the trace found by itself and holds on to. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
@@ -192,6 +194,8 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
       const { name } = source;
       return (frames) => closureBehind(base(frames))!.scope.get(name);
     }
+    case 'called':
+      return (frames) => calledNumber(frames, source);
     case 'held': {
       const { value } = source;
       return () => value;
@@ -280,6 +284,8 @@ export function printSource(source: Source, names: SourceNames): string {
       return source.name;
     case 'closureThis':
       return `this of ${printSource(source.base, names)}`;
+    case 'called':
+      return `${source.fn}()`;
     case 'held':
       return source.name;
     default:

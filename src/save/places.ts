@@ -42,6 +42,7 @@ export class Places {
 
   of(source: Source): SavedSource {
     if (source.kind === 'random') return { kind: 'random', field: source.field };
+    if (source.kind === 'called') throw notSavable(this.#fn.name, `it calls ${source.fn}()`);
     if (!this.isArgument(source)) return { kind: 'state', index: this.#stateOf(source) };
     return this.#inArgument(source);
   }

@@ -165,6 +165,11 @@ export const breakReasons = {
     hint: 'None needed: it costs no graph.',
     limitation: true,
   },
+  'changing-call': {
+    explanation:
+      'A number of Math.random() or the clock decides what JavaScript does, or the clock is read between two ops.',
+    hint: 'Decide by a tensor (rand, where), or outside; read the clock before the first op or after the last one.',
+  },
   'not-to-static': {
     explanation: 'The called function is marked with notToStatic().',
     hint: 'Remove the mark.',

@@ -16,6 +16,7 @@ import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/spec/dtype.ts';
+import type { CalledNumber } from '../guards/called-numbers.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { HostTypeName } from '../guards/host-types.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
@@ -334,6 +335,8 @@ export interface TraceResult {
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
+  /** The calls of `Math.random()` and the clock that a run makes before and after it. */
+  readonly called: readonly CalledNumber[];
   /** How many numbers a run draws from the stream, where the trace knows it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;

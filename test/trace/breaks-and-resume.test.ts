@@ -59,12 +59,12 @@ describe('a graph break', () => {
     const { stats } = expectSameAsEager(() => ({
       fn: (x: Tensor) => {
         const y = x.mul(2);
-        performance.now();
+        process.uptime();
         return y.add(1);
       },
       args: () => [values([3])],
     }));
-    expect(stats.breaks[0]!.detail).toBe('performance.now() is native code');
+    expect(stats.breaks[0]!.detail).toBe('process.uptime() is native code');
   });
 
   it('inside an expression: operands are kept, each call is made once (23)', () => {

@@ -1,5 +1,6 @@
 /** Operators of control without programs inside. */
 
+import { isNumberCall } from '../../ops/numbers/number-calls.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { ControlCheck } from './control-check.ts';
 
@@ -14,10 +15,13 @@ export function verifyAssert(check: ControlCheck): void {
 
 export function verifyHostNumber(check: ControlCheck): void {
   const { op, inputs, outputs, attrs } = check.step.op;
-  if (!scalarFunctions.has(String(attrs.fn)))
+  const isCall = isNumberCall(attrs.fn);
+  if (!isCall && !scalarFunctions.has(String(attrs.fn)))
     check.fail(`${String(attrs.fn)}`, 'a function of numbers');
   for (const input of check.inputs) check.expectSingle(input);
-  if (inputs.length === 0) check.fail('no numbers', 'at least one');
+  if (isCall !== (inputs.length === 0)) {
+    check.fail(`${inputs.length} numbers`, isCall ? 'none' : 'at least one');
+  }
   check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));
   if (check.step.regions) check.fail('programs inside', 'none');
 }

@@ -1,13 +1,16 @@
 import { Holder } from '../../device/holder.ts';
+import { isNumberCall } from '../../ops/numbers/number-calls.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
+import { callNumber } from './called-numbers.ts';
 import { readNumber } from './read-number.ts';
 
 /** Reads the numbers, which waits for the device, and puts what the native function returns back there. */
 export function compileHostNumber({ op }: Step, values: ValueTable): Action {
-  const fn = scalarFunctions.get(op.attrs.fn as string)!;
+  const { fn: name } = op.attrs;
+  const fn = isNumberCall(name) ? () => callNumber(name) : scalarFunctions.get(name as string)!;
   const [result] = op.outputs;
   const meta = values[result!]!;
   const { device } = meta;
@@ -21,7 +24,7 @@ export function compileHostNumber({ op }: Step, values: ValueTable): Action {
       const { id, meta: from } = operands[i]!;
       numbers[i] = readNumber(from, slots[id]!);
     }
-    data[0] = Number(fn(...numbers));
+    data[0] = computes || operands.length > 0 ? Number(fn(...numbers)) : 0;
     const slot = slots[result!]!;
     slot.put(new Holder(device, bytes), 0);
     device.upload(data, meta, slot);

@@ -19,6 +19,7 @@ import { dateBuiltins } from './dates.ts';
 import { boundBuiltin, hostBuiltins } from './host-objects.ts';
 import { jsonBuiltins } from './json.ts';
 import { withKnownPlaces } from './known-places.ts';
+import { numberCallBuiltins } from './number-calls.ts';
 import { objectBuiltins } from './objects.ts';
 import { pure } from './pure.ts';
 import { regularExpressionBuiltins } from './regular-expressions.ts';
@@ -37,6 +38,7 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...typedArrayBuiltins,
   ...bufferBuiltins,
   ...dateBuiltins,
+  ...numberCallBuiltins,
   ...errorBuiltins,
   ...symbolBuiltins,
   ...hostBuiltins,

@@ -1,6 +1,7 @@
 import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { sampleNumbers } from '../../guards/called-numbers.ts';
 import type { Guard } from '../../guards/guard.ts';
 import {
   compileNumber,
@@ -106,7 +107,8 @@ export class ProgramNumbers {
     sizeOf: (read: SizeRead) => number,
     readerOf: (source: Source) => Reader = compileReader,
   ) {
-    this.#readerOf = readerOf;
+    this.#readerOf = (source) =>
+      source.kind === 'called' ? () => sampleNumbers[source.fn] : readerOf(source);
     this.#frames = frames;
     this.#sizes = sizes;
     this.#sizeOf = sizeOf;

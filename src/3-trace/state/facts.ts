@@ -11,7 +11,7 @@ import { textAsked, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
-import { guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
+import { expectNoCall, guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 
 /** The value of a primitive. */
@@ -19,6 +19,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
     if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
+    expectNoCall(t, variable.expr);
     return guardValue(t, variable);
   }
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
@@ -56,6 +57,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty: entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
+    expectNoCall(t, variable.expr);
     return Boolean(guardValue(t, variable));
   }
   if (variable.kind === 'scalar') {

@@ -1,9 +1,10 @@
 /** A trace's guards on symbolic numbers, and the comparisons that bounds on sizes decide without a guard. */
 
-import { numberKey, numberSources } from '../../guards/number-expr.ts';
+import { type NumberExpr, numberKey, numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';
 import { dimSource, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
@@ -17,7 +18,7 @@ export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
 /** A guard that each number the expression is computed from is one. */
 export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   for (const source of numberSources(expr)) {
-    if (t.sizes.isKey(source) && isSize(source)) continue;
+    if (source.kind === 'called' || (t.sizes.isKey(source) && isSize(source))) continue;
     t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
   }
 }
@@ -29,6 +30,19 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
   if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
   return value;
+}
+
+/**
+ * Throws where JavaScript needs a number that a call of `Math.random()` or the clock returns: a break, or where decisions belong
+ * to the program the trace begins again.
+ */
+export function expectNoCall(t: Tracer, expr: NumberExpr): void {
+  const sites = t.called.sitesOf(expr);
+  if (sites.length === 0) return;
+  if (t.control.policy !== 'functions') t.control.plans.computeAt(sites);
+  // Without an op before it the break costs no graph.
+  const reason = t.builder.opCount === 0 ? 'host-value' : 'changing-call';
+  throw new GraphBreak(reason, 'a number that is another one in each run');
 }
 
 /** For all sizes within the bounds. */

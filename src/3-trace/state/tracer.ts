@@ -27,6 +27,7 @@ import { EffectLog } from '../effects/effects.ts';
 import { Journal } from '../effects/journal.ts';
 import type { RandomStream } from '../effects/random-stream.ts';
 import type { WrittenEntries } from '../effects/written-entries.ts';
+import { CalledNumbers } from '../inputs/called-numbers.ts';
 import { InheritedProperties } from '../inputs/inherited.ts';
 import type { OuterTensors } from '../inputs/outer-tensors.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
@@ -82,6 +83,7 @@ export class Tracer {
   /** JavaScript arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
+  readonly called = new CalledNumbers();
   /** The calls of the tensor API. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */

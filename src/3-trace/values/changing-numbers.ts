@@ -3,7 +3,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';
-import { guardNumbers } from '../state/symbolic-guards.ts';
+import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
 import { type Perform, PutOff, resolve, type Stand } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
@@ -73,6 +73,7 @@ export class ChangingNumbers {
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
     const { expr } = variable;
+    expectNoCall(t, expr);
     for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);
     guardNumbers(t, variable);
     return new PutOff(expr);

@@ -1,7 +1,10 @@
 /**
  * Functions that the user has put in the place of the language's own. This package calls them too while it traces, so
- * none is captured: it runs natively, like what it replaces.
+ * none is captured: it runs natively, like what it replaces. A clock or a generator of random numbers of the user's is
+ * captured: the calls of this package are of no effect on the trace.
  */
+
+import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
 
 type Place = readonly [holder: object, original: unknown];
 
@@ -23,11 +26,13 @@ const others: readonly object[] = [
   ...iterators.map((iterator) => Object.getPrototypeOf(iterator) as object),
 ];
 
+const isNumberSource = (fn: unknown): boolean => Object.values<unknown>(numberCalls).includes(fn);
+
 const places = new Map<PropertyKey, Place[]>();
 for (const holder of [...holders, ...others]) {
   for (const key of Reflect.ownKeys(holder)) {
     const original: unknown = Object.getOwnPropertyDescriptor(holder, key)?.value;
-    if (typeof original !== 'function') continue;
+    if (typeof original !== 'function' || isNumberSource(original)) continue;
     const known = places.get(key);
     if (known) known.push([holder, original]);
     else places.set(key, [[holder, original]]);

@@ -48,10 +48,14 @@ export interface LeafForm {
   readonly at: UserPosition | undefined;
 }
 
-/** An array literal of the code. */
-export interface AllocationSite {
+/** An instruction that makes a call. */
+export interface CallSite {
   readonly code: Code;
   readonly pc: Pc;
+}
+
+/** An array literal of the code. */
+export interface AllocationSite extends CallSite {
   readonly grows: boolean;
 }
 

@@ -49,7 +49,7 @@ runInThisContext('var ofScript = 1;');
 const place = String.raw`\(?\S*diagnostics\.test\.ts:\d+:\d+\)?`;
 
 /** Reasons that end no trace of one program: what eager execution throws is thrown, or it takes a break first. */
-type Elsewhere = 'throw' | 'op-error' | 'loop-iteration' | 'host-value';
+type Elsewhere = 'throw' | 'op-error' | 'loop-iteration' | 'host-value' | 'changing-call';
 
 const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'data-read': [
@@ -60,7 +60,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       says: /the size of the result of nonzero\(\) depends on data/,
     },
   ],
-  'native-call': { run: (x) => x.mul(Date.now()), says: /Date\.now\(\) is native code/ },
+  'native-call': { run: (x) => x.mul(process.uptime()), says: /process\.uptime\(\) is native/ },
   'not-captured': { run: (x) => wrapped(x), says: /wrapped\(\) is not captured: .*Proxy/s },
   'framework-call': {
     run: (x) => checkpoint((y: { x: Tensor }) => y.x, { x } as never),
@@ -361,6 +361,13 @@ const breaks: Record<
       let n = x.sum().itemSync();
       while (n < 40) n *= 1.5;
       return x.mul(n);
+    },
+    throws: false,
+  },
+  'changing-call': {
+    run: (x) => {
+      const y = x.mul(2);
+      return Math.random() < 2 ? y.add(1) : y;
     },
     throws: false,
   },

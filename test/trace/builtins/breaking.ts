@@ -19,8 +19,6 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'arrays/frozenPush': ['object-write'],
   'strings/newString': ['constructor', 'native-call'],
   'numbers/boxedObjects': ['constructor', 'native-call'],
-  'numbers/dateNow': ['native-call'],
-  'numbers/mathRandom': ['native-call'],
   'objects/setPrototypeOfOuter': ['native-call'],
   'objects/freezeOuter': ['native-call'],
   'objects/freezeArray': ['object-write'],
@@ -36,6 +34,5 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'functions/newFunction': ['constructor', 'unsupported-value'],
   'functions/aggregate': ['constructor'],
   'functions/promiseAll': ['native-call'],
-  'functions/performanceNow': ['native-call'],
   'functions/proxy': ['constructor', 'getter'],
 };

@@ -107,7 +107,7 @@ it('arguments that a module rejects, and a break after one was made', () => {
   expectSameAsEager(() => ({
     fn: (x: Tensor) => {
       const layer = new nn.Linear(2, 3);
-      left.push(Date.now());
+      left.push(process.uptime());
       try {
         return [layer.forward(x), new nn.Dropout(2)];
       } catch (error) {

@@ -6,7 +6,7 @@ import type { LoopDecision } from '../../../traces/trace-result.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import type { AllocationSite } from '../../variables/growable-list.ts';
+import type { AllocationSite, CallSite } from '../../variables/growable-list.ts';
 
 /** The plan of a loop whose end depends on values of the program. `peeled`: one after its first iteration. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
@@ -200,6 +200,22 @@ export class LoopPlans {
   stopAt(code: Code, pc: Pc, record: BreakRecord): never {
     const places = this.#stops.get(code) ?? new Map<Pc, BreakRecord>();
     this.#stops.set(code, places.set(pc, record));
+    throw new RestartTrace();
+  }
+
+  readonly #computed = new Map<Code, Set<Pc>>();
+
+  /** The program is to make the call of `Math.random()` or the clock there, since it decides something. */
+  isComputed(code: Code, pc: Pc): boolean {
+    return this.#computed.get(code)?.has(pc) ?? false;
+  }
+
+  /** The function is traced again: the program makes these calls of `Math.random()` or the clock. */
+  computeAt(sites: Iterable<CallSite>): never {
+    for (const { code, pc } of sites) {
+      const places = this.#computed.get(code) ?? new Set();
+      this.#computed.set(code, places.add(pc));
+    }
     throw new RestartTrace();
   }
 

@@ -109,7 +109,6 @@ export const functions: Cases = {
     )(w.n, 2),
   queueMicro: () => typeof queueMicrotask,
   promiseAll: () => typeof Promise.resolve(1).then,
-  performanceNow: () => typeof performance.now(),
   consoleSilent: () => typeof console.log,
   getters: (_x, w) => [w.point.double, new Point(w.n).double],
   proxy: (_x, w) => {

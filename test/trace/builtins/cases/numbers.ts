@@ -78,7 +78,6 @@ export const numbers: Cases = {
   ],
   boxed: (_x, w) => [(w.n as number).valueOf(), true.toString()],
   date: () => [Date.UTC(2020, 1, 2), Date.parse('2020-01-01T00:00:00Z')],
-  dateNow: () => typeof Date.now(),
   mathRandom: () => Math.random() < 2,
   bigints: () => [
     BigInt('12'),

@@ -1,0 +1,40 @@
+/** `Math.random()` and the clock, which return another number at each call. */
+
+import { bind1 } from '../../../runtime/ops/core/bind.ts';
+import type { NumberCall } from '../../../runtime/ops/numbers/number-calls.ts';
+import { numberCallOp } from '../../../runtime/program/control-ops.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { DeviceScalar, Variable } from '../variables/variable.ts';
+import type { Builtin, BuiltinTable } from './builtin.ts';
+
+/** In a branch or loop, and where its number decides something there, the program makes the call. */
+function call(t: Tracer, fn: NumberCall): Variable {
+  const { builder, control, journal, top } = t;
+  const site = { code: top.closure.code, pc: top.pc };
+  if (control.plans.breaksAt(site.code, site.pc)) {
+    throw new GraphBreak('changing-call', `${fn}() between two ops`);
+  }
+  const isComputed = t.isInRegion || control.plans.isComputed(site.code, site.pc);
+  return isComputed ? inProgram(t, fn) : t.called.add(fn, site, builder, journal);
+}
+
+function inProgram(t: Tracer, fn: NumberCall): DeviceScalar {
+  t.control.hasRead = true;
+  const tensor = t.runApi(() => bind1(numberCallOp, [], { fn }));
+  return { kind: 'scalar', type: 'number', tensor, at: t.position() };
+}
+
+const now: Builtin = (t, receiver) => {
+  if (receiver.kind !== 'object' || receiver.value !== performance) return undefined;
+  const { source, value } = receiver;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  return call(t, 'performance.now');
+};
+
+export const numberCallBuiltins: BuiltinTable = [
+  [Math.random, (t) => call(t, 'Math.random')],
+  [Date.now, (t) => call(t, 'Date.now')],
+  [performance.now, now],
+];
