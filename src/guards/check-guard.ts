@@ -7,10 +7,11 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import { closureBehind } from './code-behind.ts';
+import { callNative, collectionType, isPlainCollection } from './collection-slots.ts';
 import type { Guard, GuardedSize, GuardedStrides } from './guard.ts';
 import { isInherited } from './inherited-property.ts';
 import { compileNumber } from './number-expr.ts';
-import { allows, collectionType, isPlainArray, listsPlainly } from './plain.ts';
+import { allows, isPlainArray, listsPlainly } from './plain.ts';
 import type { PlainReads } from './plain-reads.ts';
 
 export type Check = (frames: readonly Frame[]) => boolean;
@@ -110,7 +111,10 @@ export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
     }
     case 'collection':
       return (value) =>
-        typeof value === 'object' && value !== null && collectionType(value) === guard.type;
+        typeof value === 'object' &&
+        value !== null &&
+        collectionType(value) === guard.type &&
+        (!guard.plain || isPlainCollection(value));
     case 'members':
       return (value) => hasMembers(value as ReadonlyMap<unknown, unknown>, guard.keys);
     case 'closure': {
@@ -172,9 +176,10 @@ function hasLayout(value: Tensor, strides: GuardedStrides): boolean {
 }
 
 function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown[]): boolean {
-  if (value.size !== keys.length) return false;
+  if (callNative(value, 'size') !== keys.length) return false;
   let i = 0;
-  for (const key of value.keys()) if (!Object.is(key, keys[i++])) return false;
+  for (const key of callNative(value, 'keys') as Iterable<unknown>)
+    if (!Object.is(key, keys[i++])) return false;
   return true;
 }
 

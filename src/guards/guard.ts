@@ -11,9 +11,10 @@ import type { Frame, Scope } from '../vm/bytecode/frame.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { mayGenerate } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck } from './check-guard.ts';
+import type { CollectionType } from './collection-slots.ts';
 import { generateChecks } from './generate-checks.ts';
 import type { TracedNumber } from './number-expr.ts';
-import type { Change, CollectionType } from './plain.ts';
+import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
@@ -62,11 +63,12 @@ export type Guard =
     }
   /** A function of the user's, not bound: its code; the variables around it are read through it. */
   | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
-  /** One of the built-in collections, with nothing of the user's on it. */
+  /** One of the built-in collections; `plain`: with nothing of the user's on it. */
   | {
       readonly kind: 'collection';
       readonly source: Source;
       readonly type: CollectionType;
+      readonly plain: boolean;
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }

@@ -28,28 +28,6 @@ export function listsPlainly(value: unknown): value is object {
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
-export type CollectionType = 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
-
-export const collectionPrototypes: Readonly<Record<CollectionType, object>> = {
-  Map: Map.prototype,
-  Set: Set.prototype,
-  WeakMap: WeakMap.prototype,
-  WeakSet: WeakSet.prototype,
-};
-
-const collectionTypes = new Map<unknown, CollectionType>(
-  Object.entries(collectionPrototypes).map(([type, prototype]) => [
-    prototype,
-    type as CollectionType,
-  ]),
-);
-
-/** Returns the type of a built-in collection; undefined for subclasses and others. */
-export function collectionType(value: object): CollectionType | undefined {
-  const type = collectionTypes.get(Object.getPrototypeOf(value));
-  return type && Object.getOwnPropertyNames(value).length === 0 ? type : undefined;
-}
-
 /** The getter and setter that reading or assigning the property would run. */
 export function accessorOf(object: object, key: PropertyKey): PropertyDescriptor | undefined {
   for (

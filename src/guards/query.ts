@@ -1,5 +1,6 @@
 /** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
 
+import { callNative } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
 import { listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
@@ -22,6 +23,8 @@ const queries = {
   attributes,
   isView: (object: object) => ArrayBuffer.isView(object),
   tensors: listLayout,
+  /** How many entries a Map or Set has. */
+  entries: (object: object) => callNative(object, 'size') as number,
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
   /** The result of the date method `key`, in the current time zone. */

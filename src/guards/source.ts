@@ -9,6 +9,7 @@ import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { type CalledNumber, calledNumber } from './called-numbers.ts';
 import { closureBehind } from './code-behind.ts';
+import { callNative } from './collection-slots.ts';
 import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
 
@@ -86,6 +87,8 @@ export function strideSource(tensor: Source, dim: number): Source {
 
 // biome-ignore lint/complexity/noBannedTypes: whatever can stand behind instanceof
 type AnyFunction = Function;
+
+const { get, has } = Map.prototype;
 
 export type Reader = (frames: readonly Frame[]) => unknown;
 
@@ -173,12 +176,18 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
     case 'mapGet': {
       const base = readerOf(source.base);
       const { key } = source;
-      return (frames) => (base(frames) as ReadonlyMap<unknown, unknown>).get(key);
+      return (frames) => {
+        const map = base(frames) as ReadonlyMap<unknown, unknown>;
+        return map.get === get ? map.get(key) : callNative(map, 'get', key);
+      };
     }
     case 'mapHas': {
       const base = readerOf(source.base);
       const { key } = source;
-      return (frames) => (base(frames) as ReadonlySet<unknown>).has(key);
+      return (frames) => {
+        const set = base(frames) as ReadonlySet<unknown>;
+        return set.has === has ? set.has(key) : callNative(set, 'has', key);
+      };
     }
     case 'closureCell': {
       const base = readerOf(source.base);

@@ -69,7 +69,7 @@ const guards: Record<string, Guard> = {
   'a tensor that is not contiguous': { ...tensorGuard, strides: 'any' },
   'a leaf': { kind: 'leaf', source },
   'a size': { kind: 'value', source: property(property(source, 'shape'), '0'), value: 2 },
-  'a Map': { kind: 'collection', source, type: 'Map' },
+  'a Map': { kind: 'collection', source, type: 'Map', plain: true },
 };
 
 const disposed = zeros([2, 3]);

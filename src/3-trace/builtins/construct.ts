@@ -1,7 +1,8 @@
 /** `new`: the built-in containers and instances of the user's classes are created in the trace. */
 
 import { TostaticError } from '../../../runtime/errors/errors.ts';
-import { type CollectionType, isProxy } from '../../guards/plain.ts';
+import type { CollectionType } from '../../guards/collection-slots.ts';
+import { isProxy } from '../../guards/plain.ts';
 import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';

@@ -17,8 +17,10 @@ import { isTree } from '../values/objects/is-tree.ts';
 import { isObjectVariable } from '../values/objects/prototype-variable.ts';
 import { isOuterTypedArray } from '../values/outer-typed-arrays.ts';
 import { isPristine, type Protocol } from '../values/protocols.ts';
+import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { isRefused } from '../variables/code-of.ts';
+import { specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars, isSmallArray } from './arrays.ts';
 import * as arrayLikes from './polyfills/array-likes.ts';
@@ -81,7 +83,14 @@ const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
 };
 
 const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
-  isCallable(callback) && asCollection(t, receiver, 'Map', 'Set') !== undefined;
+  isCallable(callback) &&
+  asCollection(t, receiver, 'Map', 'Set') !== undefined &&
+  nativeEntries.has(
+    (specialized(readProperty(t, receiver, 'entries')) as { value?: unknown }).value,
+  );
+
+/** Of classes that don't replace it. */
+const nativeEntries: ReadonlySet<unknown> = new Set([Map.prototype.entries, Set.prototype.entries]);
 
 const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);
 

@@ -1,10 +1,17 @@
 /** Maps and Sets created while tracing and pre-existing ones, read and changed alike. */
 
-import { collectionType, isProxy } from '../../guards/plain.ts';
+import {
+  type CollectionType,
+  callNative,
+  collectionType,
+  isPlainCollection,
+} from '../../guards/collection-slots.ts';
+import { isProxy } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { append, apply, OwnMap } from '../../vm/language/primordials.ts';
+import { append, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
@@ -29,7 +36,7 @@ import { makeRoom, settleOrder } from './key-order.ts';
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
 
-/** The variable as a Map or Set of the built-in kind. */
+/** The variable as a Map or Set, of a user's class too. */
 export function asCollection(
   t: Tracer,
   given: Variable,
@@ -43,8 +50,20 @@ export function asCollection(
   const { value, source } = variable;
   const type = collectionType(value);
   if (!type || !types.includes(type)) return undefined;
-  t.guard(`collection ${sourceKey(source)}`, { kind: 'collection', source, type });
+  const plain = isPlainCollection(value);
+  t.guard(`collection ${sourceKey(source)}`, { kind: 'collection', source, type, plain });
   return variable;
+}
+
+/** The variable as a Map or Set of the language's own class, whose methods are looked up nowhere else. */
+export function asPlainCollection(
+  t: Tracer,
+  given: Variable,
+  type: CollectionType,
+): CollectionVariable | undefined {
+  const variable = specialized(given);
+  if (variable.kind === 'object' && !isPlainCollection(variable.value)) return undefined;
+  return asCollection(t, variable, type);
 }
 
 /** A `WeakMap` or `WeakSet`, which can't be iterated. */
@@ -96,8 +115,7 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return written?.value ?? undefinedVariable;
   const { value, source } = collection as ObjectVariable;
-  const map = value as ReadonlyMap<unknown, unknown>;
-  return t.read({ kind: 'mapGet', base: source, key: id }, map.get(id));
+  return t.read({ kind: 'mapGet', base: source, key: id }, callNative(value, 'get', id));
 }
 
 export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
@@ -106,8 +124,7 @@ export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return known(written !== null);
   const { value, source } = collection as ObjectVariable;
-  const map = value as ReadonlyMap<unknown, unknown>;
-  return t.read({ kind: 'mapHas', base: source, key: id }, map.has(id));
+  return t.read({ kind: 'mapHas', base: source, key: id }, callNative(value, 'has', id));
 }
 
 /** Undefined: only the collection itself knows. */
@@ -197,8 +214,11 @@ export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
   if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
   const { value, source } = collection;
   if (t.collections.has(value)) return known(entriesOf(t, collection).size);
-  const { size } = value as ReadonlySet<unknown>;
-  return t.read({ kind: 'property', base: source, key: 'size' }, size);
+  const size = callNative(value, 'size');
+  const place: Source = isPlainCollection(value)
+    ? { kind: 'property', base: source, key: 'size' }
+    : { kind: 'query', base: source, query: 'entries', key: undefined };
+  return t.read(place, size);
 }
 
 const nothingPutIn: readonly unknown[] = [];
@@ -216,12 +236,10 @@ function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): voi
 }
 
 const nothing = new Map<unknown, never>();
-const forEachOf = { Map: Map.prototype.forEach, Set: Set.prototype.forEach } as const;
 
 /** Visits a Map or Set by none of its iterators, and no pair: the user may have replaced what iterates these. */
 function forEachEntry<V>(collection: object, visit: (value: V, key: unknown) => void): void {
-  const forEach = forEachOf[collectionType(collection) === 'Set' ? 'Set' : 'Map'];
-  apply(forEach, collection, [visit]);
+  callNative(collection, 'forEach', visit);
 }
 
 /** All entries in their order. */
@@ -264,7 +282,7 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
     ? known(key)
     : t.read({ kind: 'held', value: key as object, name: 'a key' }, key);
   if (collectionType(value) === 'Set') return { key: held, value: held };
-  const content = (value as ReadonlyMap<unknown, unknown>).get(key);
+  const content = callNative(value, 'get', key);
   return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
 }
 

@@ -1,7 +1,10 @@
 /** Getters that existed before: of the user's objects and of the language's. */
 
+import { isSizeGetter } from '../../guards/collection-slots.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { asCollection, sizeOf } from '../heap/collections.ts';
+import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import {
   type FunctionVariable,
@@ -20,6 +23,14 @@ export function callGetter(
 ): Variable {
   if (!get) return undefinedVariable;
   const base = holder.source ?? heldFunction(holder);
+  const counted = isSizeGetter(get) && asCollection(t, receiver, 'Map', 'Set');
+  if (counted) {
+    guardIdentity(
+      t,
+      t.read({ kind: 'accessor', base, key, which: 'get' }, get) as FunctionVariable,
+    );
+    return sizeOf(t, counted);
+  }
   const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
   try {
     return t.execution.callInside(getter, receiver, []);

@@ -9,7 +9,13 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OwnSet } from '../../vm/language/primordials.ts';
 import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
-import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
+import {
+  asCollection,
+  asPlainCollection,
+  type CollectionVariable,
+  entriesOf,
+  putInto,
+} from '../heap/collections.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
@@ -57,9 +63,9 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   if (isDriven && isPristine(t, 'iterator') && advancesItself(t, iterable)) {
     return record(iterable, null, false);
   }
-  const set = asCollection(t, iterable, 'Set');
+  const set = asPlainCollection(t, iterable, 'Set');
   if (set && isPristine(t, 'set')) return record(iteratorOver(t, set, 'values'), null, false);
-  const map = asCollection(t, iterable, 'Map');
+  const map = asPlainCollection(t, iterable, 'Map');
   if (map && isPristine(t, 'map')) return record(iteratorOver(t, map, 'entries'), null, false);
   if (iterable.kind === 'tensor') return overRows(t, iterable);
   if (iterable.kind === 'dynamic') {

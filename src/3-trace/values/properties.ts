@@ -1,13 +1,8 @@
 /** Reading properties of what the tracer knows. Getters with source are called. */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
-import {
-  accessorOf,
-  collectionPrototypes,
-  isModuleNamespace,
-  isProxy,
-  readsPlainly,
-} from '../../guards/plain.ts';
+import { collectionPrototypes, isSizeGetter } from '../../guards/collection-slots.ts';
+import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
@@ -349,7 +344,7 @@ function readContainerProperty(
     const array = asArray(t, base, key === 'length' ? 'end' : 'all');
     if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));
   }
-  if (key !== 'size') return undefined;
+  if (key !== 'size' || !isSizeGetter(accessorOf(base.value, key)?.get)) return undefined;
   const collection = asCollection(t, base, 'Map', 'Set');
   return collection && sizeOf(t, collection);
 }

@@ -1,4 +1,4 @@
-import { collectionType } from '../../guards/plain.ts';
+import { collectionType } from '../../guards/collection-slots.ts';
 import type { IteratorVariable } from './iterator-variables.ts';
 
 /** Returns the kind of object that the language's iterator goes over. */

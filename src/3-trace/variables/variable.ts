@@ -4,9 +4,10 @@ import type { TextPart } from '../../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CollectionType } from '../../guards/collection-slots.ts';
 import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
-import type { CollectionType } from '../../guards/plain.ts';
+
 import type { Source } from '../../guards/source.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';

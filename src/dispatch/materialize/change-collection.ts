@@ -1,5 +1,6 @@
 /** Changes to pre-existing Maps and Sets after the run. */
 
+import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { compileReader } from '../../guards/source.ts';
 import type { Effect } from '../../traces/trace-result.ts';
 import type { OwnedTensors } from '../ownership/owned-tensors.ts';
@@ -17,13 +18,12 @@ export function compileCollectionChange(
   const contentOf = effect.value && compileRecipe(effect.value);
   const { operation } = effect;
   return (values, owned) => {
-    const collection = collectionOf(values.frames) as Map<unknown, unknown> & Set<unknown>;
+    const collection = collectionOf(values.frames) as object;
     const [key, value] = [keyOf?.(values), contentOf?.(values)];
     owned.store(collection, key);
     owned.store(collection, value);
     return () => {
-      if (operation === 'set') collection.set(key, value);
-      else collection[operation](key);
+      callNative(collection, operation, key, value);
     };
   };
 }
@@ -34,7 +34,7 @@ export function compileCollectionFill(
   const collectionOf = compileReader(effect.collection);
   const readEntries = compileEntries(effect.entries, effect.order);
   return (values, owned) => {
-    const collection = collectionOf(values.frames) as Map<unknown, unknown> | Set<unknown>;
+    const collection = collectionOf(values.frames) as object;
     const entries = readEntries(values);
     for (const [key, value] of entries) {
       owned.store(collection, key);
@@ -46,19 +46,18 @@ export function compileCollectionFill(
 
 /** Takes out what is gone and what has moved to the end; what stays is not moved. */
 function fill(
-  collection: Map<unknown, unknown> | Set<unknown>,
+  collection: object,
   entries: readonly (readonly [key: unknown, value: unknown])[],
 ): void {
+  const keys = () => [...(callNative(collection, 'keys') as Iterable<unknown>)];
   const wanted = new Set(entries.map(([key]) => key));
-  for (const key of collection.keys()) if (!wanted.has(key)) collection.delete(key);
+  for (const key of keys()) if (!wanted.has(key)) callNative(collection, 'delete', key);
   let place = 0;
   let moved = false;
-  for (const key of [...collection.keys()]) {
+  for (const key of keys()) {
     moved ||= key !== entries[place++]![0];
-    if (moved) collection.delete(key);
+    if (moved) callNative(collection, 'delete', key);
   }
-  for (const [key, value] of entries) {
-    if (collection instanceof Map) collection.set(key, value);
-    else collection.add(key);
-  }
+  const operation = collectionType(collection) === 'Map' ? 'set' : 'add';
+  for (const [key, value] of entries) callNative(collection, operation, key, value);
 }

@@ -1,4 +1,5 @@
-import { collectionPrototypes, isProxy } from '../../../guards/plain.ts';
+import { collectionPrototypes } from '../../../guards/collection-slots.ts';
+import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';

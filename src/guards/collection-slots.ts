@@ -1,0 +1,84 @@
+/** Maps and Sets by what they hold, past methods and properties of the user's on them or in their classes. */
+
+import {
+  apply,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  OwnMap,
+  ownKeys,
+} from '../vm/language/primordials.ts';
+import { isProxy } from './plain.ts';
+
+export type CollectionType = 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
+
+export const collectionPrototypes: Readonly<Record<CollectionType, object>> = {
+  Map: Map.prototype,
+  Set: Set.prototype,
+  WeakMap: WeakMap.prototype,
+  WeakSet: WeakSet.prototype,
+};
+
+const collectionTypes = new OwnMap<unknown, CollectionType>(
+  Object.entries(collectionPrototypes).map(([type, prototype]) => [
+    prototype,
+    type as CollectionType,
+  ]),
+);
+
+type Native = (...args: never[]) => unknown;
+type Methods = Readonly<Record<string, Native>>;
+
+const methodsOf = (prototype: object): Methods =>
+  Object.fromEntries(
+    ownKeys(prototype).flatMap((key) => {
+      const { get, value } = getOwnPropertyDescriptor(prototype, key)!;
+      const method: unknown = get ?? value;
+      return typeof key === 'string' && typeof method === 'function'
+        ? [[key, method as Native]]
+        : [];
+    }),
+  );
+
+const natives: Readonly<Record<CollectionType, Methods>> = {
+  Map: methodsOf(Map.prototype),
+  Set: methodsOf(Set.prototype),
+  WeakMap: methodsOf(WeakMap.prototype),
+  WeakSet: methodsOf(WeakSet.prototype),
+};
+
+/** Returns the type of a built-in collection, also of an instance of a user's class; undefined for other objects. */
+export function collectionType(value: object): CollectionType | undefined {
+  for (let above = getPrototypeOf(value); above && !isProxy(above); above = getPrototypeOf(above)) {
+    const type = collectionTypes.get(above);
+    if (type) return holds(type, value) ? type : undefined;
+  }
+  return undefined;
+}
+
+/** An object may inherit from a collection without being one. */
+function holds(type: CollectionType, value: object): boolean {
+  try {
+    apply(natives[type].has!, value, []);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of no class of the user's, without properties of its own. */
+export function isPlainCollection(value: object): boolean {
+  return collectionTypes.has(getPrototypeOf(value)) && ownKeys(value).length === 0;
+}
+
+/** Getters that return how many entries there are. */
+export const isSizeGetter = (get: unknown): boolean =>
+  get === natives.Map.size || get === natives.Set.size;
+
+/** Calls the language's own method, or getter. */
+export function callNative(
+  collection: object,
+  method: string,
+  ...args: readonly unknown[]
+): unknown {
+  return apply(natives[collectionType(collection)!][method]!, collection, args);
+}
