@@ -45,6 +45,7 @@ function isContainer(make: Make): boolean {
   switch (make.kind) {
     case 'array':
     case 'collection':
+      return make.own === null;
     case 'list':
     case 'cell':
     case 'closure':

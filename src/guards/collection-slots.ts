@@ -65,10 +65,17 @@ function holds(type: CollectionType, value: object): boolean {
   }
 }
 
-/** Of no class of the user's, without properties of its own. */
+/** Whether the object is of no class of the user's, and has no properties of its own. */
 export function isPlainCollection(value: object): boolean {
   return collectionTypes.has(getPrototypeOf(value)) && ownKeys(value).length === 0;
 }
+
+/** Getters by which the language's own classes say what makes others like them: themselves. */
+export const isSpeciesGetter = (get: unknown): boolean => speciesGetters.has(get);
+
+const speciesGetters: ReadonlySet<unknown> = new Set(
+  [Array, Map, Set].map((type) => getOwnPropertyDescriptor(type, Symbol.species)!.get),
+);
 
 /** Getters that return how many entries there are. */
 export const isSizeGetter = (get: unknown): boolean =>

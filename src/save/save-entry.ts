@@ -14,6 +14,7 @@ import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
 import { savedNumber } from './save-guards.ts';
 
+const ofClass = 'its result holds an object of a class';
 const orderDiffers = 'the order of keys in its result is data-dependent';
 
 /** Converts one trace to what a file can hold. Throws CaptureError for anything that isn't data. */
@@ -103,14 +104,16 @@ export class EntryWriter {
     switch (make.kind) {
       case 'array':
         if (make.isFrozen) return this.#refuse('its result holds a frozen array');
+        if (make.own) return this.#refuse(ofClass);
         if (make.named.length > 0) return this.#refuse('its result holds an array with names');
         break;
       case 'object':
         if (make.prototype !== undefined || make.errorType || make.traits)
-          return this.#refuse('its result holds an object of a class');
+          return this.#refuse(ofClass);
         if (make.order) return this.#refuse(orderDiffers);
         break;
       case 'collection':
+        if (make.own) return this.#refuse(ofClass);
         if (make.order) return this.#refuse(orderDiffers);
         break;
       case 'list': {

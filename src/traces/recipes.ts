@@ -8,6 +8,7 @@ import type {
   FrameRecipe,
   MadeTraits,
   Make,
+  ObjectMake,
   Recipe,
 } from './trace-result.ts';
 
@@ -26,6 +27,11 @@ export function contentsOf(make: Make): readonly Recipe[] {
 export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
+      return [
+        ...present(make.elements),
+        ...make.named.map((entry) => entry[1]),
+        ...inOwn(make.own),
+      ];
     case 'arguments':
       return [...present(make.elements), ...make.named.map((entry) => entry[1])];
     case 'object':
@@ -35,9 +41,9 @@ export function partsOf(make: Make): readonly Recipe[] {
         ...(make.traits ? inTraits(make.traits) : []),
       ];
     case 'collection':
-      return [...make.entries.flat(), ...present([make.order?.which])];
+      return [...make.entries.flat(), ...present([make.order?.which]), ...inOwn(make.own)];
     case 'weakCollection':
-      return make.entries.flat();
+      return [...make.entries.flat(), ...inOwn(make.own)];
     case 'cell':
       return [make.content];
     case 'parameterCell':
@@ -68,6 +74,8 @@ export function partsOf(make: Make): readonly Recipe[] {
       return assertNever(make, 'make');
   }
 }
+
+const inOwn = (own: ObjectMake | null): readonly Recipe[] => (own ? partsOf(own) : []);
 
 function inTraits({ attributes, symbols, madeSymbols }: MadeTraits): readonly Recipe[] {
   const accessors = attributes.flatMap(([, { accessor }]) => [accessor?.get, accessor?.set]);

@@ -64,12 +64,28 @@ export interface MadeAttributes {
   readonly accessor: { readonly get: Recipe | null; readonly set: Recipe | null } | null;
 }
 
+export type ObjectMake = MadeObject<Recipe> & {
+  /** Null: that of the entries. */
+  readonly order: KeyOrder | null;
+  /** Undefined: that of object literals. */
+  readonly prototype: Recipe | null | undefined;
+  /** An error of the language, whose message is not among its keys. */
+  readonly errorType: ErrorConstructor | undefined;
+  /** The frames of captured code that made an error. */
+  readonly thrownIn: readonly CapturedFrame[];
+  /** Its cause is not among its keys either. */
+  readonly hasCause: boolean;
+  readonly traits: MadeTraits | null;
+};
+
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
   | (MadeArray<Recipe> & {
       readonly isFrozen: boolean;
       /** Properties with names. */
       readonly named: readonly (readonly [string, Recipe])[];
+      /** Of an instance of a user's class: its prototype, and its properties with names. */
+      readonly own: ObjectMake | null;
     })
   | {
       readonly kind: 'arguments';
@@ -78,24 +94,13 @@ export type Make =
       /** In sloppy code, the first `count` elements are the variables of the parameters. */
       readonly shared: { readonly count: number; readonly callee: unknown } | null;
     }
-  | (MadeObject<Recipe> & {
-      /** Null: that of the entries. */
-      readonly order: KeyOrder | null;
-      /** Undefined: that of object literals. */
-      readonly prototype: Recipe | null | undefined;
-      /** An error of the language, whose message is not among its keys. */
-      readonly errorType: ErrorConstructor | undefined;
-      /** The frames of captured code that made an error. */
-      readonly thrownIn: readonly CapturedFrame[];
-      /** Its cause is not among its keys either. */
-      readonly hasCause: boolean;
-      readonly traits: MadeTraits | null;
-    })
-  | (MadeCollection<Recipe> & { readonly order: KeyOrder | null })
+  | ObjectMake
+  | (MadeCollection<Recipe> & { readonly order: KeyOrder | null; readonly own: ObjectMake | null })
   | {
       readonly kind: 'weakCollection';
       readonly type: 'WeakMap' | 'WeakSet';
       readonly entries: readonly EntryRecipe[];
+      readonly own: ObjectMake | null;
     }
   /** Another symbol in each run. */
   | { readonly kind: 'symbol'; readonly description: string | undefined }

@@ -9,6 +9,9 @@ function bitsOf(tensor: Tensor): string {
   return Buffer.from(bytes).toString('hex');
 }
 
+const mapEntries = Map.prototype.entries;
+const setValues = Set.prototype.values;
+
 /**
  * Describes values so that equal descriptions mean: the same shape of objects, the same sharing and
  * cycles among them, the same bits in the tensors.
@@ -28,11 +31,17 @@ export function describeValues(values: readonly unknown[]): unknown {
     if (typeof value === 'function') return { id, function: value.name };
     if (value instanceof Error) return { id, ...describeError(value) };
     if (ArrayBuffer.isView(value)) return { id, view: value.constructor.name, data: String(value) };
-    if (value instanceof Map) return { id, map: [...value].map((entry) => entry.map(describe)) };
-    if (value instanceof Set) return { id, set: [...value].map(describe) };
+    // Past the methods of a class.
+    const content =
+      value instanceof Map
+        ? { map: [...mapEntries.call(value)].map((entry) => entry.map(describe)) }
+        : value instanceof Set
+          ? { set: [...setValues.call(value)].map(describe) }
+          : {};
     const prototype = Object.getPrototypeOf(value) as object | null;
     return {
       id,
+      ...content,
       class: prototype?.constructor?.name ?? 'null',
       // Entries, not an object: their order counts, and holes of arrays have none.
       entries: Reflect.ownKeys(value).flatMap((key) => {

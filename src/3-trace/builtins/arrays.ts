@@ -23,7 +23,7 @@ import {
 import { sameValueZero, strictlyEqual } from '../values/equality.ts';
 import { expand, iteratorOver } from '../values/iterators.ts';
 import { appendGrown, grownElement } from '../values/lists.ts';
-import { makesArrays } from '../values/makes-arrays.ts';
+import { isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
 import {
@@ -61,6 +61,12 @@ function onArray(body: Body): Builtin {
 function onKnownArray(body: Body): Builtin {
   return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
 }
+
+/** The result is another array: one of a user's class is made by its constructor, in `polyfills/array-classes.ts`. */
+const makingPlain =
+  (builtin: Builtin): Builtin =>
+  (t, receiver, args) =>
+    [receiver, ...args].some(isOfArrayClass) ? undefined : builtin(t, receiver, args);
 
 /** Where only the program can compare the elements, `polyfills/array-likes.ts` does. */
 function onNumbersKnown(body: Body): Builtin {
@@ -289,11 +295,13 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.splice,
-    onKnownArray((t, array, args) => {
-      if (args.length === 0) return newArray([]);
-      const [start, removed] = cut(t, arrayLength(t, array), args);
-      return newArray(changeElements(t, array).splice(start, removed, ...args.slice(2)));
-    }),
+    makingPlain(
+      onKnownArray((t, array, args) => {
+        if (args.length === 0) return newArray([]);
+        const [start, removed] = cut(t, arrayLength(t, array), args);
+        return newArray(changeElements(t, array).splice(start, removed, ...args.slice(2)));
+      }),
+    ),
   ],
   [
     Array.prototype.toSpliced,
@@ -361,11 +369,13 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.slice,
-    onKnownArray((t, array, [start, end]) => {
-      const elements = elementsWithHoles(t, array);
-      const { length } = elements;
-      return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
-    }),
+    makingPlain(
+      onKnownArray((t, array, [start, end]) => {
+        const elements = elementsWithHoles(t, array);
+        const { length } = elements;
+        return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
+      }),
+    ),
   ],
   [
     Array.prototype.at,
@@ -376,7 +386,7 @@ export const arrayBuiltins: BuiltinTable = [
       return i < 0 || i >= arrayLength(t, array) ? known(undefined) : arrayElement(t, array, i);
     }),
   ],
-  [Array.prototype.concat, concat],
+  [Array.prototype.concat, makingPlain(concat)],
   [Array.prototype.join, elementwise('join', join)],
   [
     Array.prototype.toString,
@@ -406,7 +416,9 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.flat,
-    elementwise('flat', (t, array, [depth]) => newArray(flatten(t, array, integer(t, depth, 1)))),
+    makingPlain(
+      elementwise('flat', (t, array, [depth]) => newArray(flatten(t, array, integer(t, depth, 1)))),
+    ),
   ],
   [Array.prototype.values, iterated('values')],
   [Array.prototype.keys, iterated('keys')],

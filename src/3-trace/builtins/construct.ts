@@ -28,10 +28,12 @@ import {
   type ClassVariable,
   type FunctionVariable,
   hole,
+  type NewArrayVariable,
   type NewCollectionVariable,
   type NewObjectVariable,
   newArray,
   type ObjectVariable,
+  type OwnPart,
   undefinedVariable,
   uninitializedVariable,
   type Variable,
@@ -166,6 +168,8 @@ export function enterConstructor(
       prototype: prototype!,
     };
   }
+  const container = newContainer(t, type, args, newTarget);
+  if (container) return container;
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
   if (isNotToStatic(type.value)) throw refused('it is not to be captured');
@@ -187,6 +191,22 @@ export function enterConstructor(
   }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
   return pushConstructor(t, { closure, cells: [] }, args, newTarget, returnTo);
+}
+
+/** `super()` of a class that extends an array, a Map or their like; undefined for other parents. */
+function newContainer(
+  t: Tracer,
+  type: FunctionVariable,
+  args: readonly Variable[],
+  newTarget: Variable,
+): Variable | undefined {
+  const made: unknown = type.value;
+  const collection = collectionOf.get(made);
+  if (!collection && made !== Array) return undefined;
+  guardIdentity(t, type);
+  const own = newInstance(t, newTarget);
+  if (collection) return newCollection(t, collection, args[0], own);
+  return { ...newElements(t, args), own };
 }
 
 /** Empty, and an heir of the class: its `prototype` is fixed. */
@@ -228,7 +248,7 @@ const collectionOf = new Map<unknown, CollectionType>(
   [Map, Set, WeakMap, WeakSet].map((type) => [type, type.name as CollectionType]),
 );
 
-const filled = {
+const filling = {
   Map: 'filledMap',
   Set: 'filledSet',
   WeakMap: 'filledWeakMap',
@@ -239,15 +259,18 @@ function newCollection(
   t: Tracer,
   type: CollectionType,
   content: Variable | undefined,
+  own?: OwnPart,
 ): NewCollectionVariable {
   const made: NewCollectionVariable = {
     kind: 'newCollection',
     type,
     entries: new Map(),
     putIn: [],
+    own,
   };
   if (content === undefined || isNullish(t, content)) return made;
-  if (!isPristine(t, filled[type])) {
+  if (own) return filled(t, made, content);
+  if (!isPristine(t, filling[type])) {
     throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
   }
   for (const item of expand(t, content)) {
@@ -263,8 +286,18 @@ function newCollection(
   return made;
 }
 
+/** Each entry is put in by a method, which may be the class's own. */
+function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewCollectionVariable {
+  const isSet = made.type === 'Set' || made.type === 'WeakSet';
+  const method = readProperty(t, made, isSet ? 'add' : 'set');
+  for (const item of expand(t, content)) {
+    t.execution.callInside(method, made, isSet ? [item] : [...entryOf(t, item)]);
+  }
+  return made;
+}
+
 /** `new Array(n)` has n holes, `new Array(a, b)` two elements. */
-export function newElements(t: Tracer, args: readonly Variable[]): Variable {
+export function newElements(t: Tracer, args: readonly Variable[]): NewArrayVariable {
   const [only] = args;
   if (args.length !== 1 || only === undefined) return newArray(args);
   if (only.kind !== 'constant' && only.kind !== 'symbolic') return newArray(args);

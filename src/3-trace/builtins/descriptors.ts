@@ -57,7 +57,8 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
   if (object.kind === 'newArray' && !object.isArguments) {
     const places = Array.from({ length: arrayLength(t, object) }, (_, i) => i);
     const there = places.filter((i) => hasElement(t, object, i)).map(String);
-    return [...there, 'length', ...(object.named?.keys() ?? [])];
+    const named = object.own ? ownKeys(t, object.own) : (object.named?.keys() ?? []);
+    return [...there, 'length', ...named];
   }
   if (!isOuter(object) || Object.getOwnPropertySymbols(object.value).length > 0) {
     throw new GraphBreak('native-call', `the keys of a ${object.kind} are listed`);
@@ -83,6 +84,9 @@ export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
   if (object.kind === 'newArray' && key === 'length') {
     const attributes = { ...plainAttributes, enumerable: false, configurable: false };
     return describe(t, attributes, readProperty(t, object, 'length'));
+  }
+  if ((object.kind === 'newArray' || object.kind === 'newCollection') && object.own) {
+    return getDescriptor(t, object.own, key);
   }
   if (!isOuter(object)) throw new GraphBreak('native-call', `a property of a ${object.kind}`);
   const text = constantOf(t, askOuter(t, object, 'attributes', key)) as string | undefined;
@@ -232,7 +236,7 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
 }
 
 function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
-  if (t.isInRegion || array.grown || array.isArguments || array.outer) {
+  if (t.isInRegion || array.grown || array.isArguments || array.outer || array.own) {
     throw new GraphBreak('native-call', 'freeze of an array in a branch or loop of the program');
   }
   const { fixed = false } = array;

@@ -11,18 +11,19 @@ import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
 import { asCollection } from '../heap/collections.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
-import { makesArrays } from '../values/makes-arrays.ts';
+import { isArrayClass, isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { isCloneable } from '../values/objects/is-cloneable.ts';
 import { isTree } from '../values/objects/is-tree.ts';
 import { isObjectVariable } from '../values/objects/prototype-variable.ts';
 import { isOuterTypedArray } from '../values/outer-typed-arrays.ts';
-import { isPristine, type Protocol } from '../values/protocols.ts';
 import { readProperty } from '../values/properties.ts';
+import { isPristine, type Protocol } from '../values/protocols.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars, isSmallArray } from './arrays.ts';
+import * as arrayClasses from './polyfills/array-classes.ts';
 import * as arrayLikes from './polyfills/array-likes.ts';
 import * as arrays from './polyfills/arrays.ts';
 import { notePolyfill } from './polyfills/codes.ts';
@@ -248,12 +249,32 @@ const ofLists = new Map<unknown, AnyFunction>([
   [Array.prototype.toSorted, lists.toSorted],
 ] as [AnyFunction, AnyFunction][]);
 
+/** Polyfills for arrays of a user's class. */
+const ofClasses = new Map<unknown, { readonly body: AnyFunction; readonly callsBack: boolean }>(
+  Object.entries(arrayClasses).map(([name, body]) => [
+    name === 'of' || name === 'from' ? Array[name] : Array.prototype[name as 'map'],
+    { body: body as AnyFunction, callsBack: ['map', 'filter', 'flatMap'].includes(name) },
+  ]),
+);
+
+function ofClass(fn: AnyFunction, receiver: Variable, args: readonly Variable[]) {
+  const found = ofClasses.get(fn);
+  if (!found || (found.callsBack && !isCallable(args[0]))) return undefined;
+  const isMeant =
+    found.body === arrayClasses.of || found.body === arrayClasses.from
+      ? isArrayClass(receiver)
+      : [receiver, ...(found.body === arrayClasses.concat ? args : [])].some(isOfArrayClass);
+  return isMeant ? found.body : undefined;
+}
+
 function bodyFor(
   t: Tracer,
   fn: AnyFunction,
   receiver: Variable,
   args: readonly Variable[],
 ): AnyFunction | undefined {
+  const own = ofClass(fn, receiver, args);
+  if (own) return own;
   const ofList = grownIn(t, receiver) ? ofLists.get(fn) : undefined;
   if (ofList) {
     const sorts = ofList === lists.sort || ofList === lists.toSorted;

@@ -63,6 +63,7 @@ export function asPlainCollection(
 ): CollectionVariable | undefined {
   const variable = specialized(given);
   if (variable.kind === 'object' && !isPlainCollection(variable.value)) return undefined;
+  if (variable.kind === 'newCollection' && variable.own) return undefined;
   return asCollection(t, variable, type);
 }
 

@@ -57,11 +57,13 @@ export function makeClass(
   return made;
 }
 
-/** Another class of the user's; what extends one of the language's is made natively. */
+/** Another class of the user's, or a container of the language's; what extends another built-in class is made natively. */
 function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent']> {
   const parent = specialized(given);
   if (parent.kind === 'class') return parent;
-  const isClass = parent.kind === 'function' && !isRefused(t.codeOf.construction(parent.value));
+  const isClass =
+    parent.kind === 'function' &&
+    (containers.has(parent.value) || !isRefused(t.codeOf.construction(parent.value)));
   if (!isClass)
     throw new GraphBreak(
       'unsupported-value',
@@ -70,6 +72,8 @@ function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent
   guardIdentity(t, parent);
   return parent;
 }
+
+const containers: ReadonlySet<unknown> = new Set([Array, Map, Set, WeakMap, WeakSet]);
 
 /** The object that the prototype of an heir inherits from. */
 function prototypeFor(

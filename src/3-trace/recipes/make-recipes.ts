@@ -1,9 +1,11 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { callNative } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
 import type {
   ElementRecipe,
   MadeTraits,
   Make,
+  ObjectMake,
   Recipe,
   ViewConstructor,
 } from '../../traces/trace-result.ts';
@@ -14,6 +16,7 @@ import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
 import {
   type NewArrayVariable,
+  type NewCollectionVariable,
   type NewObjectVariable,
   type ObjectTraits,
   prototypeOf,
@@ -47,13 +50,16 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
     }
     case 'newCollection':
       if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
-        return { kind: 'weakCollection', type: variable.type, entries: to.entries(variable) };
+        const { type } = variable;
+        const entries = to.entries(variable);
+        return { kind: 'weakCollection', type, entries, own: ownMake(to, variable) };
       }
       return {
         kind: 'collection',
         type: variable.type,
         entries: to.entries(variable),
         order: to.order(variable),
+        own: ownMake(to, variable),
       };
     case 'constant':
       invariant(typeof variable.value === 'symbol', 'a primitive is not made');
@@ -118,12 +124,21 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
   }
 }
 
+function ownMake(
+  to: Reconstruction,
+  { own }: NewArrayVariable | NewCollectionVariable,
+): ObjectMake | null {
+  return own ? (makeOf(to, own) as ObjectMake) : null;
+}
+
 function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
   const { elements, isArguments, parameters, callee } = variable;
   const isFrozen = variable.fixed === true;
   const named = [...(variable.named ?? [])].map(([key, value]) => [key, to.recipe(value)] as const);
   const items = elements.map((element) => to.element(element));
-  if (!isArguments) return { kind: 'array', elements: items, isFrozen, named };
+  if (!isArguments) {
+    return { kind: 'array', elements: items, isFrozen, named, own: ownMake(to, variable) };
+  }
   const count = parameters && Math.max(0, ...[...parameters.keys()].map((index) => index + 1));
   const shared = count === undefined ? null : { count, callee: callee?.value };
   return { kind: 'arguments', elements: items, named, shared };
@@ -215,6 +230,8 @@ function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
 function stepsOf({ over, next, passed }: IteratorVariable): number {
   if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =
-    over.kind === 'object' ? (over.value as ReadonlySet<unknown>).keys() : over.entries.keys();
+    over.kind === 'object'
+      ? (callNative(over.value, 'keys') as Iterable<unknown>)
+      : over.entries.keys();
   return [...keys].filter((key) => passed.has(key)).length;
 }

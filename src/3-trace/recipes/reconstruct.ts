@@ -238,7 +238,7 @@ export class Reconstruction {
     const index = this.makes.length;
     this.#made.set(variable, index);
     // Takes its place before its contents are requested: an object may contain itself.
-    this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false });
+    this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false, own: null });
     this.makes[index] = makeOf(this, variable);
     return index;
   }

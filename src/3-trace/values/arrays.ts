@@ -33,7 +33,7 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * The variable as an array of the built-in kind, or undefined when it is none. Of a pre-existing one behind which
+ * The variable as an array, of a user's class too, or undefined when it is none. Of a pre-existing one behind which
  * the program puts any number of elements, those before are known one by one, unless only its end matters.
  */
 export function asArray(
@@ -45,8 +45,10 @@ export function asArray(
   if (variable.kind === 'newArray') return variable;
   if (variable.kind !== 'object') return undefined;
   const { value, source } = variable;
-  if (isProxy(value) || !isPlainArray(value)) return undefined;
-  t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
+  if (isProxy(value) || !Array.isArray(value)) return undefined;
+  if (isPlainArray(value))
+    t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
+  else t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray: true });
   const changed = t.effects.array(value);
   if (use === 'all' && changed && isGrown(changed.content)) return takeWhole(t, variable);
   if (!changed?.whole) return variable;

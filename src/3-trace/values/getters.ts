@@ -1,6 +1,6 @@
 /** Getters that existed before: of the user's objects and of the language's. */
 
-import { isSizeGetter } from '../../guards/collection-slots.ts';
+import { isSizeGetter, isSpeciesGetter } from '../../guards/collection-slots.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
@@ -23,21 +23,25 @@ export function callGetter(
 ): Variable {
   if (!get) return undefinedVariable;
   const base = holder.source ?? heldFunction(holder);
-  const counted = isSizeGetter(get) && asCollection(t, receiver, 'Map', 'Set');
-  if (counted) {
-    guardIdentity(
-      t,
-      t.read({ kind: 'accessor', base, key, which: 'get' }, get) as FunctionVariable,
-    );
-    return sizeOf(t, counted);
-  }
   const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
+  const native = nativeGetter(t, receiver, get);
+  if (native) {
+    guardIdentity(t, getter as FunctionVariable);
+    return native;
+  }
   try {
     return t.execution.callInside(getter, receiver, []);
   } catch (error) {
     const native = error instanceof GraphBreak && error.reason === 'native-call';
     throw native ? new GraphBreak('getter', `reading ${String(key)}`) : error;
   }
+}
+
+/** Getters of the language that the trace can answer; undefined for others. */
+function nativeGetter(t: Tracer, receiver: Variable, get: () => unknown): Variable | undefined {
+  if (isSpeciesGetter(get)) return receiver;
+  const counted = isSizeGetter(get) ? asCollection(t, receiver, 'Map', 'Set') : undefined;
+  return counted && sizeOf(t, counted);
 }
 
 export function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {

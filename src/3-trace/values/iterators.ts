@@ -35,10 +35,11 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { arrayElements, asArray } from './arrays.ts';
+import { type ArrayVariable, arrayElements, asArray } from './arrays.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { nextOf, returnOf } from './generators.ts';
 import { startOf, stepGrown } from './lists.ts';
+import { isOfArrayClass } from './makes-arrays.ts';
 import { readProperty, readSymbol } from './properties.ts';
 import { plainKeys } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
@@ -54,10 +55,15 @@ export function iteratorOver(
   return { kind: 'iterator', over, what, ...position, done: false };
 }
 
+/** The value as an array of no class of the user's, which may be iterated otherwise. */
+function asPlainArray(t: Tracer, given: Variable): ArrayVariable | undefined {
+  return isOfArrayClass(given) ? undefined : asArray(t, given);
+}
+
 /** `for (… of iterable)` begins. */
 export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const iterable = specialized(given);
-  const array = asArray(t, iterable);
+  const array = asPlainArray(t, iterable);
   if (array && isPristine(t, 'array')) return record(iteratorOver(t, array, 'values'), null, true);
   const isDriven = iterable.kind === 'iterator' || iterable.kind === 'generator';
   if (isDriven && isPristine(t, 'iterator') && advancesItself(t, iterable)) {
@@ -320,7 +326,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
 
 /** All elements, as for `[...iterable]`. */
 export function expand(t: Tracer, iterable: Variable): Variable[] {
-  const array = asArray(t, iterable);
+  const array = asPlainArray(t, iterable);
   if (array && isPristine(t, 'array')) return arrayElements(t, array);
   return t.attempt(() => {
     const iteration = openIteration(t, iterable);

@@ -1,5 +1,7 @@
+import { isPlainArray, isProxy } from '../../guards/plain.ts';
 import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { specialized } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 
 /** Whether `receiver.of` and `receiver.from` make arrays of the language's own: a constructor makes objects of its own. */
@@ -8,4 +10,25 @@ export function makesArrays(t: Tracer, receiver: Variable): boolean {
   if (receiver.kind !== 'function') return receiver.kind !== 'object';
   guardIdentity(t, receiver);
   return (receiver.value as unknown) === Array;
+}
+
+/** Whether the value is an array of a user's class, whose constructor makes the arrays that methods return. */
+export function isOfArrayClass(given: Variable): boolean {
+  const array = specialized(given);
+  if (array.kind === 'newArray') return array.own !== undefined;
+  if (array.kind !== 'object' || isProxy(array.value) || !Array.isArray(array.value)) return false;
+  return !isPlainArray(array.value);
+}
+
+/** Whether the value is such a class. */
+export function isArrayClass(given: Variable): boolean {
+  const type = specialized(given);
+  if (type.kind === 'class') {
+    const { parent } = type;
+    const isArray = parent?.kind === 'function' && (parent.value as unknown) === Array;
+    return isArray || (parent !== null && isArrayClass(parent));
+  }
+  if (type.kind !== 'function' || isProxy(type.value)) return false;
+  const prototype: unknown = Object.getOwnPropertyDescriptor(type.value, 'prototype')?.value;
+  return Object.prototype.isPrototypeOf.call(Array.prototype, prototype as object);
 }

@@ -69,6 +69,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
       return inheritedByBuiltin(t, base, key);
     case 'newCollection':
+      if (base.own) return readMade(t, base.own, base, key);
       if (key === 'size' && !isWeak(base)) return sizeOf(t, base);
       return inheritedByBuiltin(t, base, key);
     case 'regexp':
@@ -112,10 +113,13 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'newObject':
       return readMade(t, base, base, key);
     case 'newArray':
+      if (base.own) return readMade(t, base.own, base, key);
       return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
     case 'class':
       return readClass(t, base, base, key);
     case 'newCollection':
+      if (base.own) return readMade(t, base.own, base, key);
+      return inheritedByBuiltin(t, base, key);
     case 'iterator':
     case 'generator':
     case 'regexp':
@@ -191,6 +195,7 @@ function readArrayProperty(
   if (isIndex(key)) return arrayElement(t, base, Number(key));
   const named = base.named?.get(key);
   if (named) return named;
+  if (base.own) return readMade(t, base.own, base, key);
   if (base.isArguments && key === 'callee') {
     if (base.callee) return base.callee;
     throw new GraphBreak('unsupported-value', 'arguments.callee is read');

@@ -19,6 +19,7 @@ import {
 } from '../variables/variable.ts';
 import { arrayLength, asArray, hasElement } from './arrays.ts';
 import { heldFunction } from './getters.ts';
+import { isOfArrayClass } from './makes-arrays.ts';
 import { expectNoParameters, readProperty } from './properties.ts';
 
 /** `key in base`, or whether it is an own property. */
@@ -30,8 +31,12 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'newArray':
       if (isIndex(key)) return known(hasElement(t, base, Number(key)));
       if (key === 'length' || (typeof key === 'string' && base.named?.has(key))) return known(true);
+      if (base.own) return hasMade(t, base.own, key, own);
       if (own) return known(false);
       return hasInherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
+    case 'newCollection':
+      if (base.own) return hasMade(t, base.own, key, own);
+      break;
     case 'newTypedArray':
       if (own && typeof key === 'symbol') break;
       return known(own ? Object.hasOwn(base.data, key) : key in base.data);
@@ -115,6 +120,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   if (base.kind === 'newArray') {
     const places = Array.from({ length: arrayLength(t, base) }, (_, i) => i);
     const there = places.filter((i) => hasElement(t, base, i)).map(String);
+    if (base.own) return [...there, ...plainKeys(t, base.own)];
     return base.named ? [...there, ...base.named.keys()] : there;
   }
   if (base.kind === 'constant' || base.kind === 'symbolic') {
@@ -123,13 +129,16 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   if (base.kind === 'closure' || base.kind === 'bound') return [];
   if (base.kind === 'class') return plainKeys(t, base.statics);
   if (base.kind === 'newTypedArray') return Object.keys(base.data);
-  if (base.kind === 'newCollection') return [];
+  if (base.kind === 'newCollection') return base.own ? plainKeys(t, base.own) : [];
   if (base.kind !== 'object' || !listsPlainly(base.value) || t.effects.hasSymbols(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }
   const { source, value } = base;
   expectNoParameters(value, 'the elements');
   const array = asArray(t, base);
+  if (array && t.effects.array(value) && isOfArrayClass(base)) {
+    throw new GraphBreak('unsupported-value', 'the properties of a changed array are listed');
+  }
   if (array && t.effects.array(value))
     return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
   const keys = Object.keys(value);

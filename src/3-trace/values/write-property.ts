@@ -21,6 +21,7 @@ import {
   type FunctionVariable,
   type NewObjectVariable,
   type ObjectVariable,
+  type OwnPart,
   prototypeOf,
   type RegExpVariable,
   type Variable,
@@ -49,8 +50,16 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
         setElement(t, object, Number(key), value);
         return;
       }
-      if (key !== 'length') break;
-      setLength(t, object, constantOf(t, value) as number);
+      if (key === 'length') {
+        setLength(t, object, constantOf(t, value) as number);
+        return;
+      }
+      if (!object.own) break;
+      writeMade(t, object.own, key, value, object);
+      return;
+    case 'newCollection':
+      if (!object.own) break;
+      writeMade(t, object.own, key, value, object);
       return;
     case 'regexp':
       if (key !== 'lastIndex') break;
@@ -85,7 +94,14 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variable): void {
+/** `receiver`: what a setter sees. */
+function writeMade(
+  t: Tracer,
+  object: NewObjectVariable,
+  key: Key,
+  value: Variable,
+  receiver: Variable = object,
+): void {
   expectUnlisted(object);
   const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
   let above: NewObjectVariable | ObjectVariable | null | undefined = object;
@@ -93,7 +109,7 @@ function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variab
     const attributes = ownAttributes(above, key);
     if (!attributes) continue;
     if (attributes.accessor?.set) {
-      t.execution.callInside(attributes.accessor.set, object, [value]);
+      t.execution.callInside(attributes.accessor.set, receiver, [value]);
       return;
     }
     // A failing assignment is silent or an error, by the mode of the code.
@@ -106,7 +122,7 @@ function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variab
     break;
   }
   if (above) {
-    if (callsSetter(t, above, object, key, value)) return;
+    if (callsSetter(t, above, receiver, key, value)) return;
     if (!writesPlainly(above.value, key)) throw refused();
   }
   if (!isExtensible(object)) throw refused();
@@ -116,6 +132,10 @@ function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variab
 /** Whether a property comes from an error's constructor, and so is not listed; a field of that name would be. */
 const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
   errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
+
+/** Of an array, Map or Set of a user's class. */
+const ownPart = (object: Variable): OwnPart | undefined =>
+  object.kind === 'newArray' || object.kind === 'newCollection' ? object.own : undefined;
 
 /** An own data property, past all setters: of literals and fields. */
 export function defineProperty(t: Tracer, object: Variable, key: Key, value: Variable): void {
@@ -127,6 +147,11 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
   }
   if (object.kind === 'class' && key !== 'prototype') {
     setOwnProperty(t, object.statics, key, value);
+    return;
+  }
+  const own = ownPart(object);
+  if (own && !isIndex(key) && key !== 'length') {
+    defineProperty(t, own, key, value);
     return;
   }
   const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
@@ -213,6 +238,11 @@ export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
   }
   if (object.kind === 'newArray' && isIndex(key) && !object.grown && !object.isArguments) {
     deleteElement(t, object, Number(key));
+    return;
+  }
+  const own = ownPart(object);
+  if (own && !isIndex(key)) {
+    deleteOwn(t, own, key);
     return;
   }
   if (object.kind === 'object' && allows(object.value, 'delete', key)) {

@@ -225,7 +225,11 @@ export interface NewArrayVariable {
   fixed?: boolean;
   /** Properties with names, as the matches of a regular expression have. */
   readonly named?: ReadonlyMap<string, Variable>;
+  readonly own?: OwnPart | undefined;
 }
+
+/** Of an instance of a user's class that extends a container of the language's: its prototype, and its properties with names. */
+export type OwnPart = NewObjectVariable;
 
 export interface NewObjectVariable {
   readonly kind: 'newObject';
@@ -310,6 +314,7 @@ export interface NewCollectionVariable {
   order?: Variable | undefined;
   /** The pre-existing Map or Set whose content after the run it is. */
   readonly outer?: ObjectVariable;
+  readonly own?: OwnPart | undefined;
 }
 
 export interface CollectionEntry {

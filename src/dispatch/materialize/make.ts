@@ -3,9 +3,16 @@
 import { compileItems as compileItemsOf, defineData } from '../../../runtime/entry/make.ts';
 import { foldStack } from '../../../runtime/errors/folded-stack.ts';
 import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
 import { contentsOf } from '../../traces/recipes.ts';
-import type { MadeAttributes, MadeTraits, Make, Recipe } from '../../traces/trace-result.ts';
+import type {
+  MadeAttributes,
+  MadeTraits,
+  Make,
+  ObjectMake,
+  Recipe,
+} from '../../traces/trace-result.ts';
 import type { Cell } from '../../vm/bytecode/frame.ts';
 import {
   parameterCell,
@@ -13,7 +20,7 @@ import {
   unmappedArguments,
 } from '../../vm/language/arguments-object.ts';
 import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
-import { append } from '../../vm/language/primordials.ts';
+import { append, apply } from '../../vm/language/primordials.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from '../../vm/machine/run-frames.ts';
 import { compileEntries, inKeyOrder } from './key-order.ts';
 import { compileList } from './make-list.ts';
@@ -79,11 +86,14 @@ function partsOf(make: Make): readonly Recipe[] {
   return filledLater.has(make.kind) ? [] : contentsOf(make);
 }
 
+/** A container, which is filled once all are there. */
+interface Shell {
+  readonly empty: (values: RunValues) => unknown;
+  readonly fill: (made: unknown, values: RunValues) => void;
+}
+
 type CompiledMake =
-  | {
-      readonly empty: (values: RunValues) => unknown;
-      readonly fill: (made: unknown, values: RunValues) => void;
-    }
+  | Shell
   | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
 
 function compileMake(make: Make): CompiledMake {
@@ -91,14 +101,14 @@ function compileMake(make: Make): CompiledMake {
     case 'array': {
       const append = compileItems(make.elements);
       const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-      return {
+      return ofClass(make.own, {
         empty: () => [],
         fill: (made, values) => {
           append(made as unknown[], values);
           for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
           if (make.isFrozen) Object.freeze(made);
         },
-      };
+      });
     }
     case 'arguments': {
       const append = compileItems(make.elements);
@@ -154,7 +164,7 @@ function compileMake(make: Make): CompiledMake {
       const over = compileRecipe(make.over);
       const { what, next } = make;
       return {
-        build: (values) => (over(values) as Map<unknown, unknown>)[what](),
+        build: (values) => iteratorOf(over(values) as object, what),
         settle: (made) => {
           for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
         },
@@ -226,6 +236,30 @@ function compileMake(make: Make): CompiledMake {
   }
 }
 
+/** Of a class of the user's: its prototype at once, its properties with names behind the content. */
+function ofClass(own: ObjectMake | null, container: Shell): Shell {
+  if (!own) return container;
+  const prototype = compileRecipe(own.prototype!);
+  const named = compileObject(own);
+  return {
+    empty: (values) =>
+      Object.setPrototypeOf(container.empty(values) as object, prototype(values) as object),
+    fill: (made, values) => {
+      container.fill(made, values);
+      named.fill(made, values);
+    },
+  };
+}
+
+/** Made by the language's own method: a class of the user's may have another one. */
+function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): unknown {
+  if (collectionType(over)) return callNative(over, what);
+  return Array.isArray(over) ? apply(arrayMethods[what], over, []) : (over as Int8Array)[what]();
+}
+
+const { keys, values, entries } = Array.prototype;
+const arrayMethods = { keys, values, entries };
+
 /** Appends the elements to an array; a missing one leaves a hole. */
 export function compileItems(
   items: readonly (Recipe | null)[],
@@ -235,7 +269,7 @@ export function compileItems(
   });
 }
 
-function compileObject(make: Make & { kind: 'object' }): CompiledMake {
+function compileObject(make: ObjectMake): Shell {
   // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
   const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
   const entriesOf = inKeyOrder(entries, make.order);
@@ -266,7 +300,7 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
 }
 
 /** With symbols, accessors or attributes. */
-function compileTraited(make: Make & { kind: 'object' }, traits: MadeTraits): CompiledMake {
+function compileTraited(make: ObjectMake, traits: MadeTraits): Shell {
   const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
   const entriesOf = inKeyOrder(entries, make.order);
   const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
@@ -308,8 +342,8 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
-  { entries: recipes, hasCause, prototype, thrownIn }: Make & { kind: 'object' },
-): CompiledMake {
+  { entries: recipes, hasCause, prototype, thrownIn }: ObjectMake,
+): Shell {
   const above = prototype && compileRecipe(prototype);
   // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
   const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
@@ -335,41 +369,29 @@ function compileError(
 
 function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
   const readEntries = compileEntries(make.entries, make.order);
-  if (make.type === 'Map') {
-    return {
-      empty: () => new Map(),
-      fill: (made, values) => {
-        for (const [key, value] of readEntries(values))
-          (made as Map<unknown, unknown>).set(key, value);
-      },
-    };
-  }
-  return {
-    empty: () => new Set(),
+  const put = make.type === 'Map' ? 'set' : 'add';
+  return ofClass(make.own, {
+    empty: () => (make.type === 'Map' ? new Map() : new Set()),
     fill: (made, values) => {
-      for (const [key] of readEntries(values)) (made as Set<unknown>).add(key);
+      for (const [key, value] of readEntries(values)) callNative(made as object, put, key, value);
     },
-  };
+  });
 }
 
-function compileWeakCollection({ type, entries }: Make & { kind: 'weakCollection' }): CompiledMake {
-  const readers = entries.map(
+function compileWeakCollection(make: Make & { kind: 'weakCollection' }): CompiledMake {
+  const readers = make.entries.map(
     ([key, value]) => [compileRecipe(key), compileRecipe(value)] as const,
   );
-  const add =
-    type === 'WeakMap'
-      ? (made: unknown, key: WeakKey, value: unknown) =>
-          (made as WeakMap<WeakKey, unknown>).set(key, value)
-      : (made: unknown, key: WeakKey) => (made as WeakSet<WeakKey>).add(key);
-  return {
-    empty: () => (type === 'WeakMap' ? new WeakMap() : new WeakSet()),
+  const put = make.type === 'WeakMap' ? 'set' : 'add';
+  return ofClass(make.own, {
+    empty: () => (make.type === 'WeakMap' ? new WeakMap() : new WeakSet()),
     fill: (made, values) => {
       for (const [key, value] of readers) {
         const content = value(values);
-        if (content !== absentValue) add(made, key(values) as WeakKey, content);
+        if (content !== absentValue) callNative(made as object, put, key(values), content);
       }
     },
-  };
+  });
 }
 
 function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {

@@ -129,7 +129,7 @@ function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]
       );
     }
     case 'list': {
-      if (value.kind !== 'newArray' || value.isArguments) return false;
+      if (value.kind !== 'newArray' || value.isArguments || value.own) return false;
       const grown = value.grown ?? grownOf(t, value.elements, form.of);
       if (formText(t, grown.form) !== formText(t, form.of)) return false;
       found.push(...grown.lists.map(({ tensor }) => tensor), asNumber(t, grown.length));
@@ -139,7 +139,7 @@ function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]
 }
 
 function isKnownArray(value: Variable): value is NewArrayVariable {
-  return value.kind === 'newArray' && !value.grown && !value.isArguments;
+  return value.kind === 'newArray' && !value.grown && !value.isArguments && !value.own;
 }
 
 function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor | null {

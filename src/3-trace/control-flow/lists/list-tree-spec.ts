@@ -38,7 +38,7 @@ export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeS
     case 'function':
       return { kind: 'same', value };
     case 'newArray': {
-      if (value.isArguments || value.named || value.fixed) return null;
+      if (value.isArguments || value.named || value.fixed || value.own) return null;
       if (value.grown) return { kind: 'list', of: value.grown.form };
       const parts = formsOf(t, value.elements, at);
       return parts && { kind: 'array', parts };

@@ -47,6 +47,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         const copy = { ...variable, elements: [] as Variable[] };
         copies.set(variable, copy);
         copy.elements.push(...variable.elements.map(freeze));
+        if (variable.own) Object.assign(copy, { own: freeze(variable.own) });
         return copy;
       }
       case 'newObject': {
@@ -63,6 +64,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         const own = { order, putIn: [...variable.putIn] };
         const copy = { ...variable, ...own, entries: new Map<unknown, CollectionEntry>() };
         copies.set(variable, copy);
+        if (variable.own) Object.assign(copy, { own: freeze(variable.own) });
         for (const [id, { key, value }] of variable.entries) {
           copy.entries.set(id, { key: freeze(key), value: freeze(value) });
         }

@@ -8,8 +8,8 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return variable.options;
     case 'newArray':
       if (variable.grown) return [...variable.grown.lists, variable.grown.length];
-      return variable.named
-        ? [...variable.elements, ...variable.named.values()]
+      return variable.named || variable.own
+        ? [...variable.elements, ...(variable.named?.values() ?? []), variable.own ?? null]
         : variable.elements;
     case 'newObject':
       return [
@@ -21,6 +21,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return [
         ...[...variable.entries.values()].flatMap(({ key, value }) => [key, value]),
         variable.order ?? null,
+        variable.own ?? null,
       ];
     case 'text':
       return valuesIn(variable.parts);

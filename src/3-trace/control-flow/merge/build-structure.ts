@@ -6,6 +6,7 @@ import { textOf } from '../../variables/text.ts';
 import {
   absent,
   type DeviceScalar,
+  type OwnPart,
   uninitializedVariable,
   type Variable,
 } from '../../variables/variable.ts';
@@ -59,11 +60,12 @@ export function buildStructure(
         };
       }
       const parts = first.elements.map((_, i) => part('newArray', (path) => path.elements[i]));
+      const own = first.own && part('newArray', (path) => path.own);
       return (joined, made) => {
         const array = { ...first, elements: [] as Variable[], listed };
         made.set(build, array);
         for (const each of parts) array.elements.push(each(joined, made));
-        return array;
+        return Object.assign(array, { own: own?.(joined, made) as OwnPart | undefined });
       };
     }
     case 'newObject': {
@@ -84,13 +86,17 @@ export function buildStructure(
         return { id, key, value };
       });
       const order = first.order && part('newCollection', (path) => path.order);
+      const own = first.own && part('newCollection', (path) => path.own);
       return (joined, made) => {
         const collection: typeof first = { ...first, entries: new Map(), putIn: [] };
         made.set(build, collection);
         for (const { id, key, value } of parts) {
           collection.entries.set(id, { key, value: value(joined, made) });
         }
-        return Object.assign(collection, { order: order?.(joined, made) });
+        return Object.assign(collection, {
+          order: order?.(joined, made),
+          own: own?.(joined, made) as OwnPart | undefined,
+        });
       };
     }
     case 'text': {

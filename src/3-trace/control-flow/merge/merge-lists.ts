@@ -56,7 +56,7 @@ function arraysIn(
     return options.map(resolved);
   });
   const arrays = all.filter((each): each is NewArrayVariable => {
-    return each.kind === 'newArray' && !each.isArguments;
+    return each.kind === 'newArray' && !each.isArguments && !each.own;
   });
   return arrays.length === all.length ? arrays : null;
 }

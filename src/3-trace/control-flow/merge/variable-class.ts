@@ -6,7 +6,7 @@ import { constantOf } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { patternOf } from '../../variables/text.ts';
-import type { CellReference, Variable } from '../../variables/variable.ts';
+import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 
 /** `isOld`: it existed before the paths parted, so that only itself is the same. */
@@ -15,6 +15,7 @@ export function classOf(
   variable: Variable,
   isOld: (variable: Variable) => boolean,
 ): string {
+  const ownClass = (own: OwnPart | undefined) => (own ? ` with ${classOf(t, own, isOld)}` : '');
   const itself = () => `${variable.kind} number ${idOf(variable)}`;
   const ofCell = (cell: CellReference) =>
     cell.kind === 'object' ? idOf(cell.value) : isOld(cell) ? idOf(cell) : 'new';
@@ -51,7 +52,7 @@ export function classOf(
     case 'newArray':
       if (isOld(variable) || variable.named || variable.fixed) return itself();
       if (variable.grown) return `array of any number of ${formText(t, variable.grown.form)}`;
-      return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
+      return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}${ownClass(variable.own)}`;
     case 'newObject': {
       if (isOld(variable) || variable.traits) return itself();
       const { entries, prototype } = variable;
@@ -62,7 +63,7 @@ export function classOf(
     case 'newCollection': {
       if (isOld(variable)) return itself();
       const keys = [...variable.entries.keys()].map(labelOf);
-      return `${variable.type} ${keys.join()} ${variable.order ? 'in some order' : ''}`;
+      return `${variable.type} ${keys.join()} ${variable.order ? 'in some order' : ''}${ownClass(variable.own)}`;
     }
     case 'cell':
       return isOld(variable) ? itself() : 'cell';

@@ -207,6 +207,8 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
 
 /** Where a method's own object is looked for. */
 function chainOf(receiver: Variable): object | undefined {
+  const isContainer = receiver.kind === 'newArray' || receiver.kind === 'newCollection';
+  if (isContainer && receiver.own) return chainOf(receiver.own);
   if (receiver.kind === 'newObject') {
     const above = prototypeOf(receiver);
     return above?.kind === 'newObject' ? chainOf(above) : above?.value;

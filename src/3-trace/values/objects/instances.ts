@@ -49,6 +49,8 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
 
 /** Only what the trace has made inherits from a prototype that it has made. */
 function inheritsMade(value: Variable, prototype: NewObjectVariable): boolean {
+  const isContainer = value.kind === 'newArray' || value.kind === 'newCollection';
+  if (isContainer) return value.own !== undefined && inheritsMade(value.own, prototype);
   let at: Variable | null | undefined = value;
   for (; at?.kind === 'newObject'; at = prototypeOf(at)) {
     if (at !== value && at === prototype) return true;
@@ -62,10 +64,12 @@ function chainOf(value: Variable): object | null {
     case 'tensor':
       return Object.getPrototypeOf(value.actual ?? value.traced) as object;
     case 'newArray':
+      if (value.own) return prototypeBehind(value.own);
       return value.isArguments ? Object.prototype : Array.prototype;
     case 'newObject':
       return prototypeBehind(value);
     case 'newCollection':
+      if (value.own) return prototypeBehind(value.own);
       return collectionPrototypes[value.type];
     case 'regexp':
       return RegExp.prototype;

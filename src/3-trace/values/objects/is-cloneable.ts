@@ -22,13 +22,15 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
     case 'symbolic':
       return typeof variable.value !== 'symbol';
     case 'newArray':
-      if (variable.grown || variable.named || variable.isArguments) return false;
+      if (variable.grown || variable.named || variable.isArguments || variable.own) {
+        return false;
+      }
       return variable.elements.every((element) => isPlain(t, element, seen));
     case 'newObject':
       if (variable.errorType || variable.traits || prototypeOf(variable)) return false;
       return [...variable.entries.values()].every((part) => isPlain(t, part, seen));
     case 'newCollection':
-      if (isWeak(variable)) return false;
+      if (isWeak(variable) || variable.own) return false;
       return [...variable.entries.values()].every(
         ({ key, value }) => isPlain(t, key, seen) && isPlain(t, value, seen),
       );

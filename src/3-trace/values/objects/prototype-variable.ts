@@ -25,8 +25,10 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
       return above ?? held(t, Object.prototype);
     }
     case 'newArray':
+      if (value.own) return prototypeVariable(t, value.own);
       return held(t, value.isArguments ? Object.prototype : Array.prototype);
     case 'newCollection':
+      if (value.own) return prototypeVariable(t, value.own);
       return held(t, collectionPrototypes[value.type]);
     case 'newTypedArray':
       return held(t, Object.getPrototypeOf(value.data) as object);
