@@ -10,13 +10,13 @@ import {
   tensor,
   tidy,
 } from '../../../src/index.ts';
-import { functionText, outerNames } from './programs.ts';
+import { functionText, outerNames, Table } from './programs.ts';
 import type { Node } from './tree.ts';
 
 export type Fn = (x: Tensor, buffer: Tensor, rows: Tensor, w: Tensor) => unknown;
 
 /** What the text of a program takes from around it. */
-export const scope = { stack, rand, dropout, noGrad };
+export const scope = { stack, rand, dropout, noGrad, Table };
 
 export function functionOf(nodes: readonly Node[]): Fn {
   const text = `'use strict'; return ${functionText(nodes)}`;

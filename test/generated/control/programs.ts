@@ -7,7 +7,16 @@ import { outermost, result, Statements } from './statements.ts';
 import { Choices, type Node, print } from './tree.ts';
 
 /** Functions that the text takes from around it. */
-export const outerNames = ['stack', 'rand', 'dropout', 'noGrad'] as const;
+export const outerNames = ['stack', 'rand', 'dropout', 'noGrad', 'Table'] as const;
+
+/** A class of Maps with a method and a field of its own. */
+export class Table extends Map<unknown, unknown> {
+  writes = 0;
+  override set(key: unknown, value: unknown): this {
+    this.writes++;
+    return super.set(key, value);
+  }
+}
 
 /**
  * The whole function: of a tensor of two elements, one that is written in place, one of three rows, and a
@@ -20,7 +29,7 @@ export function functionText(nodes: readonly Node[]): string {
   const other = { h: x.mul(1.7), k: 2 };
   let held = box;
   const list = [x];
-  const map = new Map();
+  const map = new ${nodes.length % 2 === 0 ? 'Map' : 'Table'}();
   const seen = new Set();
   let f = (y) => y.mul(0.6);
   const cell = {

@@ -29,4 +29,8 @@ export const collectionForms: Forms = (text, { e, n, c, local }) => [
   text`(() => { const parts = "a=1;b=2".split(";").map((each) => each.split("=")); const o = Object.fromEntries(parts); const [, digits] = /b=(?<d>\\d)/.exec("a=1;b=" + (${n})) ?? [, "7"]; return ${e}.mul(Number(o.a)).add(parseInt(digits, 10)); })()`,
   text`(() => { const found = []; for (const { 0: word, index } of "p1 q22 r".matchAll(/\\w(\\d*)/g)) found.push(word.length * index); log.push(found.join()); return found.reduce((t, k) => t.add(k), ${e}); })()`,
   text`(() => { const total = 2n ** BigInt(Math.abs(Math.trunc(${n})) % 5 || 0); return ${e}.mul(Number(total)); })()`,
+  text`(() => { roster.push(${e}); roster.shift(); if (${c}) roster[1] = ${e}; roster[0] = ${local}; roster.label += "."; log.push(roster.length); return roster.map((t, i) => t.mul(i + 1)).slice(-2).total(); })()`,
+  text`(() => { index.set("K" + (${n}), ${e}); if (${c}) index.delete("a"); let sum = ${local}; for (const [key, t] of index) sum = sum.add(t.mul(key.length)); log.push(index.size, index.writes, index.has("B")); return sum; })()`,
+  text`(() => { const own = new Index([["p", ${e}]]); if (${c}) own.set("Q", ${e}); own.note = ${n}; cache.set("own", own); return (own.get("q") ?? ${local}).add(own.get("p")).mul(own.note); })()`,
+  text`(() => { const own = ${c} ? Roster.of(${e}, ${local}) : new Roster(${e}); own.label = "made"; log.push(Object.keys(own).join(), own.concat([1]).length); layers.push(own); return own.total().add(own.filter((_, i) => i > 0).length); })()`,
 ];

@@ -43,4 +43,5 @@ export const statementForms: Forms = (text, { e, n, c, s, b, local }) => [
   text`void (${c} && log.push("and")), ${c} || log.push("or");`,
   text`if (${local} === x || ${local} === w0) log.push("same");`,
   text`log.push(typeof ${local}?.grad, ${n} in items, "a" in obj, obj.hasOwnProperty("fresh"));`,
+  text`{ const started = performance.now(), drawn = Math.random(); ${s} t0 = t0.add(drawn * 0).mul(Math.random() < 2 ? 1 : 2); log.push(performance.now() >= started, drawn < 1); }`,
 ];

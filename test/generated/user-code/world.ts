@@ -25,12 +25,22 @@ export function worldText({ body, isAsync, varies }: UserProgram): string {
     layer = new nn.Linear(3, 3); drop = new nn.Dropout(0.4); calls = 0;
     forward(t) { this.calls++; const h = this.layer.forward(t); return this.training ? this.drop.forward(h) : h.mul(this.calls); }
   }
+  class Roster extends Array {
+    label = 'roster';
+    total() { return this.reduce((sum, t) => sum.add(t), zeros([2, 3])); }
+  }
+  class Index extends Map {
+    writes = 0;
+    set(key, t) { this.writes = (this.writes ?? 0) + 1; return super.set(key.toLowerCase(), t); }
+    get size() { return super.size + 100; }
+  }
   let n0 = 1, call = -1, counter = () => 2;
   const w0 = weights([2, 3], 1), w1 = weights([2, 3], 2), buffer = values([2, 3], 3), average = values([2, 3], 8);
   const obj = { a: 1, t: values([2, 3], 4), list: [values([2, 3], 5), w1], deep: { b: 2 }, maybe: null, run(t) { return t.mul(this.a); } };
   const log = [], later = [], layers = [], history = [values([2, 3], 6)];
   const kept = new Map([['a', values([2, 3], 10)], ['b', w1]]), bag = new Set([1, 2]);
   const cache = new Map(), tags = new WeakMap(), numbers = new Float64Array([1, 2, 3]);
+  const roster = Roster.of(values([2, 3], 12), w1), index = new Index([['A', values([2, 3], 13)], ['B', w1]]);
   const frozen = Object.freeze({ t: values([2, 3], 11), n: 2, list: Object.freeze([1]) });
   const count = { n: 0, all: [] }, box = new Box(w0), model = new Model();
   const pipeline = [(t) => t.mul(2), model.forward.bind(model), Math.abs ? (t) => t.add(n0) : null];
@@ -63,7 +73,7 @@ export function worldText({ body, isAsync, varies }: UserProgram): string {
       const y = call === 1 ? x : call === 2 ? w0 : steady;
       return [x, y, [1, 1, 2, 3, 1][call], call !== 2, [x, steady, w1].slice(call === 3 ? 1 : 0)];
     },
-    state: () => [n0, w0, w1, buffer, average, obj, log, history, kept, bag, cache, numbers, count, box, model, frozen, call, steady, layers, later.length, optimizer],
+    state: () => [n0, w0, w1, buffer, average, obj, log, history, kept, bag, roster, index, cache, numbers, count, box, model, frozen, call, steady, layers, later.length, optimizer],
   };
   };`;
 }
