@@ -188,7 +188,7 @@ function traceOnce(
     unrolled: plans.unrolled,
     kept: plans.kept,
     called: tracer.called.sources,
-    randomNumbers: tracer.random.count,
+    randomNumbers: tracer.random.reseeded ? 0 : tracer.random.count,
     outcome,
     reads: outputs.reads(),
     optional: optionalOutputs({ outcome, effects, makes }),

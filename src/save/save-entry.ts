@@ -152,6 +152,8 @@ export class EntryWriter {
       case 'retainGrad':
       case 'setGrad':
         return this.#refuse('it changes which tensors gradients are kept for');
+      case 'seed':
+        return this.#refuse('it calls seed()');
       case 'drawNumbers':
         return { kind: 'draw', count: this.#recipe(effect.count) };
       case 'changeCollection':

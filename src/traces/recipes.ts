@@ -134,6 +134,8 @@ export function placedBy(effect: Effect): readonly Recipe[] {
       return [];
     case 'orderKeys':
       return [effect.which];
+    case 'seed':
+      return [effect.value];
     case 'drawNumbers':
       return [effect.count];
     default:
@@ -161,6 +163,7 @@ export function changedBy(effect: Effect): Source | null {
     case 'disposeOutput':
     case 'retainGrad':
     case 'setGrad':
+    case 'seed':
     case 'drawNumbers':
       return null;
     default:

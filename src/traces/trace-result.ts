@@ -287,6 +287,8 @@ export type Effect =
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
   /** A result that the program's end has disposed of: its handle is still reachable. */
   | { readonly kind: 'disposeOutput'; readonly output: Recipe; readonly when: Recipe | null }
+  /** `seed(value)`, before the numbers that were drawn since. */
+  | { readonly kind: 'seed'; readonly value: Recipe }
   /** So many random numbers were drawn, as the program has counted. */
   | { readonly kind: 'drawNumbers'; readonly count: Recipe };
 

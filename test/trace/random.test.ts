@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   bernoulli,
+  manualSeed,
   nn,
   rand,
   randint,
@@ -36,7 +37,54 @@ const functions: Record<string, (x: Tensor) => Tensor[]> = {
   float64: () => [rand([3], { dtype: 'float64' }), randn([2])],
 };
 
+/** Functions that begin a stream of their own. */
+const seeding: Record<string, (x: Tensor) => Tensor[]> = {
+  'before all numbers': (x) => {
+    seed(7);
+    return [x.add(rand([4])), randn([2])];
+  },
+  'between numbers, twice': (x) => {
+    const first = rand([4]);
+    manualSeed(1);
+    const second = rand([4]);
+    seed(2);
+    return [first, second, x.mul(rand([4]))];
+  },
+  'behind all numbers': (x) => {
+    const y = x.add(rand([4]));
+    seed(11);
+    return [y];
+  },
+  'before a branch that draws': (x) => {
+    seed(5);
+    const y = x.sum().itemSync() > 0 ? x.add(rand([4])) : x.mul(2);
+    return [y, rand([2])];
+  },
+};
+
 describe('trace/random', () => {
+  it.each(Object.entries(seeding))('a seed that is set inside: %s', (_name, fn) => {
+    for (const options of [{}, { fullGraph: true }, { capture: 'auto' }, { check: 2 }] as const) {
+      const captured = toStatic(fn, { strict: true, ...options });
+      expect(drawn(captured)).toEqual(drawn(fn));
+      if ('fullGraph' in options) expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
+    }
+  });
+
+  it('a seed that changes from call to call', () => {
+    const make = () => {
+      let by = 3;
+      return (x: Tensor) => {
+        by += 2;
+        seed(by);
+        return [x.add(rand([4]))];
+      };
+    };
+    const captured = toStatic(make(), { fullGraph: true });
+    expect(drawn(captured, 6)).toEqual(drawn(make(), 6));
+    expect(captured.stats().translations).toBeLessThan(4);
+  });
+
   it.each(Object.entries(functions))('draws the numbers of eager execution: %s', (_name, fn) => {
     const captured = toStatic(fn);
     expect(drawn(captured)).toEqual(drawn(fn));

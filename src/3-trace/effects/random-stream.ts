@@ -1,5 +1,6 @@
 import type { PlacedOffset, RandomSource } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { Variable } from '../variables/variable.ts';
 
 /** The stream of random numbers as the program sees it (`control-flow/numbers/random-stream.ts`). */
@@ -12,4 +13,7 @@ export interface RandomStream extends RandomSource {
   position: Variable;
   /** An op has drawn this many numbers, a value of the program. */
   moveBy(count: Tensor): void;
+  /** The seed that the code has set, null for that of the run. */
+  readonly reseeded: NumberExpr | null;
+  seed(value: NumberExpr): void;
 }

@@ -3,24 +3,30 @@ import {
   type RandomState,
   withRandomSource,
 } from '../../../runtime/random/seed.ts';
-import type { Source } from '../../guards/source.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { ProgramNumbers } from './sizes.ts';
 
-/** The seed, and where the stream stands when a run begins. */
-export const randomSources: readonly Source[] = [
-  { kind: 'random', field: 'seed' },
-  { kind: 'random', field: 'offset' },
+/** A place from which numbers are counted: its seed and its offset. */
+export type StreamOrigin = readonly [seed: NumberExpr, offset: NumberExpr];
+
+/** Where the stream stands when a run begins. */
+export const runBegins: StreamOrigin = [
+  { kind: 'source', source: { kind: 'random', field: 'seed' } },
+  { kind: 'source', source: { kind: 'random', field: 'offset' } },
 ];
 
 /**
- * A place in the stream as attributes of an op: so many numbers behind the one at which a run begins. They are
- * symbolic, and go wherever numbers go.
+ * A place in the stream as attributes of an op: so many numbers behind the origin. They are symbolic, and go wherever
+ * numbers go.
  */
-export function placeBehindStart(numbers: ProgramNumbers, drawn: number): RandomState {
-  const [seed, start] = withRandomSource(null, () =>
-    randomSources.map((source) => numbers.attribute({ kind: 'source', source })),
-  );
-  const offset = numbers.scalars.apply('+', [start!, drawn]);
+export function placeBehind(
+  numbers: ProgramNumbers,
+  origin: StreamOrigin,
+  drawn: number,
+): RandomState {
+  const [seed, start] = withRandomSource(null, () => origin.map((expr) => numbers.attribute(expr)));
+  const offset =
+    typeof start === 'number' ? start + drawn : numbers.scalars.apply('+', [start!, drawn]);
   return { seed, offset } as unknown as RandomState;
 }
 
@@ -43,7 +49,7 @@ export class CountedStream implements RandomSource {
   }
 
   state(): RandomState {
-    const state = placeBehindStart(this.#numbers, this.#drawn);
+    const state = placeBehind(this.#numbers, runBegins, this.#drawn);
     this.#drawnAt.set(state, this.#drawn);
     return state;
   }

@@ -6,7 +6,7 @@ import type { Disposal, OuterArray, TakenCollection, Write } from '../effects/ef
 import type { RandomStream } from '../effects/random-stream.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { resolved } from '../variables/unions.ts';
-import { absent } from '../variables/variable.ts';
+import { absent, known } from '../variables/variable.ts';
 import type { Reconstruction } from './reconstruct.ts';
 
 /** The changes to make after the run. */
@@ -50,10 +50,14 @@ function fillCollection(recipes: Reconstruction, { source, content }: TakenColle
   return { kind: 'fillCollection', collection: source, entries, order };
 }
 
-function draws(recipes: Reconstruction, { position }: RandomStream): Effect[] {
-  return position.kind === 'scalar'
-    ? [{ kind: 'drawNumbers', count: recipes.recipe(position) }]
-    : [];
+function draws(recipes: Reconstruction, { position, reseeded, count }: RandomStream): Effect[] {
+  const isCounted = position.kind === 'scalar';
+  const drawn: Effect = {
+    kind: 'drawNumbers',
+    count: recipes.recipe(isCounted ? position : known(count)),
+  };
+  if (!reseeded) return isCounted ? [drawn] : [];
+  return [{ kind: 'seed', value: { kind: 'number', expr: reseeded } }, drawn];
 }
 
 /** A value that stays inside the program has no handle to dispose of. */

@@ -1,5 +1,5 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
-import { skipNumbers } from '../../../runtime/random/seed.ts';
+import { seed, skipNumbers } from '../../../runtime/random/seed.ts';
 import { isTracked, liveWith } from '../../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -144,6 +144,13 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       return (values) => {
         const tensor = read(values) as Tensor;
         return isDue(values) ? () => tensor.dispose() : nothing;
+      };
+    }
+    case 'seed': {
+      const read = compileRecipe(effect.value);
+      return (values) => {
+        const value = read(values) as number;
+        return () => seed(value);
       };
     }
     case 'drawNumbers': {

@@ -5,13 +5,15 @@ import {
   withRandomSource,
 } from '../../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { placeBehindStart, randomSources } from '../../inputs/counted-stream.ts';
+import type { NumberExpr } from '../../../guards/number-expr.ts';
+import { placeBehind, runBegins, type StreamOrigin } from '../../inputs/counted-stream.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { type DeviceScalar, known, type Variable } from '../../variables/variable.ts';
 import { asNumber, numberTensor, scalarBinary } from './scalars.ts';
 
-/** A position in the stream: counted by the program up to `base`, from there on by the trace. */
+/** A position in the stream: counted from `origin`, by the program up to `base`, from there on by the trace. */
 interface StreamPosition {
+  readonly origin: StreamOrigin;
   readonly base: DeviceScalar | null;
   readonly drawn: number;
 }
@@ -26,10 +28,12 @@ interface StreamPosition {
  */
 export class RelativeStream implements RandomSource {
   readonly #tracer: Tracer;
-  #at: StreamPosition = { base: null, drawn: 0 };
+  #at: StreamPosition = { origin: runBegins, base: null, drawn: 0 };
   /** The furthest position so far, as long as the trace counts: where the stream stands after a run. */
   count = 0;
-  /** Where a run begins, as values of the program. */
+  /** The seed that the code has set, of the stream that `count` counts in; null: that of the run. */
+  reseeded: NumberExpr | null = null;
+  /** The origin as values of the program. */
   #start: readonly Tensor[] | null = null;
 
   constructor(tracer: Tracer) {
@@ -38,18 +42,18 @@ export class RelativeStream implements RandomSource {
 
   take(count: number): RandomState {
     const state = this.state();
-    const { base, drawn } = this.#at;
-    this.#moveTo({ base, drawn: drawn + count });
+    const { drawn } = this.#at;
+    this.#moveTo({ ...this.#at, drawn: drawn + count });
     return state;
   }
 
   state(): RandomState {
-    const { base, drawn } = this.#at;
+    const { origin, base, drawn } = this.#at;
     const t = this.#tracer;
     const state =
       base || t.isInRegion
         ? ({ seed: 0, offset: this.placed } as unknown as RandomState)
-        : placeBehindStart(t.numbers, drawn);
+        : placeBehind(t.numbers, origin, drawn);
     positions.set(state, this.#at);
     return state;
   }
@@ -69,10 +73,11 @@ export class RelativeStream implements RandomSource {
   }
 
   set position(position: Variable) {
+    const { origin } = this.#at;
     this.#moveTo(
       position.kind === 'scalar'
-        ? { base: position, drawn: 0 }
-        : { base: null, drawn: (position as { readonly value: number }).value },
+        ? { origin, base: position, drawn: 0 }
+        : { origin, base: null, drawn: (position as { readonly value: number }).value },
     );
   }
 
@@ -89,6 +94,23 @@ export class RelativeStream implements RandomSource {
     return new PlacedOffset(numbers, drawn);
   }
 
+  /** `seed(value)`: from here on positions count from the beginning of another stream. */
+  seed(value: NumberExpr): void {
+    const t = this.#tracer;
+    const { reseeded } = this;
+    const start = this.#start;
+    t.journal.note(() => {
+      this.reseeded = reseeded;
+      this.#start = start;
+    });
+    // Other sizes are counted from where a run begins.
+    t.sizes.fixed = true;
+    this.reseeded = value;
+    this.#start = null;
+    this.#moveTo({ origin: [value, { kind: 'constant', value: 0 }], base: null, drawn: 0 });
+    this.count = 0;
+  }
+
   /** An op has drawn so many numbers: a value of the program. */
   moveBy(count: Tensor): void {
     const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
@@ -101,9 +123,7 @@ export class RelativeStream implements RandomSource {
       t.journal.note(() => {
         this.#start = null;
       });
-      this.#start = t.inRoot(() =>
-        randomSources.map((source) => numberTensor(t, { kind: 'source', source }, t.device)),
-      );
+      this.#start = t.inRoot(() => this.#at.origin.map((expr) => numberTensor(t, expr, t.device)));
     }
     return this.#start;
   }

@@ -16,9 +16,11 @@ import {
 import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
 import { expectOptions } from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
+import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { traceBackward } from '../../autograd/backward.ts';
@@ -37,9 +39,11 @@ import {
 } from '../../autograd/hooks.ts';
 import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
 import { constantOf } from '../../state/facts.ts';
+import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
+import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { kindTests, traceCheck, traceExpectOptions } from './option-checks.ts';
 
@@ -140,6 +144,7 @@ const performed = new Map<unknown, Performed>([
   [Tensor.prototype.registerHook, traceRegisterHook],
   [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
   [saveForBackward, traceSaveForBackward],
+  [seed, traceSeed],
   [sameShape, traceSameShape],
   [sizeOf, traceSizeOf],
   [expectOptions, traceExpectOptions],
@@ -160,6 +165,27 @@ export function callFramework(
 ): Variable | undefined {
   if (rulesOf(fn)) return traceCustomFunction(t, fn, args);
   return performed.get(fn)?.(t, receiver, args);
+}
+
+/** The stream begins again: for the program where it comes there, for what follows the run after it. */
+function traceSeed(
+  t: Tracer,
+  _receiver: Variable,
+  [given = undefinedVariable]: readonly Variable[],
+): Variable {
+  if (t.isInRegion) throw new GraphBreak('branch-effect', 'seed() in a branch or loop');
+  const value = specialized(given);
+  if (value.kind === 'symbolic' && typeof value.value === 'number') {
+    const expr: NumberExpr = { kind: 'apply', fn: 'Number.isFinite', args: [value.expr] };
+    guardNumbers(t, value);
+    guardValue(t, { kind: 'symbolic', expr, value: true, source: null });
+    t.random.seed(value.expr);
+    return undefinedVariable;
+  }
+  const constant = constantOf(t, value);
+  if (!Number.isFinite(constant)) throw new GraphBreak('throw', 'seed() of no finite number');
+  t.random.seed({ kind: 'constant', value: constant as number });
+  return undefinedVariable;
 }
 
 /** It happens after the run, if the tensor is still reachable then. */
