@@ -11,18 +11,21 @@ import { isProxy } from './plain.ts';
 
 export type CollectionType = 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
 
-export const collectionPrototypes: Readonly<Record<CollectionType, object>> = {
+const prototypes: Readonly<Record<CollectionType, object>> = {
   Map: Map.prototype,
   Set: Set.prototype,
   WeakMap: WeakMap.prototype,
   WeakSet: WeakSet.prototype,
 };
 
+/** Those of a WeakRef, too. */
+export const collectionPrototypes: Readonly<Record<CollectionType | 'WeakRef', object>> = {
+  ...prototypes,
+  WeakRef: WeakRef.prototype,
+};
+
 const collectionTypes = new OwnMap<unknown, CollectionType>(
-  Object.entries(collectionPrototypes).map(([type, prototype]) => [
-    prototype,
-    type as CollectionType,
-  ]),
+  Object.entries(prototypes).map(([type, prototype]) => [prototype, type as CollectionType]),
 );
 
 type Native = (...args: never[]) => unknown;

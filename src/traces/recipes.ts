@@ -44,6 +44,8 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [...make.entries.flat(), ...present([make.order?.which]), ...inOwn(make.own)];
     case 'weakCollection':
       return [...make.entries.flat(), ...inOwn(make.own)];
+    case 'weakRef':
+      return [make.target];
     case 'cell':
       return [make.content];
     case 'parameterCell':

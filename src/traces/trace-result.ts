@@ -102,6 +102,7 @@ export type Make =
       readonly entries: readonly EntryRecipe[];
       readonly own: ObjectMake | null;
     }
+  | { readonly kind: 'weakRef'; readonly target: Recipe }
   /** Another symbol in each run. */
   | { readonly kind: 'symbol'; readonly description: string | undefined }
   | { readonly kind: 'cell'; readonly content: Recipe }

@@ -69,6 +69,13 @@ const iterated =
   (t, collection) =>
     iteratorOver(t, collection, what);
 
+/** `ref.deref()`: in the job that made it, its target is there. */
+const deref: Builtin = (_t, receiver) => {
+  if (receiver.kind !== 'newCollection' || receiver.type !== 'WeakRef') return undefined;
+  const [target] = receiver.entries.values();
+  return target?.value;
+};
+
 /** `iterator.next()` */
 const next: Builtin = (t, receiver) => {
   if (receiver.kind !== 'iterator') return undefined;
@@ -128,6 +135,7 @@ export const collectionBuiltins: BuiltinTable = [
   [WeakSet.prototype.has, on('WeakSet', has)],
   [WeakSet.prototype.add, on('WeakSet', heldWeakly('WeakSet', add))],
   [WeakSet.prototype.delete, on('WeakSet', remove)],
+  [WeakRef.prototype.deref, deref],
   [hostNext([][Symbol.iterator]()), next],
   [hostNext(new Map().keys()), next],
   [hostNext(new Set().keys()), next],

@@ -74,6 +74,10 @@ function constructKnown(
       guardIdentity(t, callee);
       return newCollection(t, collection, args[0]);
     }
+    if (made === WeakRef) {
+      guardIdentity(t, callee);
+      return newWeakRef(t, args[0] ?? undefinedVariable);
+    }
     if (made === Object) {
       guardIdentity(t, callee);
       const object = asObject(t, undefinedVariable, args);
@@ -283,6 +287,19 @@ function newCollection(
       setEntry(t, made, 'set', { key, value });
     }
   }
+  return made;
+}
+
+/** What it refers to stays as long as the run, as natively until the job ends. */
+function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
+  expectHeldWeakly(t, 'WeakRef', target);
+  const made: NewCollectionVariable = {
+    kind: 'newCollection',
+    type: 'WeakRef',
+    entries: new Map(),
+    putIn: [],
+  };
+  setEntry(t, made, 'add', { key: target, value: target });
   return made;
 }
 

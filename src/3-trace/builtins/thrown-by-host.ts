@@ -1,5 +1,7 @@
 /** Native functions that aren't traced for their operands, but throw for them: what they throw is the user's. */
 
+import { isPlainArray, isProxy } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -8,7 +10,13 @@ import { byHost, plainValue } from '../values/objects/host-objects.ts';
 import { plainKeys } from '../values/property-keys.ts';
 import { isPristine } from '../values/protocols.ts';
 import { specialized } from '../variables/unions.ts';
-import { type FunctionVariable, prototypeOf, type Variable } from '../variables/variable.ts';
+import {
+  type FunctionVariable,
+  hole,
+  prototypeOf,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
 import { ownKeys } from './descriptors.ts';
 
 type AnyFunction = (...args: unknown[]) => unknown;
@@ -69,6 +77,7 @@ export function raiseWhatHostThrows(
 ): void {
   if (!called.has(fn)) return;
   const self = specialized(receiver);
+  raiseOfFrozen(t, fn, self, args);
   const holder = statics.get(fn);
   const isOnHolder =
     (self.kind === 'function' || self.kind === 'object') && (self.value as unknown) === holder;
@@ -81,6 +90,42 @@ export function raiseWhatHostThrows(
     return apply(fn, holder, given);
   });
 }
+
+const { push, pop, shift, unshift, splice, reverse, fill, copyWithin } = Array.prototype;
+
+/** Methods that change an array, and call nothing back. */
+const changing: ReadonlySet<unknown> = new Set([
+  ...[push, pop, shift, unshift, splice, reverse, fill, copyWithin],
+]);
+
+/** A frozen array rejects a change with the same words, whatever its elements and the new ones are. */
+function raiseOfFrozen(
+  t: Tracer,
+  fn: FunctionVariable['value'],
+  array: Variable,
+  args: readonly Variable[],
+): void {
+  const sample = changing.has(fn) ? frozenLike(t, array) : undefined;
+  if (!sample) return;
+  const given = args.map((arg) => (isCopied(t, arg) ? specialized(arg) : undefinedVariable));
+  trial(t, given, (values) => apply(fn, sample, values));
+}
+
+/** A frozen array of the same length; undefined for arrays that may change, or lack an element. */
+function frozenLike(t: Tracer, array: Variable): readonly undefined[] | undefined {
+  if (array.kind === 'newArray') {
+    const { fixed, elements } = array;
+    return fixed && !elements.includes(hole) ? frozenOf(elements.length) : undefined;
+  }
+  if (array.kind !== 'object' || isProxy(array.value) || !isPlainArray(array.value))
+    return undefined;
+  const { value, source } = array;
+  if (!Object.isFrozen(value) || Object.keys(value).length !== value.length) return undefined;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  return frozenOf(value.length);
+}
+
+const frozenOf = (length: number) => Object.freeze(new Array<undefined>(length).fill(undefined));
 
 const apply = (fn: FunctionVariable['value'], self: unknown, args: readonly unknown[]): unknown =>
   Reflect.apply(fn as AnyFunction, self, args);
@@ -130,8 +175,8 @@ function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
   if (variable.kind === 'constant' || variable.kind === 'symbolic') return !isLarge(variable.value);
   if (depth === maxDepth) return false;
   if (variable.kind === 'newArray') {
-    const { named, isArguments, grown, outer } = variable;
-    if (named || isArguments || grown || outer) return false;
+    const { named, isArguments, grown, outer, own } = variable;
+    if (named || isArguments || grown || outer || own) return false;
     return arrayElements(t, variable).every((each) => isCopied(t, each, depth + 1));
   }
   if (variable.kind !== 'newObject' || variable.traits || prototypeOf(variable)) return false;

@@ -70,12 +70,20 @@ export function asPlainCollection(
 /** A `WeakMap` or `WeakSet`, which can't be iterated. */
 export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
 
+type WeakType = 'WeakMap' | 'WeakSet' | 'WeakRef';
+
+const holdWeakly: Readonly<Record<WeakType, (value: WeakKey) => unknown>> = {
+  WeakMap: (value) => new WeakMap().set(value, 0),
+  WeakSet: (value) => new WeakSet().add(value),
+  WeakRef: (value) => new WeakRef(value),
+};
+
 /** Raises what a weak collection throws for a key that is a primitive. */
-export function expectHeldWeakly(t: Tracer, type: 'WeakMap' | 'WeakSet', given: Variable): void {
+export function expectHeldWeakly(t: Tracer, type: WeakType, given: Variable): void {
   const key = specialized(given);
   if (key.kind !== 'constant' && key.kind !== 'symbolic') return;
   const value = constantOf(t, key) as unknown as WeakKey;
-  orRaise(t, () => (type === 'WeakMap' ? new WeakMap().set(value, 0) : new WeakSet().add(value)));
+  orRaise(t, () => holdWeakly[type](value));
 }
 
 /** Returns the variable for a pre-existing Map or Set after the trace has taken it over. */

@@ -49,6 +49,10 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
       };
     }
     case 'newCollection':
+      if (variable.type === 'WeakRef') {
+        const [target] = variable.entries.values();
+        return { kind: 'weakRef', target: to.recipe(target!.value) };
+      }
       if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
         const { type } = variable;
         const entries = to.entries(variable);

@@ -302,10 +302,10 @@ export interface NewHostVariable {
   readonly outer?: ObjectVariable;
 }
 
-/** A Map or Set created in the trace, or a weak one; of a Set, key and value are the same. */
+/** A Map or Set created in the trace, or a weak one; of a Set, key and value are the same. A WeakRef is a set of its target. */
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
-  readonly type: CollectionType;
+  readonly type: CollectionType | 'WeakRef';
   /** Entries by the identity of their keys. */
   readonly entries: Map<unknown, CollectionEntry>;
   /** Keys put in, in their order: iterations in progress come to them, whether or not they were there before. */

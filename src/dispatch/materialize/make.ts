@@ -134,6 +134,10 @@ function compileMake(make: Make): CompiledMake {
       return compileCollection(make);
     case 'weakCollection':
       return compileWeakCollection(make);
+    case 'weakRef': {
+      const target = compileRecipe(make.target);
+      return { build: (values) => new WeakRef(target(values) as WeakKey) };
+    }
     case 'symbol':
       return { build: () => Symbol(make.description) };
     case 'cell': {

@@ -54,6 +54,13 @@ const sites = {
   'a deletion from one that is sealed here': 'const o = Object.seal({ a: 1 }); delete o.a',
   'an array that is frozen here': 'const o = Object.freeze([1, 2]); o[1] = 2',
   'an element that one lacks': 'const o = Object.freeze([1, 2]); o[2] = 2',
+  'methods of a frozen array': 'array.push(1, x)',
+  'methods that take elements out of one': 'array.pop()',
+  'methods that move elements of one': 'frozen.list.unshift(x)',
+  'methods of an array that is frozen here': 'const o = Object.freeze([x, 2]); o.push(x)',
+  'splice of one that is frozen here': 'const o = Object.freeze([x, 2]); o.splice(0, 1, x)',
+  'fill and reverse of one that is frozen here':
+    'const o = Object.freeze([x, 2]); o.reverse().fill(x)',
   'a read-only property that is defined here':
     'const o = Object.defineProperty({}, "a", { value: 1, configurable: true }); o.a = 2',
   'an accessor without setter, made here': 'const o = { get a() { return 1; } }; o.a = 2',

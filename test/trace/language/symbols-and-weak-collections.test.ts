@@ -74,6 +74,27 @@ const worlds: Readonly<Record<string, () => World>> = {
       return [x, [x, values([2], 1), x]];
     },
   }),
+  'a WeakRef, and what it rejects': () => {
+    const kept = { n: 2 };
+    return {
+      fn: (x: Tensor) => {
+        const made = x.mul(2);
+        const refs = [new WeakRef(made), new WeakRef(kept)] as const;
+        const text = [String(refs[0]), refs[0] instanceof WeakRef, refs[0].deref() === made];
+        let message = '';
+        try {
+          new WeakRef(1 as unknown as object);
+        } catch (error) {
+          message = (error as Error).message;
+        }
+        const own = { ref: null as WeakRef<object> | null };
+        own.ref = new WeakRef<object>(own);
+        const sum = refs[0].deref()!.add(refs[1].deref()!.n);
+        return [sum, text, message, own, own.ref.deref() === own, refs[1].deref() === kept];
+      },
+      args: () => [values([2])],
+    };
+  },
   'weak collections in objects, and what they reject': () => {
     const state: Record<string, unknown> = {};
     return {
