@@ -113,8 +113,7 @@ export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
       return (value) =>
         typeof value === 'object' &&
         value !== null &&
-        collectionType(value) === guard.type &&
-        (!guard.plain || isPlainCollection(value));
+        (guard.plain ? isPlainCollection(value, guard.type) : collectionType(value) === guard.type);
     case 'members':
       return (value) => hasMembers(value as ReadonlyMap<unknown, unknown>, guard.keys);
     case 'closure': {

@@ -69,8 +69,9 @@ function holds(type: CollectionType, value: object): boolean {
 }
 
 /** Whether the object is of no class of the user's, and has no properties of its own. */
-export function isPlainCollection(value: object): boolean {
-  return collectionTypes.has(getPrototypeOf(value)) && ownKeys(value).length === 0;
+export function isPlainCollection(value: object, type?: CollectionType): boolean {
+  const found = collectionTypes.get(getPrototypeOf(value));
+  return found !== undefined && found === (type ?? found) && ownKeys(value).length === 0;
 }
 
 /** Getters by which the language's own classes say what makes others like them: themselves. */

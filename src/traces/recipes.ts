@@ -46,6 +46,8 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [...make.entries.flat(), ...inOwn(make.own)];
     case 'weakRef':
       return [make.target];
+    case 'promise':
+      return make.values;
     case 'cell':
       return [make.content];
     case 'parameterCell':

@@ -84,7 +84,7 @@ export type Make =
       readonly isFrozen: boolean;
       /** Properties with names. */
       readonly named: readonly (readonly [string, Recipe])[];
-      /** Of an instance of a user's class: its prototype, and its properties with names. */
+      /** The part of an instance of a user's class: its prototype, and its properties with names. */
       readonly own: ObjectMake | null;
     })
   | {
@@ -103,6 +103,13 @@ export type Make =
       readonly own: ObjectMake | null;
     }
   | { readonly kind: 'weakRef'; readonly target: Recipe }
+  /** A promise, by `new` or by a method of `Promise`; those of a run are made in the order of `sequence`. */
+  | {
+      readonly kind: 'promise';
+      readonly by: 'new' | 'all' | 'allSettled' | 'any' | 'race' | 'resolve';
+      readonly values: readonly Recipe[];
+      readonly sequence: number;
+    }
   /** Another symbol in each run. */
   | { readonly kind: 'symbol'; readonly description: string | undefined }
   | { readonly kind: 'cell'; readonly content: Recipe }

@@ -21,6 +21,7 @@ import { jsonBuiltins } from './json.ts';
 import { withKnownPlaces } from './known-places.ts';
 import { numberCallBuiltins } from './number-calls.ts';
 import { objectBuiltins } from './objects.ts';
+import { promiseBuiltins } from './promises.ts';
 import { pure } from './pure.ts';
 import { regularExpressionBuiltins } from './regular-expressions.ts';
 import { symbolBuiltins } from './symbols.ts';
@@ -39,6 +40,7 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...bufferBuiltins,
   ...dateBuiltins,
   ...numberCallBuiltins,
+  ...promiseBuiltins,
   ...errorBuiltins,
   ...symbolBuiltins,
   ...hostBuiltins,

@@ -290,7 +290,7 @@ function newCollection(
   return made;
 }
 
-/** What it refers to stays as long as the run, as natively until the job ends. */
+/** The target of the reference stays as long as the run, as natively until the job ends. */
 function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
   expectHeldWeakly(t, 'WeakRef', target);
   const made: NewCollectionVariable = {

@@ -90,7 +90,7 @@ const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
     (specialized(readProperty(t, receiver, 'entries')) as { value?: unknown }).value,
   );
 
-/** Of classes that don't replace it. */
+/** The native iterators, which a class may replace. */
 const nativeEntries: ReadonlySet<unknown> = new Set([Map.prototype.entries, Set.prototype.entries]);
 
 const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);

@@ -87,6 +87,10 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
         flags: variable.flags,
         lastIndex: variable.lastIndex,
       };
+    case 'newPromise': {
+      const { by, values, sequence } = variable;
+      return { kind: 'promise', by, values: values.map((each) => to.recipe(each)), sequence };
+    }
     case 'newTypedArray':
       return viewMake(to, variable.data) ?? { kind: 'typedArray', data: variable.data };
     case 'newHost': {

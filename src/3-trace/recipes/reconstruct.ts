@@ -118,6 +118,7 @@ export class Reconstruction {
       case 'iterator':
       case 'iteratorRecord':
       case 'newTypedArray':
+      case 'newPromise':
       case 'regexp':
       case 'generator':
         return { kind: 'made', index: this.make(variable) };

@@ -84,6 +84,8 @@ export class Tracer {
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
   readonly called = new CalledNumbers();
+  /** How many promises it has made. */
+  promises = 0;
   /** The calls of the tensor API. */
   readonly tape: TapeCall[] = [];
   /** Closures of functions that are guarded by their code, and where those come from. */

@@ -64,6 +64,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     case 'iterator':
     case 'generator':
     case 'newHost':
+    case 'newPromise':
       return inheritedByBuiltin(t, base, key);
     case 'text':
       if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
@@ -125,6 +126,7 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'regexp':
     case 'newTypedArray':
     case 'newHost':
+    case 'newPromise':
     case 'closure':
     case 'bound':
       return inheritedByBuiltin(t, base, key);
@@ -153,6 +155,7 @@ type BuiltinVariable = Extract<
       | 'regexp'
       | 'newTypedArray'
       | 'newHost'
+      | 'newPromise'
       | 'closure'
       | 'bound';
   }
@@ -180,6 +183,8 @@ function builtinPrototype(base: BuiltinVariable): object {
       return Object.getPrototypeOf(base.data) as object;
     case 'newHost':
       return Object.getPrototypeOf(base.value) as object;
+    case 'newPromise':
+      return Promise.prototype;
     case 'closure':
     case 'bound':
       return Function.prototype;

@@ -53,6 +53,12 @@ const places = {
     [Map.prototype, 'get'],
     [Set.prototype, 'values'],
   ],
+  /** Used by `Promise.all` and its like. */
+  promise: [
+    [Promise, 'resolve'],
+    [Promise.prototype, 'then'],
+    [Promise.prototype, 'constructor'],
+  ],
   /** Called by `toJSON` of dates. */
   dated: [[Date.prototype, 'toISOString']],
 } as const satisfies Record<string, readonly Place[]>;

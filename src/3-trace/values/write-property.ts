@@ -133,7 +133,7 @@ function writeMade(
 const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
   errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
 
-/** Of an array, Map or Set of a user's class. */
+/** The properties with names of an array, Map or Set of a user's class. */
 const ownPart = (object: Variable): OwnPart | undefined =>
   object.kind === 'newArray' || object.kind === 'newCollection' ? object.own : undefined;
 

@@ -42,6 +42,7 @@ export type Variable =
   | NewCollectionVariable
   | NewTypedArrayVariable
   | NewHostVariable
+  | NewPromiseVariable
   | RegExpVariable
   | CellVariable
   | IteratorVariable
@@ -228,7 +229,7 @@ export interface NewArrayVariable {
   readonly own?: OwnPart | undefined;
 }
 
-/** Of an instance of a user's class that extends a container of the language's: its prototype, and its properties with names. */
+/** The part of an instance of a user's class that extends a container of the language's: its prototype, and its properties with names. */
 export type OwnPart = NewObjectVariable;
 
 export interface NewObjectVariable {
@@ -301,6 +302,18 @@ export interface NewHostVariable {
   /** The pre-existing object that it represents. */
   readonly outer?: ObjectVariable;
 }
+
+/** A promise created in the trace, in the place of one of an async function, or by a method of `Promise`. */
+export interface NewPromiseVariable {
+  readonly kind: 'newPromise';
+  /** `new`: resolved with the only value; else the method that is called with it, or with an array of all. */
+  readonly by: 'new' | PromiseMethod;
+  readonly values: readonly Variable[];
+  /** Its number among the promises of the trace: each run makes them in this order. */
+  readonly sequence: number;
+}
+
+export type PromiseMethod = 'all' | 'allSettled' | 'any' | 'race' | 'resolve';
 
 /** A Map or Set created in the trace, or a weak one; of a Set, key and value are the same. A WeakRef is a set of its target. */
 export interface NewCollectionVariable {

@@ -66,8 +66,17 @@ function inOrder(makes: readonly Make[]): number[] {
     for (const part of partsOf(make)) visit(part);
     order.add(i);
   };
+  for (const i of promisesIn(makes)) add(i);
   for (const i of makes.keys()) add(i);
   return [...order];
+}
+
+/** In the order in which the code made them: what waits for them is told in this order. */
+function promisesIn(makes: readonly Make[]): number[] {
+  const found = makes.flatMap((make, i) =>
+    make.kind === 'promise' ? [{ i, sequence: make.sequence }] : [],
+  );
+  return found.sort((a, b) => a.sequence - b.sequence).map(({ i }) => i);
 }
 
 const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
@@ -138,6 +147,8 @@ function compileMake(make: Make): CompiledMake {
       const target = compileRecipe(make.target);
       return { build: (values) => new WeakRef(target(values) as WeakKey) };
     }
+    case 'promise':
+      return { build: compilePromise(make) };
     case 'symbol':
       return { build: () => Symbol(make.description) };
     case 'cell': {
@@ -240,7 +251,7 @@ function compileMake(make: Make): CompiledMake {
   }
 }
 
-/** Of a class of the user's: its prototype at once, its properties with names behind the content. */
+/** Makes a container of a user's class: its prototype at once, its properties with names behind the content. */
 function ofClass(own: ObjectMake | null, container: Shell): Shell {
   if (!own) return container;
   const prototype = compileRecipe(own.prototype!);
@@ -254,6 +265,19 @@ function ofClass(own: ObjectMake | null, container: Shell): Shell {
     },
   };
 }
+
+function compilePromise({ by, values: recipes }: Make & { kind: 'promise' }): RecipeReader {
+  const readers = recipes.map(compileRecipe);
+  const only = readers[0]!;
+  if (by === 'new') return (values) => new NativePromise((resolve) => resolve(only(values)));
+  if (by === 'resolve') return (values) => apply(resolve, NativePromise, [only(values)]);
+  const method = promiseMethods[by] as (items: unknown[]) => unknown;
+  return (values) => apply(method, NativePromise, [readers.map((read) => read(values))]);
+}
+
+const NativePromise = Promise;
+const { all, allSettled, any, race, resolve } = Promise;
+const promiseMethods = { all, allSettled, any, race };
 
 /** Made by the language's own method: a class of the user's may have another one. */
 function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): unknown {

@@ -23,6 +23,5 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'functions/instanceofFunction': ['unsupported-value'],
   'functions/newFunction': ['constructor', 'unsupported-value'],
   'functions/aggregate': ['constructor'],
-  'functions/promiseAll': ['native-call'],
   'functions/proxy': ['constructor', 'getter'],
 };

@@ -174,3 +174,121 @@ describe('a captured async function', () => {
     expect(await order(captured)).toEqual(expected);
   });
 });
+
+describe('async functions that a captured one calls', () => {
+  const scaled = async (x: Tensor, by: number) => x.mul(by).relu();
+  class Model {
+    readonly layer = new nn.Linear(3, 3);
+    async forward(x: Tensor): Promise<Tensor> {
+      return scaled(this.layer.forward(x), 2);
+    }
+  }
+  const model = new Model();
+  const log: unknown[] = [];
+  const note = (name: string) => Promise.resolve().then(() => log.push(name));
+
+  const cases: Readonly<Record<string, { fn: AsyncFunction; graphs: number; awaits: number }>> = {
+    'are followed to their return': {
+      fn: async (x: Tensor) => (await scaled(x, 2)).add(await scaled(x, 3)),
+      graphs: 3,
+      awaits: 2,
+    },
+    'all together': {
+      fn: async (x: Tensor) => {
+        const [a, b] = await Promise.all([scaled(x, 2), scaled(x, 3)]);
+        return a.add(b);
+      },
+      graphs: 2,
+      awaits: 1,
+    },
+    'what becomes of each': {
+      fn: async (x: Tensor) => {
+        const all = await Promise.allSettled([scaled(x, 2), x, 5]);
+        return all.map((each) => each.status === 'fulfilled' && each.value);
+      },
+      graphs: 1,
+      awaits: 1,
+    },
+    'the first one': {
+      fn: async (x: Tensor) => {
+        const first = await Promise.race([scaled(x, 2), scaled(x, 3)]);
+        return first.add(await Promise.any([scaled(x, 4)]));
+      },
+      graphs: 3,
+      awaits: 2,
+    },
+    'a method': { fn: async (x: Tensor) => (await model.forward(x)).add(1), graphs: 2, awaits: 1 },
+    'an array of them, changed afterwards': {
+      fn: async (x: Tensor) => {
+        const started = [1, 2, 3].map(async (by) => x.mul(by));
+        const all = Promise.all(started);
+        started.length = 1;
+        return (await all).map((each) => each.add(1));
+      },
+      graphs: 2,
+      awaits: 1,
+    },
+    'promises in objects, awaited later': {
+      fn: async (x: Tensor) => {
+        const held = { first: scaled(x, 2), again: null as Promise<Tensor> | null };
+        held.again = held.first;
+        const isOne = held.first === held.again && held.first instanceof Promise;
+        return [isOne, await held.first, await held.again];
+      },
+      graphs: 1,
+      awaits: 2,
+    },
+    'in the order of the queue': {
+      fn: async (x: Tensor) => {
+        log.length = 0;
+        const [p, q] = [scaled(x, 2), scaled(x, 3)];
+        const both = Promise.all([q, p]);
+        const one = Promise.all([p]);
+        const early = await Promise.race([both.then(() => 'both'), one.then(() => 'one')]);
+        await note('after');
+        return [early, [...log]];
+      },
+      graphs: 1,
+      awaits: 2,
+    },
+  };
+
+  it.each(Object.entries(cases))('%s', async (_name, { fn, graphs, awaits }) => {
+    const f = await expectSame(fn, (call) => [values([3], call)], 4);
+    const { breaks, fallbacks, ...stats } = f.stats();
+    expect(stats.graphs).toBe(graphs);
+    expect(breaks.filter(({ reason }) => reason === 'await')).toHaveLength(awaits);
+    expect(fallbacks).toEqual([]);
+  });
+
+  it('that wait, throw or return a thenable run natively', async () => {
+    const waits = async (x: Tensor) => {
+      await null;
+      return x.mul(2);
+    };
+    const throws = async (x: Tensor) => {
+      if (x.rank === 1) throw new RangeError('one dimension');
+      return x;
+    };
+    // biome-ignore lint/suspicious/noThenProperty: under test
+    const thenable = async (x: Tensor) => ({ then: (use: (y: Tensor) => void) => use(x.mul(3)) });
+    const refused = async (x: Tensor) => x.matmul(x.reshape([3, 1]).add(x.narrow(0, 0, 2)));
+    const f = await expectSame(
+      async (x: Tensor) => {
+        const results: unknown[] = [await waits(x), await thenable(x)];
+        for (const each of [throws, refused]) {
+          try {
+            results.push(await each(x));
+          } catch (error) {
+            results.push((error as Error).name);
+          }
+        }
+        return results;
+      },
+      (call) => [values([3], call)],
+    );
+    const details = f.stats().breaks.map(({ detail }) => detail);
+    expect(details).toContain('waits is async and waits');
+    expect(details).toContain('throws is async and throws');
+  });
+});

@@ -23,6 +23,8 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
         variable.order ?? null,
         variable.own ?? null,
       ];
+    case 'newPromise':
+      return variable.values;
     case 'text':
       return valuesIn(variable.parts);
     case 'cell':

@@ -13,7 +13,6 @@ import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
 import { callBuiltin } from '../../builtins/builtins.ts';
 import { isPolyfill, notePolyfill } from '../../builtins/polyfills/codes.ts';
 import { polyfillOf } from '../../builtins/polyfills.ts';
-import { expectReceiver } from '../../builtins/required-receivers.ts';
 import { raiseWhatHostThrows } from '../../builtins/thrown-by-host.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
@@ -23,10 +22,12 @@ import { textCall } from '../../control-flow/numbers/text.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
 import { passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/callee-name.ts';
+import { Raised } from '../../state/exceptions.ts';
 import { guardIdentity, isNullish } from '../../state/facts.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
+import { promiseOf } from '../../values/objects/promises.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import { withSpecializedArguments } from '../../variables/specialized-arguments.ts';
@@ -43,6 +44,7 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
+import { expectReceiver } from './required-receivers.ts';
 
 /** One call as it stands before it is made. */
 export interface Call {
@@ -266,7 +268,7 @@ function receiverSeenBy(
 }
 
 /** A function that the trace itself made. */
-function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): undefined {
+function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): Variable | undefined {
   const { code, outer, cells } = callee;
   const arrow = code.kind === 'arrow';
   const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
@@ -288,7 +290,7 @@ function inlineMadeClosure(
   callee: FunctionVariable,
   made: Closure,
   call: Call,
-): undefined {
+): Variable | undefined {
   const base = callee.source!;
   const { code, scope, homeObject, lexicalThis } = made;
   t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
@@ -308,7 +310,7 @@ function inlinePassed(
   callee: FunctionVariable,
   closure: Closure,
   call: Call,
-): undefined {
+): Variable | undefined {
   const { code, lexicalThis } = closure;
   const base = callee.source!;
   const thisVariable = lexicalThis
@@ -317,37 +319,62 @@ function inlinePassed(
   return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
 }
 
-/** Pushes the callee; the caller continues after its call, with the result in `returnTo`. */
+/** Pushes the callee; the caller continues after its call, with the result in `returnTo`. Returns that of an async function. */
 function enterCall(
   t: Tracer,
   { gradMode, guard = t.top.guard, returnTo }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args' | 'home'>,
-): undefined {
+): Variable | undefined {
   const { code } = callee.closure;
   const name = code.name || 'a function';
   if (code.isGenerator && code.isAsync) {
     throw new GraphBreak('native-call', `${name} is an async generator`);
   }
-  if (code.isAsync) throw new GraphBreak('native-call', `${name} is async`);
   if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
     throw new GraphBreak('throw', `the class ${code.name} is called without new`);
   }
   if (usesConstruction(code)) {
     throw new GraphBreak('native-call', `${name} is part of a construction`);
   }
-  const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
-  const mode = gradMode ?? t.top.gradMode;
-  t.push({
-    ...callee,
-    entry: null,
-    registers,
-    returnTo,
-    gradMode: mode,
-    guard,
-    pc: 0,
-    last: null,
-  });
+  const enter = () => {
+    t.push({
+      ...callee,
+      entry: null,
+      registers: new Array<Variable | undefined>(code.registerCount),
+      returnTo,
+      gradMode: gradMode ?? t.top.gradMode,
+      guard,
+      pc: 0,
+      last: null,
+    });
+  };
+  if (code.isAsync) return followAsync(t, name, enter);
+  enter();
   return undefined;
+}
+
+/** Follows an async function to its return. One that waits or throws runs natively, as a whole. */
+function followAsync(t: Tracer, name: string, enter: () => void): Variable {
+  const refused = (why: string) => new GraphBreak('native-call', `${name} is async${why}`);
+  if (t.isInRegion) throw refused(', in a branch or loop');
+  return t.attempt(() => {
+    const caller = t.top;
+    const depth = t.frames.length;
+    t.floor = depth;
+    enter();
+    caller.pc++;
+    try {
+      const value = t.execution.runAbove(depth);
+      caller.pc--;
+      return promiseOf(t, value);
+    } catch (error) {
+      // What it throws rejects its promise.
+      const reason = error instanceof GraphBreak ? error.reason : null;
+      if (reason === 'await') throw refused(' and waits');
+      const throws = error instanceof Raised || reason === 'throw' || reason === 'op-error';
+      throw throws ? refused(' and throws') : error;
+    }
+  });
 }
 
 /** An arrow that continues with what the function around it was constructed by. */

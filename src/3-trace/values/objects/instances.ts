@@ -71,6 +71,8 @@ function chainOf(value: Variable): object | null {
     case 'newCollection':
       if (value.own) return prototypeBehind(value.own);
       return collectionPrototypes[value.type];
+    case 'newPromise':
+      return Promise.prototype;
     case 'regexp':
       return RegExp.prototype;
     case 'newTypedArray':

@@ -34,6 +34,8 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
       return held(t, Object.getPrototypeOf(value.data) as object);
     case 'newHost':
       return held(t, Object.getPrototypeOf(value.value) as object);
+    case 'newPromise':
+      return held(t, Promise.prototype);
     case 'regexp':
       return held(t, RegExp.prototype);
     case 'closure':

@@ -1,7 +1,7 @@
 /** Methods that throw a TypeError where they are called on undefined or null. */
 
-import { GraphBreak } from '../../traces/graph-break.ts';
-import type { Variable } from '../variables/variable.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Variable } from '../../variables/variable.ts';
 
 const types = [Array, String, Number, Boolean, BigInt, Symbol, Map, Set, Date, RegExp];
 

@@ -1,0 +1,43 @@
+/** Promises that captured code makes. What waits for them runs when the graph has ended. */
+
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { isOfArrayClass } from '../values/makes-arrays.ts';
+import { newPromise } from '../values/objects/promises.ts';
+import { isPristine } from '../values/protocols.ts';
+import { specialized } from '../variables/unions.ts';
+import type { PromiseMethod, Variable } from '../variables/variable.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+
+/** Waiting for it calls nothing of the user's: it is no thenable but a promise of the trace. */
+function isPlain(given: Variable): boolean {
+  const value = specialized(given);
+  return ['constant', 'symbolic', 'tensor', 'newPromise'].includes(value.kind);
+}
+
+/** `Promise.all([…])` and its like. */
+const ofSeveral =
+  (by: PromiseMethod): Builtin =>
+  (t, receiver, [items]) => {
+    if (!isPromise(receiver) || !items || isOfArrayClass(items) || t.isInRegion) return undefined;
+    const array = asArray(t, items);
+    if (!array || !isPristine(t, 'array') || !isPristine(t, 'promise')) return undefined;
+    const values = arrayElements(t, array);
+    return values.every(isPlain) ? newPromise(t, by, values) : undefined;
+  };
+
+const resolve: Builtin = (t, receiver, [value]) => {
+  if (!isPromise(receiver) || !value || !isPlain(value) || t.isInRegion) return undefined;
+  const given = specialized(value);
+  return given.kind === 'newPromise' ? given : newPromise(t, 'resolve', [value]);
+};
+
+const isPromise = (receiver: Variable): boolean =>
+  receiver.kind === 'function' && (receiver.value as unknown) === Promise;
+
+export const promiseBuiltins: BuiltinTable = [
+  [Promise.all, ofSeveral('all')],
+  [Promise.allSettled, ofSeveral('allSettled')],
+  [Promise.any, ofSeveral('any')],
+  [Promise.race, ofSeveral('race')],
+  [Promise.resolve, resolve],
+].map(([fn, builtin]) => [fn as HostFunction, builtin as Builtin] as const);
