@@ -27,4 +27,6 @@ export const awaitingForms: Forms = (text, { e, n, c, s, b, local }) => [
   text`const_2: switch (await soon(${n})) { case 1: t0 = ${e}; case 2: { ${s} break const_2; } default: t1 = await ${e}; }`,
   text`log.push(await soon(${n}), await ${c});`,
   text`await (${c} ? soon(0) : null);`,
+  text`${local} = (await Promise.all([(async (t) => t.mul(${n}))(${e}), ${e}, (async () => { log.push("now"); return ${local}; })()])).reduce((a, b) => a.add(b));`,
+  text`t0 = (await Promise.race([(async () => ${e})(), Promise.resolve(${e})])).add((await Promise.allSettled([(async () => ${n})(), nothing2(${c})])).length);`,
 ];

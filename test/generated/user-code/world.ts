@@ -51,6 +51,7 @@ export function worldText({ body, isAsync, varies }: UserProgram): string {
   const tag = (strings, ...holes) => { log.push(strings.raw.join('|'), Object.isFrozen(strings)); return holes[0].mul(holes.length).add(strings.length); };
   function* walk({ t, kids = [] }, depth = 0) { yield t.mul(depth + 1); for (const kid of kids) yield* walk(kid, depth + 1); }
   const soon = (value) => Promise.resolve(value).then((each) => each);
+  const nothing2 = async (throws) => { if (throws) throw new Fault('nothing'); return null; };
   const fails = async (value) => { throw new Fault('rejected ' + value); };
   const nested = async (t, by) => { const h = t.mul(2); await null; return h.add(await soon(by)); };
   async function* steps(t, by) { try { yield t; await null; yield t.mul(by); yield soon(t.add(1)); } finally { log.push('closed'); } }
