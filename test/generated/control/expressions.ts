@@ -50,7 +50,6 @@ export class Expressions {
       () => `(held?.h ?? ${t}).sub(0.2)`,
       () => `[${t}, ${this.name()}].reduce((all, each) => all.add(each)).mul(0.4)`,
       () => `${t}.mul(rand([2]))`,
-      () => `${t}.mul(Math.random() < 2 ? 0.7 : 0.3).add(Math.random() * 0)`,
     ]);
     return form();
   }
