@@ -106,8 +106,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     entries.filter((name) => !loaded(name).has(index)).flatMap((name) => [...loaded(name)]),
   );
   const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
-  // Devices that are loaded later refer to modules of the runtime that are here, too.
-  const isOfCompiler = (id: string) => isMore(id) && !id.startsWith(join(compiled, 'runtime/'));
+  const isOfRuntime = (id: string) => id.startsWith(join(compiled, 'runtime/'));
   const texts: OwnTexts = new Map();
   const bundled = await rolldown({
     ...options(entries),
@@ -152,7 +151,13 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
         // Not in the entry, which sets up the runtime's methods whatever a page uses.
         {
           name: 'compiler',
-          test: (id) => isOfCompiler(id) && !apart.has(id) && !beside.has(id),
+          test: (id) => isMore(id) && !isOfRuntime(id) && !apart.has(id) && !beside.has(id),
+          includeDependenciesRecursively: false,
+        },
+        // Devices that are loaded later refer to these, and not to the compiler.
+        {
+          name: 'programs',
+          test: (id) => isMore(id) && isOfRuntime(id) && !apart.has(id) && !beside.has(id),
           includeDependenciesRecursively: false,
         },
       ],
