@@ -131,6 +131,9 @@ const losses: Readonly<Record<string, Taker>> = {
 };
 
 const takers: Readonly<Record<string, Taker>> = {
+  padSequence: taking({ batchFirst: true, paddingValue: 1 }, (o) =>
+    nn.utils.padSequence([ones([2])], o),
+  ),
   'optim.SGD': taking<optim.SGDOptions>(
     { ...rates, momentum: 0.9, dampening: 0, nesterov: true },
     (o) => new optim.SGD(weights(), o),

@@ -1,6 +1,8 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { pad } from '../../ops/arranging/padding.ts';
 import { stack } from '../../ops/movement/joining.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { anyNumber, flag } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
@@ -11,14 +13,18 @@ export interface PadSequenceOptions {
   readonly paddingValue?: number;
 }
 
+const padKinds: OptionKinds<PadSequenceOptions> = { batchFirst: flag, paddingValue: anyNumber };
+
 /**
  * Sequences [length, …] of several lengths as one tensor [longest, batch, …], as recurrent modules take it beside
  * `lengths`. Throws ArgumentError without sequences.
  */
 export function padSequence(
   sequences: readonly Tensor[],
-  { batchFirst = false, paddingValue = 0 }: PadSequenceOptions = {},
+  options: PadSequenceOptions = {},
 ): Tensor {
+  expectOptions('padSequence', options, padKinds);
+  const { batchFirst = false, paddingValue = 0 } = options;
   if (sequences.length === 0) {
     throw new ArgumentError({
       what: 'padSequence: no sequences',
