@@ -211,7 +211,7 @@ export class Statements {
         };
       case 2:
         return around(`let ${i} = 0;\n${label}: do`, body(), {
-          close: `} while (++${i} < ${1 + below(3)} && ${values.test()});`,
+          close: `} while (++${i} < ${1 + below(3)} && (${values.test()}));`,
         });
       case 3: {
         const row = `a = a.add(${i}).mul(0.6);`;
