@@ -9,7 +9,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 export interface PadSequenceOptions {
   /** [batch, length, …] instead of [length, batch, …]; false by default. */
   readonly batchFirst?: boolean;
-  /** The elements behind the end of a shorter sequence; 0 by default. */
+  /** The elements after the end of a shorter sequence; 0 by default. */
   readonly paddingValue?: number;
 }
 

@@ -185,8 +185,7 @@ class GroupFinder<Kind> {
 
   /**
    * Returns the kind of both as one group; null where they can't be one. The checks that reject most pairs come first,
-   * and nothing is copied for a pair that is rejected. What rejects most pairs is looked at first, and nothing is
-   * copied for a pair that is rejected.
+   * and nothing is copied for a pair that is rejected.
    */
   #kindOfBoth(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Kind | null {
     const { mostParts, mostOperands } = this.#rules;

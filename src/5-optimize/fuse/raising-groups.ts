@@ -16,6 +16,9 @@ export interface RaisingGroups {
   without(groups: readonly Group[], excess: number): Group[];
 }
 
+/** At most this many ops are looked at, each the one with the most live bytes: the program may be long. */
+const mostTops = 64;
+
 /**
  * Estimates in one walk which memory is live at each op: an op that computes element by element takes over the memory
  * of an operand that dies, others don't. `freed`: the inputs that are freed after their last use.
@@ -26,44 +29,53 @@ export function raisingGroups(
   freed: ReadonlySet<ValueId>,
 ): RaisingGroups {
   const ranges = liveRanges(program, staying, freed);
-  const apart = liveBytes(program, ranges);
+  const apart = liveChanges(program, ranges);
   return {
     without(groups, excess) {
-      const live = apart.slice();
       const changes = groups.map((group) => changesBy(program, group, ranges));
-      for (const each of changes) for (const change of each) apply(live, change, 1);
+      const live = sumOf([...apart, ...changes.flat()], program.ops.length);
       const enough = live[highest(live)]! - excess;
       const kept = new Set(groups.keys());
-      for (;;) {
+      for (let tops = 0; tops < mostTops; tops++) {
         const top = highest(live);
         if (live[top]! <= enough) break;
-        const worst = mostAt(kept, changes, top);
-        if (worst === null) break;
-        kept.delete(worst);
-        for (const change of changes[worst]!) apply(live, change, -1);
+        const raising = raisingAt(kept, changes, top);
+        if (raising.length === 0) break;
+        for (const g of raising) {
+          if (live[top]! <= enough) break;
+          kept.delete(g);
+          for (const { from, to, bytes } of changes[g]!)
+            for (let i = from; i <= to; i++) live[i]! -= bytes;
+        }
       }
       return [...kept].map((g) => groups[g]!);
     },
   };
 }
 
-/** The number of the group that adds most to the bytes at an op; null: none adds any. */
-function mostAt(
-  kept: Iterable<number>,
+/** Numbers of the groups that add to the bytes at an op, those that add most first. */
+function raisingAt(
+  kept: ReadonlySet<number>,
   changes: readonly (readonly Change[])[],
   at: number,
-): number | null {
-  let worst: number | null = null;
-  let most = 0;
+): number[] {
+  const added = new Map<number, number>();
   for (const g of kept) {
     const bytes = changeAt(changes[g]!, at);
-    if (bytes > most) [worst, most] = [g, bytes];
+    if (bytes > 0) added.set(g, bytes);
   }
-  return worst;
+  return [...added].sort(([, a], [, b]) => b - a).map(([g]) => g);
 }
 
-function apply(live: Float64Array, { from, to, bytes }: Change, sign: 1 | -1): void {
-  for (let i = from; i <= to; i++) live[i]! += sign * bytes;
+/** The bytes at each of so many ops. */
+function sumOf(changes: readonly Change[], ops: number): Float64Array {
+  const live = new Float64Array(ops + 1);
+  for (const { from, to, bytes } of changes) {
+    live[from]! += bytes;
+    live[to + 1]! -= bytes;
+  }
+  for (let i = 1; i < ops; i++) live[i]! += live[i - 1]!;
+  return live.subarray(0, ops);
 }
 
 function highest(live: Float64Array): number {
@@ -72,15 +84,13 @@ function highest(live: Float64Array): number {
   return top;
 }
 
-/** Bytes that are live at each op, those that it takes over counted once. */
-function liveBytes({ ops }: Program, ranges: LiveRanges): Float64Array {
-  const live = new Float64Array(ops.length);
-  for (const { made, last, bytes } of ranges.values()) {
-    const [from, to] = [Math.max(made, 0), Math.min(last, live.length - 1)];
-    const isTakenOver = last < live.length && to > from && isElementwise(ops[to]!);
-    apply(live, { from, to: isTakenOver ? to - 1 : to, bytes }, 1);
-  }
-  return live;
+/** Where each memory is live; one that an op takes over is counted once. */
+function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
+  return Array.from(ranges.values(), ({ made, last, bytes }) => {
+    const [from, to] = [Math.max(made, 0), Math.min(last, ops.length - 1)];
+    const isTakenOver = last < ops.length && to > from && isElementwise(ops[to]!);
+    return { from, to: isTakenOver ? to - 1 : to, bytes };
+  });
 }
 
 interface LiveRange {
