@@ -70,6 +70,16 @@ class LanguageModel extends nn.Module {
   }
 }
 
+const stepOf =
+  (model: Mlp, optimizer: optim.Adam) =>
+  (input: Tensor, classes: Tensor): Tensor => {
+    const loss = crossEntropy(model.forward(input), classes);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+
 describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
   const gpu = gpuForTests();
   const expectNothingOnCpu = nothingOnCpu(gpu);
@@ -88,16 +98,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
       );
       const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
       // Comparisons with the traced program read results back.
-      const step = toStatic(
-        (input: Tensor, classes: Tensor) => {
-          const loss = crossEntropy(model.forward(input), classes);
-          loss.backward();
-          optimizer.step();
-          optimizer.zeroGrad();
-          return loss;
-        },
-        { check: 0 },
-      );
+      const step = toStatic(stepOf(model, optimizer), { check: 0 });
       const run = async () => {
         step(x, target).dispose();
         await gpu().synchronize();
@@ -141,13 +142,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
           ] as const,
       );
       const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
-      const eager = (input: Tensor, classes: Tensor) => {
-        const loss = crossEntropy(model.forward(input), classes);
-        loss.backward();
-        optimizer.step();
-        optimizer.zeroGrad();
-        return loss;
-      };
+      const eager = stepOf(model, optimizer);
       const captured = toStatic(eager, { check: 0 });
       const step = how === 'captured' ? captured : eager;
       const run = async (steps: number) => {
@@ -170,13 +165,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     seed(1);
     const model = deviceGuard(gpu(), () => new Mlp([6, 16, 4]));
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
-    const eager = (input: Tensor, classes: Tensor) => {
-      const loss = crossEntropy(model.forward(input), classes);
-      loss.backward();
-      optimizer.step();
-      optimizer.zeroGrad();
-      return loss;
-    };
+    const eager = stepOf(model, optimizer);
     const captured = toStatic(eager);
     const run = async (batch: number) => {
       const labels = Int32Array.from({ length: batch }, (_, i) => i % 4);
