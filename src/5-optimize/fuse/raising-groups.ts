@@ -86,7 +86,7 @@ function highest(live: Float64Array): number {
 
 /** Where each memory is live; one that an op takes over is counted once. */
 function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
-  return Array.from(ranges.values(), ({ made, last, bytes }) => {
+  return Array.from(new Set(ranges.values()), ({ made, last, bytes }) => {
     const [from, to] = [Math.max(made, 0), Math.min(last, ops.length - 1)];
     const isTakenOver = last < ops.length && to > from && isElementwise(ops[to]!);
     return { from, to: isTakenOver ? to - 1 : to, bytes };
@@ -103,30 +103,8 @@ interface LiveRange {
   readonly readers: Set<number>;
 }
 
-class LiveRanges {
-  readonly #roots = new Map<ValueId, ValueId>();
-  readonly #ranges = new Map<ValueId, LiveRange>();
-
-  values(): Iterable<LiveRange> {
-    return this.#ranges.values();
-  }
-
-  of(id: ValueId): LiveRange | undefined {
-    return this.#ranges.get(this.#rootOf(id));
-  }
-
-  begin(id: ValueId, range: LiveRange): void {
-    this.#ranges.set(id, range);
-  }
-
-  show(view: ValueId, base: ValueId): void {
-    this.#roots.set(view, this.#rootOf(base));
-  }
-
-  #rootOf(id: ValueId): ValueId {
-    return this.#roots.get(id) ?? id;
-  }
-}
+/** By value; views have that of the memory that they show. */
+type LiveRanges = ReadonlyMap<ValueId, LiveRange>;
 
 /** The memories that the program makes, and those of the inputs that it frees. */
 function liveRanges(
@@ -134,22 +112,26 @@ function liveRanges(
   staying: ReadonlySet<ValueId>,
   freed: ReadonlySet<ValueId>,
 ): LiveRanges {
-  const ranges = new LiveRanges();
+  const ranges = new Map<ValueId, LiveRange>();
   const begin = (id: ValueId, made: number) =>
-    ranges.begin(id, { made, last: made, bytes: bytesOf(values, id), readers: new Set() });
+    ranges.set(id, { made, last: made, bytes: bytesOf(values, id), readers: new Set() });
   for (const id of inputs) if (freed.has(id)) begin(id, -1);
   ops.forEach(({ op, inputs: operands, outputs }, index) => {
+    if (op.kernel.kind === 'view') {
+      const shown = ranges.get(operands[0]!);
+      if (shown) ranges.set(outputs[0]!, shown);
+      return;
+    }
     operands.forEach((id, i) => {
-      const range = operandUse(op, i) === 'data' ? ranges.of(id) : undefined;
-      if (!range || op.kernel.kind === 'view') return;
+      const range = operandUse(op, i) === 'data' ? ranges.get(id) : undefined;
+      if (!range) return;
       range.last = index;
       range.readers.add(index);
     });
-    if (op.kernel.kind === 'view') ranges.show(outputs[0]!, operands[0]!);
-    else for (const id of outputs) begin(id, index);
+    for (const id of outputs) begin(id, index);
   });
   for (const id of staying) {
-    const range = ranges.of(id);
+    const range = ranges.get(id);
     if (range) range.last = ops.length;
   }
   return ranges;
@@ -164,7 +146,7 @@ function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[]
   for (const index of group) {
     const { op, inputs, outputs } = ops[index]!;
     for (const id of inputs) {
-      const range = ranges.of(id);
+      const range = ranges.get(id);
       if (!range || seen.has(range) || own.has(range.made)) continue;
       seen.add(range);
       const { last, bytes } = range;
@@ -172,7 +154,7 @@ function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[]
     }
     if (op.kernel.kind === 'view') continue;
     for (const id of outputs) {
-      const range = ranges.of(id)!;
+      const range = ranges.get(id)!;
       const isInner = range.last < ops.length && [...range.readers].every((i) => own.has(i));
       const to = isInner ? range.last - 1 : end - 1;
       if (to >= index) changes.push({ from: index, to, bytes: -range.bytes });
