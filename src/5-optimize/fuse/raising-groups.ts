@@ -59,12 +59,11 @@ function raisingAt(
   changes: readonly (readonly Change[])[],
   at: number,
 ): number[] {
-  const added = new Map<number, number>();
-  for (const g of kept) {
-    const bytes = changeAt(changes[g]!, at);
-    if (bytes > 0) added.set(g, bytes);
-  }
-  return [...added].sort(([, a], [, b]) => b - a).map(([g]) => g);
+  return [...kept]
+    .map((g) => ({ g, bytes: changeAt(changes[g]!, at) }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .map(({ g }) => g);
 }
 
 /** The bytes at each of so many ops. */
@@ -164,9 +163,8 @@ function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[]
 }
 
 function changeAt(changes: readonly Change[], at: number): number {
-  let sum = 0;
-  for (const { from, to, bytes } of changes) if (from <= at && at <= to) sum += bytes;
-  return sum;
+  const there = changes.filter(({ from, to }) => from <= at && at <= to);
+  return there.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 const isElementwise = ({ op }: ProgramOp): boolean =>
