@@ -9,6 +9,12 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new NotTestedReporter()],
-    projects: projectsOf({ apart, fromSources, onOneGpu, shared: ['test/**/*.test.ts'] }),
+    projects: projectsOf({
+      apart,
+      fromSources,
+      onOneGpu,
+      shared: ['test/**/*.test.ts'],
+      installEarly: true,
+    }),
   },
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { CompiledSources } from './compiled-sources.ts';
 
@@ -75,6 +78,10 @@ export const generations: readonly (readonly string[])[] = [
   ['check', 'generated', 'optimize', 'plan'],
 ];
 
+const early = ['test/install-early.ts'];
+/** Without patterns of files. */
+const isWhole = process.argv.slice(2).every((word) => word === 'run' || word.startsWith('-'));
+
 /**
  * The files of the two patterns as projects. Those of `shared` that aren't named in `apart` share processes, each of
  * which runs one file after another: sources are loaded, and compiled by the engine, once per process instead of once
@@ -87,12 +94,17 @@ export function projectsOf(files: {
   readonly shared: readonly string[];
   /** One process lives for all of them: they are few. */
   readonly inOneGeneration?: boolean;
+  /** They need the packed package and environments of Python. */
+  readonly installEarly?: boolean;
 }): TestProjectInlineConfiguration[] {
   // A run that watches for changes needs the sources themselves; failures name their lines only there.
   const useCompiled = process.argv.includes('run') && !process.env.TEST_SOURCES;
   const compiled = useCompiled ? new CompiledSources() : null;
   const sources = compiled?.folder;
   const plugins = compiled ? [compiled.plugin()] : [];
+  // Files of tests, and of the browsers that they start: a process that is stopped removes none of its own.
+  const temporary = mkdtempSync(join(tmpdir(), 'tostatic-tests-'));
+  process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
   const test = {
     ...(sources && { server: { deps: { external: [new RegExp(`^${sources}/`)] } } }),
     testTimeout: 60_000,
@@ -104,6 +116,8 @@ export function projectsOf(files: {
       TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1',
       // Test files take all cores already; tests of threads ask for theirs.
       TOSTATIC_THREADS: process.env.TOSTATIC_THREADS ?? '1',
+      TMPDIR: temporary,
+      TOSTATIC_KEPT_BETWEEN_RUNS: tmpdir(),
       ...(sources && { TOSTATIC_COMPILED_SOURCES: sources }),
     },
   };
@@ -113,6 +127,7 @@ export function projectsOf(files: {
       test: {
         ...test,
         name: 'apart',
+        globalSetup: [...test.globalSetup, ...(isWhole && files.installEarly ? early : [])],
         include: [...files.apart],
         // A worker is only reused for a file of the same project: one project after the other.
         sequence: { groupOrder: 0 },

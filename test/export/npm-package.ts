@@ -2,13 +2,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { keptFolder } from '../kept-folder.ts';
 import { notTested } from '../not-tested.ts';
 
 /** The folder of a package (`name@version`), or null, said loudly, where it can't be installed. */
 export function npmPackage(spec: string): string | null {
-  const folder = join(tmpdir(), `tostatic-npm-${spec.replaceAll(/[^\w.-]/g, '_')}`);
+  const folder = join(keptFolder, `tostatic-npm-${spec.replaceAll(/[^\w.-]/g, '_')}`);
   const own = join(folder, 'node_modules', spec.slice(0, spec.lastIndexOf('@')));
   if (existsSync(own)) return own;
   const unfinished = mkdtempSync(`${folder}.`);

@@ -6,8 +6,9 @@ import { opTable } from '../../runtime/ops/op-table.ts';
 import { exportModel } from '../../src/export/onnx/export-program.ts';
 import { isMapped } from '../../src/export/onnx/mapping.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
-import { type OnnxJob, type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';
+import { type OnnxJob, type OnnxResult, runOnnx } from './onnxruntime.ts';
 import { difference, type OpSample, opSamples, programOf, sampleOf } from './op-samples.ts';
+import { onnxPython } from './python.ts';
 
 /** Ops without a form: factorizations, recurrences along a dimension and what is made of them. */
 const refused = [

@@ -16,7 +16,8 @@ import {
 import { modelSchema } from '../../src/onnx/schema.ts';
 import { decodeMessage } from '../../src/protobuf/message.ts';
 import { controlFunctions, controlInputs } from './control-functions.ts';
-import { type OnnxJob, type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';
+import { type OnnxJob, type OnnxResult, runOnnx } from './onnxruntime.ts';
+import { onnxPython } from './python.ts';
 
 const python = onnxPython();
 const expected = new Map<string, readonly number[]>();

@@ -2,7 +2,8 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportOnnx, type OnnxExport } from '../../src/export/index.ts';
-import { type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';
+import { type OnnxResult, runOnnx } from './onnxruntime.ts';
+import { onnxPython } from './python.ts';
 import { steps, type Trained, trained, trainingCases } from './training-steps.ts';
 
 const python = onnxPython();

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tensor } from '../../runtime/index.ts';
 import { openWeights, saveNpz } from '../../runtime/weights/index.ts';
-import { pythonWith } from './python.ts';
 
 export interface OnnxJob {
   readonly model: Uint8Array;
@@ -22,8 +21,6 @@ export interface OnnxJob {
 
 /** Numbers of each output by `o{output}.{step}`, or what is wrong with the model. */
 export type OnnxResult = Readonly<Record<string, ArrayLike<number>>> | { readonly error: string };
-
-export const onnxPython = (): string | null => pythonWith(['onnx==1.23.0', 'onnxruntime==1.30.0']);
 
 export async function runOnnx(
   python: string,

@@ -1,11 +1,17 @@
-/** An environment of Python for tests, made once and kept in the folder of temporary files. */
+/** An environment of Python for tests, made once and kept for later runs in the folder of temporary files. */
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { keptFolder } from '../kept-folder.ts';
 import { notTested } from '../not-tested.ts';
+
+/** With XLA. */
+export const xlaPython = (): string | null => pythonWith(['jax==0.10.2', 'jaxlib==0.10.2']);
+
+/** With ONNX's checker and onnxruntime. */
+export const onnxPython = (): string | null => pythonWith(['onnx==1.23.0', 'onnxruntime==1.30.0']);
 
 /**
  * The interpreter of an environment with the packages; null, said loudly, where there is no Python or pip can't install
@@ -13,7 +19,7 @@ import { notTested } from '../not-tested.ts';
  */
 export function pythonWith(packages: readonly string[]): string | null {
   const key = createHash('sha256').update(packages.join()).digest('hex').slice(0, 12);
-  const folder = join(tmpdir(), `tostatic-python-${key}`);
+  const folder = join(keptFolder, `tostatic-python-${key}`);
   const interpreter = join(folder, 'bin/python');
   waitWhileMade(folder);
   if (existsSync(interpreter)) return interpreter;
@@ -32,7 +38,7 @@ export function pythonWith(packages: readonly string[]): string | null {
   }
 }
 
-/** Waits for another process that installs the same packages. */
+/** Waits for another process that installs the same packages, and removes what one that was stopped has left. */
 function waitWhileMade(folder: string): void {
   const start = `${basename(folder)}.`;
   const isAlive = (pid: number) => {
@@ -42,10 +48,12 @@ function waitWhileMade(folder: string): void {
       return false;
     }
   };
-  const isMade = () =>
-    readdirSync(dirname(folder)).some(
-      (name) => name.startsWith(start) && isAlive(Number(name.slice(start.length))),
-    );
+  const isMade = () => {
+    const unfinished = readdirSync(dirname(folder)).filter((name) => name.startsWith(start));
+    const left = unfinished.filter((name) => !isAlive(Number(name.slice(start.length))));
+    for (const name of left) rmSync(join(dirname(folder), name), { recursive: true, force: true });
+    return unfinished.length > left.length;
+  };
   const clock = new Int32Array(new SharedArrayBuffer(4));
   for (const end = Date.now() + 300_000; Date.now() < end && isMade(); ) {
     Atomics.wait(clock, 0, 0, 100);

@@ -5,9 +5,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openWeights } from '../../runtime/weights/index.ts';
-import { withInterop } from './python.ts';
+import { withInterop, xlaPython } from './python.ts';
 import { StepToScale } from './scaled-step.ts';
-import { xlaPython } from './xla.ts';
 
 const python = withInterop('tostatic scale, run by XLA', xlaPython);
 const steps = 20;

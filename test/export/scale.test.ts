@@ -9,8 +9,8 @@ import { exportStableHLO } from '../../src/export/index.ts';
 import type { ScalePlan } from '../../src/export/scale/scale-plan.ts';
 import { nn, randn, save, type Tensor, toStatic } from '../../src/index.ts';
 import { notTested } from '../not-tested.ts';
+import { xlaPython } from './python.ts';
 import { StepToScale } from './scaled-step.ts';
-import { xlaPython } from './xla.ts';
 
 let made: StepToScale;
 beforeAll(async () => {

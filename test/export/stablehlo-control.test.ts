@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { exportStableHLO } from '../../src/export/index.ts';
 import { noGrad, tensor, toStatic } from '../../src/index.ts';
 import { ambiguousWrites, controlFunctions, controlInputs } from './control-functions.ts';
-import { runInXla, type XlaJob, type XlaResult, xlaPython } from './xla.ts';
+import { xlaPython } from './python.ts';
+import { runInXla, type XlaJob, type XlaResult } from './xla.ts';
 
 const python = xlaPython();
 const expected = new Map<string, readonly number[]>();

@@ -17,8 +17,9 @@ import {
   toStatic,
 } from '../../src/index.ts';
 import { nestedBlocks, runBlock } from './nested-blocks.ts';
+import { xlaPython } from './python.ts';
 import { type Step, steps, type Trained, trained } from './training-steps.ts';
-import { runInXla, type XlaResult, xlaPython } from './xla.ts';
+import { runInXla, type XlaResult } from './xla.ts';
 
 const most = 24;
 

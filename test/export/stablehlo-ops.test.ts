@@ -7,7 +7,8 @@ import { exportProgram } from '../../src/export/stablehlo/export-program.ts';
 import { isMapped } from '../../src/export/stablehlo/mapping.ts';
 import { forwardCases } from '../ops/cases/forward-cases.ts';
 import { difference, type OpSample, opSamples, programOf, sampleOf } from './op-samples.ts';
-import { runInXla, xlaPython } from './xla.ts';
+import { xlaPython } from './python.ts';
+import { runInXla } from './xla.ts';
 
 /** Ops without a form: factorizations, sorting, recurrences along a dimension and what is made of them. */
 const refused = [

@@ -2,8 +2,9 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportStableHLO, type StableHLOExport } from '../../src/export/index.ts';
+import { xlaPython } from './python.ts';
 import { float64Cases, steps, type Trained, trained, trainingCases } from './training-steps.ts';
-import { runInXla, type XlaResult, xlaPython } from './xla.ts';
+import { runInXla, type XlaResult } from './xla.ts';
 
 const cases = {
   ...trainingCases,

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { Tensor } from '../../runtime/index.ts';
 import { openWeights, saveNpz } from '../../runtime/weights/index.ts';
 import type { ExportedOutput } from '../../src/export/index.ts';
-import { pythonWith } from './python.ts';
 
 export interface XlaJob {
   readonly text: string;
@@ -21,8 +20,6 @@ export interface XlaJob {
 
 /** Numbers of each output by `o{output}.{step}`, or what XLA says against the program. */
 export type XlaResult = Readonly<Record<string, ArrayLike<number>>> | { readonly error: string };
-
-export const xlaPython = (): string | null => pythonWith(['jax==0.10.2', 'jaxlib==0.10.2']);
 
 export async function runInXla(
   python: string,

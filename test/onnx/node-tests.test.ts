@@ -12,8 +12,7 @@ import type { DType } from '../../runtime/spec/dtype.ts';
 import { storedNumbers } from '../../runtime/spec/stored-numbers.ts';
 import { openWeights } from '../../runtime/weights/index.ts';
 import { importOnnx, type ModelInput } from '../../src/onnx/index.ts';
-import { onnxPython } from '../export/onnxruntime.ts';
-import { withInterop } from '../export/python.ts';
+import { onnxPython, withInterop } from '../export/python.ts';
 
 interface NodeTest {
   readonly name: string;

@@ -21,8 +21,8 @@ import { exportOnnx } from '../../src/export/index.ts';
 import { noGrad, seed, type Tensor, tensorSpec, toStatic } from '../../src/index.ts';
 import { importOnnx } from '../../src/onnx/index.ts';
 import { npmPackage } from '../export/npm-package.ts';
-import { onnxPython, runOnnx } from '../export/onnxruntime.ts';
-import { pythonWith, withInterop } from '../export/python.ts';
+import { runOnnx } from '../export/onnxruntime.ts';
+import { onnxPython, pythonWith, withInterop } from '../export/python.ts';
 
 const config: BertConfig = {
   hidden_size: 16,

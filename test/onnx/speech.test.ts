@@ -9,8 +9,8 @@ import { findSpeech, readWav } from '../../examples/find-speech.ts';
 import { noGrad, type Tensor, tensor, toStatic, zeros } from '../../src/index.ts';
 import { importOnnx } from '../../src/onnx/index.ts';
 import { npmPackage } from '../export/npm-package.ts';
-import { type OnnxResult, onnxPython, runOnnx } from '../export/onnxruntime.ts';
-import { withInterop } from '../export/python.ts';
+import { type OnnxResult, runOnnx } from '../export/onnxruntime.ts';
+import { onnxPython, withInterop } from '../export/python.ts';
 import { resampled, toneInNoise, wav } from './recording.ts';
 import { smallVad } from './small-vad.ts';
 

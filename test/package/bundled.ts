@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
 import { inject } from 'vitest';
-import { installed, once } from './installed.ts';
+import { once } from './install.ts';
+import { installed } from './installed.ts';
 
 /**
  * The user's project of `fixtures` as Vite bundles it for production, minified, with the package from its

@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Installed, installed } from './installed.ts';
+import type { Installed } from './install.ts';
+import { installed } from './installed.ts';
 
 const run = promisify(execFile);
 const bin = join(import.meta.dirname, '../../node_modules/.bin');
