@@ -1,18 +1,11 @@
 /** Objects that each run makes again. */
 
-import { compileItems as compileItemsOf, defineData } from '../../../runtime/entry/make.ts';
-import { foldStack } from '../../../runtime/errors/folded-stack.ts';
+import { compileItems as compileItemsOf } from '../../../runtime/entry/make.ts';
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
 import { contentsOf } from '../../traces/recipes.ts';
-import type {
-  MadeAttributes,
-  MadeTraits,
-  Make,
-  ObjectMake,
-  Recipe,
-} from '../../traces/trace-result.ts';
+import type { Make, ObjectMake, Recipe } from '../../traces/trace-result.ts';
 import type { Cell } from '../../vm/bytecode/frame.ts';
 import {
   parameterCell,
@@ -22,8 +15,9 @@ import {
 import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
 import { append, apply } from '../../vm/language/primordials.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from '../../vm/machine/run-frames.ts';
-import { compileEntries, inKeyOrder } from './key-order.ts';
+import { compileEntries } from './key-order.ts';
 import { compileList } from './make-list.ts';
+import { compileObject, type Shell } from './make-object.ts';
 import {
   absentValue,
   compileFrame,
@@ -93,12 +87,6 @@ const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
 /** Returns the recipes that must be evaluated before the object is built; containers are filled later. */
 function partsOf(make: Make): readonly Recipe[] {
   return filledLater.has(make.kind) ? [] : contentsOf(make);
-}
-
-/** A container, which is filled once all are there. */
-interface Shell {
-  readonly empty: (values: RunValues) => unknown;
-  readonly fill: (made: unknown, values: RunValues) => void;
 }
 
 type CompiledMake =
@@ -295,104 +283,6 @@ export function compileItems(
   return compileItemsOf(items, compileRecipe, (array, item) => {
     if (item !== absentValue) append(array, item);
   });
-}
-
-function compileObject(make: ObjectMake): Shell {
-  // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
-  const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
-  const entriesOf = inKeyOrder(entries, make.order);
-  const fill = (made: unknown, values: RunValues) => {
-    const ordered = entriesOf(values);
-    for (let i = 0; i < ordered.length; i++) {
-      const value = ordered[i]![1](values);
-      if (value !== absentValue) (made as Record<string, unknown>)[ordered[i]![0]] = value;
-    }
-  };
-  const { prototype, errorType } = make;
-  if (errorType) return compileError(errorType, entries, make);
-  if (make.traits) return compileTraited(make, make.traits);
-  if (prototype === undefined) return { empty: () => ({}), fill };
-  if (prototype === null) return { empty: () => Object.create(null) as object, fill };
-  const read = compileRecipe(prototype);
-  return {
-    // Prototypes are never made by the trace: they are there before all that is.
-    empty: (values) => Object.create(read(values) as object) as object,
-    fill: (made, values) => {
-      const ordered = entriesOf(values);
-      for (let i = 0; i < ordered.length; i++) {
-        const value = ordered[i]![1](values);
-        if (value !== absentValue) defineData(made as object, ordered[i]![0], value);
-      }
-    },
-  };
-}
-
-/** With symbols, accessors or attributes. */
-function compileTraited(make: ObjectMake, traits: MadeTraits): Shell {
-  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-  const entriesOf = inKeyOrder(entries, make.order);
-  const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-  const keys = new Map(traits.madeSymbols.map(([key, recipe]) => [key, compileRecipe(recipe)]));
-  const describe = new Map(traits.attributes.map(([key, each]) => [key, compileAttributes(each)]));
-  const above = make.prototype && compileRecipe(make.prototype);
-  const isLiteral = make.prototype === undefined;
-  return {
-    empty: () => ({}),
-    fill: (made, values) => {
-      if (!isLiteral) Object.setPrototypeOf(made, above ? (above(values) as object) : null);
-      for (const [key, read] of [...entriesOf(values), ...symbols]) {
-        const value = read(values);
-        if (value === absentValue) continue;
-        const attributes = (describe.get(key) ?? describePlain)(value, values);
-        const ownKey = typeof key === 'symbol' ? (keys.get(key)?.(values) as symbol) : undefined;
-        Object.defineProperty(made, ownKey ?? key, attributes);
-      }
-      if (!traits.extensible) Object.preventExtensions(made);
-    },
-  };
-}
-
-type Describe = (value: unknown, values: RunValues) => PropertyDescriptor;
-
-const describePlain: Describe = (value) => {
-  return { value, writable: true, enumerable: true, configurable: true };
-};
-
-function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Describe {
-  if (!accessor) return (value) => ({ ...rest, writable, value });
-  const [get, set] = [accessor.get, accessor.set].map((half) => half && compileRecipe(half));
-  return (_value, values) => {
-    const halves = { get: get?.(values), set: set?.(values) };
-    return { ...rest, ...halves } as PropertyDescriptor;
-  };
-}
-
-function compileError(
-  type: ErrorConstructor,
-  entries: readonly (readonly [string, RecipeReader])[],
-  { entries: recipes, hasCause, prototype, thrownIn }: ObjectMake,
-): Shell {
-  const above = prototype && compileRecipe(prototype);
-  // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
-  const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
-  const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
-  return {
-    empty: (values) => {
-      const text = message?.(values);
-      const error = typeof text === 'string' ? new type(text) : new type();
-      foldStack(error, thrownIn);
-      const own = above?.(values) as object | undefined;
-      // Of a class of the user's.
-      return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
-    },
-    fill: (made, values) => {
-      for (const [key, read] of entries) {
-        const enumerable = key !== 'message' && !(key === 'cause' && hasCause);
-        const value = read(values);
-        Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
-      }
-    },
-  };
 }
 
 function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {

@@ -1,0 +1,114 @@
+/** Objects of properties that each run makes again: literals, those of classes, with symbols or accessors, errors. */
+
+import { defineData } from '../../../runtime/entry/make.ts';
+import { foldStack } from '../../../runtime/errors/folded-stack.ts';
+import type { MadeAttributes, MadeTraits, ObjectMake } from '../../traces/trace-result.ts';
+import { inKeyOrder } from './key-order.ts';
+import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+
+/** A container, which is filled once all are there. */
+export interface Shell {
+  readonly empty: (values: RunValues) => unknown;
+  readonly fill: (made: unknown, values: RunValues) => void;
+}
+
+export function compileObject(make: ObjectMake): Shell {
+  // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
+  const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
+  const fillBy = (put: (made: object, key: string, value: unknown) => void) => {
+    return (made: unknown, values: RunValues) => {
+      const ordered = entriesOf(values);
+      for (let i = 0; i < ordered.length; i++) {
+        const value = ordered[i]![1](values);
+        if (value !== absentValue) put(made as object, ordered[i]![0], value);
+      }
+    };
+  };
+  const { prototype, errorType } = make;
+  if (errorType) return compileError(errorType, entries, make);
+  if (make.traits) return compileTraited(make, make.traits);
+  const hasSetter = entries.some(([key]) => key === '__proto__');
+  const fill = fillBy(hasSetter ? defineData : assign);
+  if (prototype === undefined) return { empty: () => ({}), fill };
+  if (prototype === null) return { empty: () => Object.create(null) as object, fill };
+  const read = compileRecipe(prototype);
+  return {
+    // Prototypes are never made by the trace: they are there before all that is.
+    empty: (values) => Object.create(read(values) as object) as object,
+    fill: fillBy(defineData),
+  };
+}
+
+/** Faster than a definition, and the same where no prototype has a setter. */
+function assign(made: object, key: string, value: unknown): void {
+  (made as Record<string, unknown>)[key] = value;
+}
+
+/** With symbols, accessors or attributes. */
+function compileTraited(make: ObjectMake, traits: MadeTraits): Shell {
+  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
+  const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const keys = new Map(traits.madeSymbols.map(([key, recipe]) => [key, compileRecipe(recipe)]));
+  const describe = new Map(traits.attributes.map(([key, each]) => [key, compileAttributes(each)]));
+  const above = make.prototype && compileRecipe(make.prototype);
+  const isLiteral = make.prototype === undefined;
+  return {
+    empty: () => ({}),
+    fill: (made, values) => {
+      if (!isLiteral) Object.setPrototypeOf(made, above ? (above(values) as object) : null);
+      for (const [key, read] of [...entriesOf(values), ...symbols]) {
+        const value = read(values);
+        if (value === absentValue) continue;
+        const attributes = (describe.get(key) ?? describePlain)(value, values);
+        const ownKey = typeof key === 'symbol' ? (keys.get(key)?.(values) as symbol) : undefined;
+        Object.defineProperty(made, ownKey ?? key, attributes);
+      }
+      if (!traits.extensible) Object.preventExtensions(made);
+    },
+  };
+}
+
+type Describe = (value: unknown, values: RunValues) => PropertyDescriptor;
+
+const describePlain: Describe = (value) => {
+  return { value, writable: true, enumerable: true, configurable: true };
+};
+
+function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Describe {
+  if (!accessor) return (value) => ({ ...rest, writable, value });
+  const [get, set] = [accessor.get, accessor.set].map((half) => half && compileRecipe(half));
+  return (_value, values) => {
+    const halves = { get: get?.(values), set: set?.(values) };
+    return { ...rest, ...halves } as PropertyDescriptor;
+  };
+}
+
+function compileError(
+  type: ErrorConstructor,
+  entries: readonly (readonly [string, RecipeReader])[],
+  { entries: recipes, hasCause, prototype, thrownIn }: ObjectMake,
+): Shell {
+  const above = prototype && compileRecipe(prototype);
+  // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
+  const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
+  const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
+  return {
+    empty: (values) => {
+      const text = message?.(values);
+      const error = typeof text === 'string' ? new type(text) : new type();
+      foldStack(error, thrownIn);
+      const own = above?.(values) as object | undefined;
+      // Of a class of the user's.
+      return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
+    },
+    fill: (made, values) => {
+      for (const [key, read] of entries) {
+        const enumerable = key !== 'message' && !(key === 'cause' && hasCause);
+        const value = read(values);
+        Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
+      }
+    },
+  };
+}
