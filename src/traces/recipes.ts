@@ -63,7 +63,7 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'list':
       return inElement(make.element);
     case 'arrayIterator':
-      return [make.array];
+      return [make.array, ...present([make.namesOf])];
     case 'iterator':
       return [make.over];
     case 'iteratorRecord':

@@ -115,10 +115,11 @@ export type Make =
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** The variable that is an element of such an object. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
-  /** The iterator of a `for … of` over an array. */
+  /** The iterator of a `for … of` over an array, or of a `for … in` over the names that an object had. */
   | {
       readonly kind: 'arrayIterator';
       readonly array: Recipe;
+      readonly namesOf: Recipe | null;
       readonly next: number;
       readonly done: boolean;
     }

@@ -97,9 +97,13 @@ export function assignedLater(copy: Scope, probe: () => Scope): Scope {
     ...copy,
     get: (name) => now().get(name),
     reader: (name) => () => now().get(name),
-    set(name, value) {
+    set(name, value, strict) {
       live ??= probe();
-      live.set(name, value);
+      live.set(name, value, strict);
+    },
+    delete(name) {
+      live ??= probe();
+      return live.delete!(name);
     },
   };
 }

@@ -23,7 +23,6 @@ export function liveScope(
 ): Scope {
   const readers = new Map<string, Reader>();
   const writers = new Map<string, (value: unknown) => void>();
-  const strict = facts.strict ? '"use strict";' : ''; // evaluated text doesn't inherit strictness
   let prepared = false;
 
   const prepare = (): void => {
@@ -50,18 +49,25 @@ export function liveScope(
   const { isReadable, ...reads } = scopeReads(reader, facts);
   const scope: Scope = {
     ...reads,
-    set(name, value) {
-      let write = writers.get(name);
+    set(name, value, strict = facts.strict) {
+      // A function, or a class, inside sloppy code may be strict.
+      const key = `${strict} ${name}`;
+      let write = writers.get(key);
       if (write === undefined) {
         checkName(name);
         if (hidden.has(name)) throw new TypeError('Assignment to constant variable.');
         const parameter = name === '__value' ? '__other' : '__value';
-        const source = `${strict} ${parameter} => { ${name} = ${parameter} }`;
+        const directive = strict ? '"use strict";' : ''; // evaluated text doesn't inherit strictness
+        const source = `${directive} ${parameter} => { ${name} = ${parameter} }`;
         write = evaluate(source) as (value: unknown) => void;
-        writers.set(name, write);
+        writers.set(key, write);
       }
       noteAssigned(facts.free.get(name));
       write(value);
+    },
+    delete(name) {
+      checkName(name);
+      return evaluate(`delete ${name}`) as boolean;
     },
     isConstant(name) {
       const binding = facts.free.get(name);

@@ -14,7 +14,7 @@ import { errorTypes, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { expand } from '../values/iterators.ts';
+import { eachElement } from '../values/iterators.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
 import { readProperty } from '../values/properties.ts';
 import { hasProperty } from '../values/property-keys.ts';
@@ -277,7 +277,7 @@ function newCollection(
   if (!isPristine(t, filling[type])) {
     throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
   }
-  for (const item of expand(t, content)) {
+  eachElement(t, content, (item) => {
     if (type === 'Set' || type === 'WeakSet') {
       if (type === 'WeakSet') expectHeldWeakly(t, 'WeakSet', item);
       setEntry(t, made, 'add', { key: item, value: item });
@@ -286,7 +286,7 @@ function newCollection(
       if (type === 'WeakMap') expectHeldWeakly(t, 'WeakMap', key);
       setEntry(t, made, 'set', { key, value });
     }
-  }
+  });
   return made;
 }
 
@@ -307,9 +307,9 @@ function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
 function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewCollectionVariable {
   const isSet = made.type === 'Set' || made.type === 'WeakSet';
   const method = readProperty(t, made, isSet ? 'add' : 'set');
-  for (const item of expand(t, content)) {
+  eachElement(t, content, (item) => {
     t.execution.callInside(method, made, isSet ? [item] : [...entryOf(t, item)]);
-  }
+  });
   return made;
 }
 

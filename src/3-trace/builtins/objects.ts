@@ -7,7 +7,7 @@ import { typeError } from '../state/exceptions.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
-import { expand } from '../values/iterators.ts';
+import { eachElement } from '../values/iterators.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
 import { readKey, readProperty } from '../values/properties.ts';
@@ -122,10 +122,10 @@ export function entryOf(t: Tracer, item: Variable): readonly [key: Variable, val
 
 function fromEntries(t: Tracer, items: Variable): Variable {
   const made = newObject(t);
-  for (const item of expand(t, items)) {
+  eachElement(t, items, (item) => {
     const [key, value] = entryOf(t, item);
     withPropertyKey(t, key, (name) => setOwnProperty(t, made, name, value));
-  }
+  });
   return made;
 }
 

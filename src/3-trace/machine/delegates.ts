@@ -5,7 +5,7 @@ import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
 import { truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { nextOf, type Step } from '../values/generators.ts';
-import { advance, openIteration } from '../values/iterators.ts';
+import { advance, iteratorResult, openIteration } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
 import type { IteratorRecordVariable } from '../variables/iterator-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -47,7 +47,7 @@ function nextResult(t: Tracer, iteration: IteratorRecordVariable, sent: Variable
     const value = advance(t, iteration);
     return { value: value ?? undefinedVariable, done: value === null };
   }
-  const result = t.execution.callInside(next!, iterator, [sent]);
+  const result = iteratorResult(t.execution.callInside(next!, iterator, [sent]));
   const done = truthiness(t, readProperty(t, result, 'done'));
   return { value: readProperty(t, result, 'value'), done };
 }

@@ -188,11 +188,12 @@ function madeTraits(
 
 function iteratorRecordMake(
   to: Reconstruction,
-  { iterator, next, direct, done }: IteratorRecordVariable,
+  { iterator, next, direct, namesOf, done }: IteratorRecordVariable,
 ): Make {
   if (direct && iterator.kind === 'iterator') {
     const array = to.recipe(iterator.over);
-    return { kind: 'arrayIterator', array, next: iterator.next, done };
+    const object = namesOf ? to.recipe(namesOf) : null;
+    return { kind: 'arrayIterator', array, namesOf: object, next: iterator.next, done };
   }
   const method = next && to.recipe(next);
   return { kind: 'iteratorRecord', iterator: to.recipe(iterator), next: method, done };

@@ -9,7 +9,12 @@ import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textAsked, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
-import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
+import type {
+  ConstantVariable,
+  FunctionVariable,
+  ObjectVariable,
+  Variable,
+} from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
 import { expectNoCall, guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
@@ -169,7 +174,10 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   return same;
 }
 
-export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
+export function guardIdentity(
+  t: Tracer,
+  { source, value }: FunctionVariable | ObjectVariable,
+): void {
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
 

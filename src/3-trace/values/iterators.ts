@@ -16,6 +16,7 @@ import {
   entriesOf,
   putInto,
 } from '../heap/collections.ts';
+import { Raised } from '../state/exceptions.ts';
 import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
@@ -25,7 +26,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from '../variables/iterator-variables.ts';
-import { specialized } from '../variables/unions.ts';
+import { present, specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,
@@ -43,6 +44,7 @@ import { isOfArrayClass } from './makes-arrays.ts';
 import { readProperty, readSymbol } from './properties.ts';
 import { plainKeys } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
+import { isCallable, isPrimitiveVariable } from './to-primitive.ts';
 
 export function iteratorOver(
   t: Tracer,
@@ -94,14 +96,16 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = specialized(given);
   if (object.kind === 'constant') {
-    return overNames(t, isNullish(t, object) ? [] : plainKeys(t, object));
+    const names = isNullish(t, object) ? [] : plainKeys(t, object);
+    return record(iteratorOver(t, namesList(names), 'values'), null, true);
   }
   if (object.kind === 'object') {
     expectNoNames(t, object);
   } else if (object.kind !== 'newObject' || prototypeOf(object)) {
     throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
   } else expectNoNames(t, null);
-  return overNames(t, plainKeys(t, object));
+  const names = iteratorOver(t, namesList(plainKeys(t, object)), 'values');
+  return { ...record(names, null, true), namesOf: object };
 }
 
 /** The prototypes have no names to visit, and get none later. */
@@ -119,9 +123,14 @@ function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
   }
 }
 
-function overNames(t: Tracer, names: readonly string[]): IteratorRecordVariable {
-  const list = newArray(names.map((name) => known(name)));
-  return record(iteratorOver(t, list, 'values'), null, true);
+const namesList = (names: readonly string[]) => newArray(names.map((name) => known(name)));
+
+/** Asked of what the trace did: that the others are there was guarded when the loop began. */
+function hasLost(t: Tracer, object: Variable, name: string): boolean {
+  if (object.kind === 'newObject') return !present(object.entries.get(name));
+  if (object.kind !== 'object') return false;
+  const written = t.effects.written(object.value, object.source, name);
+  return written !== undefined && !present(written);
 }
 
 /** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
@@ -138,7 +147,7 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
     if (method.kind !== 'function' && method.kind !== 'closure') {
       throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
     }
-    const iterator = t.execution.callInside(method, iterable, []);
+    const iterator = expectObject(t.execution.callInside(method, iterable, []), 'an iterator');
     const isDriven = iterator.kind === 'iterator' || iterator.kind === 'generator';
     if (isDriven && advancesItself(t, iterator)) return record(iterator, null, false);
     return record(iterator, readProperty(t, iterator, 'next'), false);
@@ -172,8 +181,11 @@ export function advance(
   read = readValue,
 ): Variable | null {
   if (iteration.done) return null;
-  const { iterator, next } = iteration;
-  const element = nextElement(t, iterator, next, read);
+  const { iterator, next, namesOf } = iteration;
+  let element = nextElement(t, iterator, next, read);
+  while (namesOf && element && hasLost(t, namesOf, constantOf(t, element) as string)) {
+    element = nextElement(t, iterator, next, read);
+  }
   // The end of a list of the program is met by a decision, which may be made again.
   const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
   if (element === null && !isCounted) {
@@ -296,10 +308,19 @@ function callNext(
   read: ReadResult,
 ): Variable | null {
   return t.attempt(() => {
-    const result = t.execution.callInside(next, iterator, []);
+    const result = iteratorResult(t.execution.callInside(next, iterator, []));
     if (truthiness(t, readProperty(t, result, 'done'))) return null;
     return read(t, result);
   });
+}
+
+export const iteratorResult = (result: Variable): Variable =>
+  expectObject(result, 'what an iterator returns');
+
+/** Methods have run by then, so it is thrown natively. */
+function expectObject(value: Variable, what: string): Variable {
+  if (!isPrimitiveVariable(specialized(value))) return value;
+  throw new GraphBreak('throw', `${what} is not an object`);
 }
 
 /** Leaving a loop early. The language's own iterators have no method for it. */
@@ -313,9 +334,10 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
       returnOf(t, iterator, undefinedVariable);
       return;
     }
-    const method = readProperty(t, iterator, 'return');
-    if (method.kind === 'function' || method.kind === 'closure') {
-      t.execution.callInside(method, iterator, []);
+    const method = specialized(readProperty(t, iterator, 'return'));
+    if (isCallable(method)) iteratorResult(t.execution.callInside(method, iterator, []));
+    else if (!isPrimitiveVariable(method) || !isNullish(t, method)) {
+      throw new GraphBreak('throw', 'the method return of an iterator is not a function');
     }
     t.journal.note(() => {
       iteration.done = false;
@@ -328,10 +350,26 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
 export function expand(t: Tracer, iterable: Variable): Variable[] {
   const array = asPlainArray(t, iterable);
   if (array && isPristine(t, 'array')) return arrayElements(t, array);
-  return t.attempt(() => {
+  const elements: Variable[] = [];
+  eachElement(t, iterable, (element) => elements.push(element));
+  return elements;
+}
+
+/** For what takes one element after the other, and closes the iterator when it rejects one. */
+export function eachElement(
+  t: Tracer,
+  iterable: Variable,
+  take: (element: Variable) => void,
+): void {
+  t.attempt(() => {
     const iteration = openIteration(t, iterable);
-    const elements: Variable[] = [];
-    for (let next = advance(t, iteration); next; next = advance(t, iteration)) elements.push(next);
-    return elements;
+    for (let next = advance(t, iteration); next; next = advance(t, iteration)) {
+      try {
+        take(next);
+      } catch (error) {
+        if (!(error instanceof Raised) || iteration.iterator.kind === 'iterator') throw error;
+        throw new GraphBreak('throw', 'an exception closes an iterator');
+      }
+    }
   });
 }

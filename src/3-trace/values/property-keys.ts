@@ -10,6 +10,8 @@ import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
+  type BoundVariable,
+  type ClosureVariable,
   type FunctionVariable,
   known,
   type NewObjectVariable,
@@ -53,7 +55,8 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'closure':
     case 'bound':
       if (own) break;
-      return key === 'prototype' ? known(true) : hasInherited(t, Function.prototype, key);
+      if (key === 'prototype' && hasPrototype(base)) return known(true);
+      return hasInherited(t, Function.prototype, key);
     case 'tensor': {
       const { source, actual } = base;
       if (!source || !actual)
@@ -73,6 +76,13 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     default:
   }
   throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
+}
+
+/** Ordinary functions and generators have one. */
+function hasPrototype(made: ClosureVariable | BoundVariable): boolean {
+  if (made.kind === 'bound') return false;
+  const { kind, isAsync, isGenerator } = made.code;
+  return isGenerator || (kind === 'function' && !isAsync);
 }
 
 function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): Variable {

@@ -41,6 +41,8 @@ export interface IteratorRecordVariable {
   readonly next: Variable | null;
   /** `for … of` an array itself, whose iterator user code can't reach. */
   readonly direct: boolean;
+  /** The object of a `for … in`: names that it loses meanwhile aren't visited. */
+  readonly namesOf?: Variable;
   done: boolean;
 }
 

@@ -14,7 +14,12 @@ import {
 } from '../../vm/language/arguments-object.ts';
 import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
 import { append, apply } from '../../vm/language/primordials.ts';
-import { arrayIteratorAt, instantiate, resumedGenerator } from '../../vm/machine/run-frames.ts';
+import {
+  arrayIteratorAt,
+  instantiate,
+  nameIteratorAt,
+  resumedGenerator,
+} from '../../vm/machine/run-frames.ts';
 import { compileEntries } from './key-order.ts';
 import { compileList } from './make-list.ts';
 import { compileObject, type Shell } from './make-object.ts';
@@ -154,10 +159,14 @@ function compileMake(make: Make): CompiledMake {
     }
     case 'arrayIterator': {
       const array = compileRecipe(make.array);
+      const object = make.namesOf && compileRecipe(make.namesOf);
       const { next, done } = make;
       return {
         build: (values) => {
-          const iteration = arrayIteratorAt(array(values) as unknown[], next);
+          const items = array(values) as unknown[];
+          const iteration = object
+            ? nameIteratorAt(object(values) as object, items, next)
+            : arrayIteratorAt(items, next);
           iteration.done = done;
           return iteration;
         },

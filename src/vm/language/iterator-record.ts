@@ -56,7 +56,7 @@ export class ProtocolIterator extends IteratorRecord {
   advance(): boolean {
     if (this.done) return false;
     this.done = true;
-    const result = iteratorResult(apply(this.next, this.iterator, [])) as IteratorResult<unknown>;
+    const result = this.step();
     if (result.done) return false;
     this.current = result.value;
     this.done = false;
@@ -67,8 +67,12 @@ export class ProtocolIterator extends IteratorRecord {
   override skip(): void {
     if (this.done) return;
     this.done = true;
-    const result = iteratorResult(apply(this.next, this.iterator, [])) as IteratorResult<unknown>;
-    if (!result.done) this.done = false;
+    if (!this.step().done) this.done = false;
+  }
+
+  private step(): IteratorResult<unknown> {
+    if (typeof this.next !== 'function') throw notMethod(this.next);
+    return iteratorResult(apply(this.next, this.iterator, [])) as IteratorResult<unknown>;
   }
 
   close(): void {
@@ -187,6 +191,30 @@ export const iteratorOf = (iterable: unknown, error: () => TypeError): Iterator<
 /** The iteration over an array whose next element is number `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {
   return new ArrayIterator(array, next);
+}
+
+/** The rest of a `for … in`: of the names that the object had, those that it still has. */
+class NameIterator extends ArrayIterator {
+  constructor(
+    private readonly object: object,
+    names: readonly unknown[],
+    next: number,
+  ) {
+    super(names, next);
+  }
+
+  override advance(): boolean {
+    while (super.advance()) if ((this.current as string) in this.object) return true;
+    return false;
+  }
+}
+
+export function nameIteratorAt(
+  object: object,
+  names: readonly unknown[],
+  next: number,
+): IteratorRecord {
+  return new NameIterator(object, names, next);
 }
 
 /**

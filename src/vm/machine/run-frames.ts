@@ -14,7 +14,7 @@ import { machineFor } from './machine.ts';
 
 export { activate, closureOf } from '../frames/function-of.ts';
 export { innerClosure } from '../frames/inner-closure.ts';
-export { arrayIteratorAt, IteratorRecord } from '../language/iterator-record.ts';
+export { arrayIteratorAt, IteratorRecord, nameIteratorAt } from '../language/iterator-record.ts';
 
 export type StepResult =
   | { readonly kind: 'next' }

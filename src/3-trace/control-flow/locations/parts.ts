@@ -41,7 +41,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return [variable.over];
     case 'iteratorRecord':
       // No user code can reach the iterator of a direct iteration.
-      return variable.direct ? [] : [variable.iterator, variable.next];
+      return variable.direct ? [variable.namesOf ?? null] : [variable.iterator, variable.next];
     case 'generator': {
       const { registers, args, cells, thisVariable, delegate } = variable.frame;
       const kept = registers.map((each) => each ?? null);

@@ -1,3 +1,4 @@
+import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import type { Source } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
@@ -52,7 +53,9 @@ export class LoopPlans {
 
   /** Classes, or methods, that the trace has made, by their code: it begins again without them. */
   makeNatively(codes: Iterable<Code>): never {
-    for (const code of codes) this.#native.add(code);
+    const more = [...codes].filter((code) => !this.#native.has(code));
+    invariant(more.length > 0, 'what is made natively is not in the trace');
+    for (const code of more) this.#native.add(code);
     throw new RestartTrace();
   }
 

@@ -131,10 +131,10 @@ export const valueHandlers: Handlers<
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
   closure: (t, frame, { dst, code, cells, nameFrom, home }) => {
     const inner = frame.closure.code.inner[code]!;
-    if (home !== undefined && t.control.plans.isConstructedNatively(inner)) {
-      throw new GraphBreak('unsupported-value', 'a method that uses super is made');
-    }
     const object = home === undefined ? inner.kind === 'arrow' && frame.home : get(frame, home);
+    if (object && t.control.plans.isConstructedNatively(inner)) {
+      throw new GraphBreak('unsupported-value', 'a function that uses super is made');
+    }
     const made: ClosureVariable = {
       kind: 'closure',
       code: inner,

@@ -6,11 +6,14 @@ import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
+  type FunctionVariable,
   known,
   type NewObjectVariable,
   prototypeOf,
   type Variable,
 } from '../../variables/variable.ts';
+import { readProperty } from '../properties.ts';
+import { isPrimitiveVariable } from '../to-primitive.ts';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
@@ -28,13 +31,9 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     throw new GraphBreak('unsupported-value', 'instanceof is defined by the user');
   }
   guardIdentity(t, type);
-  const prototype: unknown = constructorFunction.prototype;
+  if (isPrimitiveVariable(value)) return known(false);
+  const prototype = instancesPrototype(t, type);
   switch (value.kind) {
-    case 'constant':
-    case 'symbolic':
-    case 'scalar':
-    case 'text':
-      return known(false);
     case 'object':
     case 'function':
       if (!value.source) return known(inherits(value.value, prototype));
@@ -45,6 +44,18 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     default:
       return known(inherits(chainOf(value), prototype, true));
   }
+}
+
+/** Of a function without `class` it may be replaced. Bound functions have none: they ask what they are bound to. */
+function instancesPrototype(t: Tracer, type: FunctionVariable): object {
+  const own = Object.getOwnPropertyDescriptor(type.value, 'prototype');
+  if (own && 'value' in own && !own.writable) return own.value as object;
+  const prototype = specialized(readProperty(t, type, 'prototype'));
+  if (prototype.kind !== 'object' && prototype.kind !== 'function') {
+    throw new GraphBreak('throw', `the prototype of instances is a ${prototype.kind}`);
+  }
+  guardIdentity(t, prototype);
+  return prototype.value;
 }
 
 /** Only what the trace has made inherits from a prototype that it has made. */

@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Tensor } from '../../../src/index.ts';
+import { expectOneGraph } from '../language/every-mode.ts';
 import { expectSameAsEager, type World, weights } from '../same-as-eager.ts';
-import { expectOneGraph } from './every-mode.ts';
 
 const world = (fn: (x: Tensor) => unknown) => (): World => ({ fn, args: () => [weights([3])] });
 

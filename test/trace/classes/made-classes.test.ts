@@ -4,8 +4,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { nn, type Tensor } from '../../../src/index.ts';
+import { expectOneGraph } from '../language/every-mode.ts';
 import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
-import { expectOneGraph } from './every-mode.ts';
 
 const world = (fn: (x: Tensor) => unknown) => (): World => ({ fn, args: () => [weights([3])] });
 
