@@ -110,18 +110,21 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
 
 /** The prototypes have no names to visit, and get none later. */
 function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
+  if (object && isProxy(object.value)) throw inheritedNames();
   const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
   let above = object ? (Object.getPrototypeOf(object.value) as object | null) : Object.prototype;
   let source: Source = object ? { kind: 'prototypeOf', base: object.source } : root;
   for (; above; above = Object.getPrototypeOf(above) as object | null) {
     if (above === Object.prototype) source = root;
     if (isProxy(above) || Object.keys(above).length > 0) {
-      throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
+      throw inheritedNames();
     }
     t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys: [] });
     source = { kind: 'prototypeOf', base: source };
   }
 }
+
+const inheritedNames = () => new GraphBreak('unsupported-iterable', 'inherited names are visited');
 
 const namesList = (names: readonly string[]) => newArray(names.map((name) => known(name)));
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
+import { type Tensor, type ToStaticOptions, tensor, toStatic } from '../../../src/index.ts';
 import type { Scope } from '../../../src/vm/bytecode/frame.ts';
 import { type Execution, machines } from '../../../src/vm/machine/machine.ts';
 import { activate } from '../../../src/vm/machine/run-frames.ts';
@@ -19,6 +20,8 @@ export interface Mode {
   readonly async?: boolean;
   /** Syntax that this engine may lack: natively it then runs as esbuild lowers it. */
   readonly isNew?: boolean;
+  /** Default: true. */
+  readonly isCaptured?: boolean;
 }
 
 const executions: readonly Execution[] = [
@@ -28,7 +31,7 @@ const executions: readonly Execution[] = [
   { executor: 'interpreter', suspendEverywhere: true },
 ];
 
-/** Every case natively, by both executors, and by both with the frame resumed at every instruction. */
+/** Every case natively, by both executors, by both with the frame resumed at every instruction, and captured. */
 export function sameAsNative(area: string, cases: Cases, mode: Mode = {}): void {
   describe(area, () => {
     for (const [name, body] of Object.entries(cases)) {
@@ -38,6 +41,11 @@ export function sameAsNative(area: string, cases: Cases, mode: Mode = {}): void 
         for (const execution of executions) {
           const found = await outcome((helpers) => byBytecode(text, mode, execution, helpers));
           expect(found, inspect(execution)).toBe(expected);
+        }
+        if (mode.isCaptured === false) return;
+        for (const options of [{}, { capture: 'auto' }] as const) {
+          const found = await outcome((helpers) => captured(text, helpers, mode, options));
+          expect(found, `captured, ${inspect(options)}`).toBe(expected);
         }
       });
     }
@@ -53,11 +61,23 @@ function functionText(body: string, { sloppy, async }: Mode): string {
 }
 
 function native(text: string, helpers: Helpers, mode: Mode): unknown {
+  return madeFunction(text, helpers, mode)();
+}
+
+function madeFunction(text: string, helpers: Helpers, mode: Mode): () => unknown {
   const made = `const made = ${text};`;
   const script =
     mode.isNew && !parses(made) ? transformSync(made, { target: 'es2022' }).code : made;
   const make = new Function(...names, `${script} return made`);
-  return (make(...names.map((name) => helpers[name])) as () => unknown)();
+  return make(...names.map((name) => helpers[name])) as () => unknown;
+}
+
+/** With an op before the case: what follows it continues a graph, or comes after its break. */
+function captured(text: string, helpers: Helpers, mode: Mode, options: ToStaticOptions): unknown {
+  const body = madeFunction(text, helpers, mode);
+  const before = new Function('body', 'return (x) => { x.add(1); return body(); }');
+  const run = before(body) as (x: Tensor) => unknown;
+  return toStatic(run, options)(tensor([1]));
 }
 
 function parses(script: string): boolean {

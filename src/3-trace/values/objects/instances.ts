@@ -27,7 +27,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     throw new GraphBreak('unsupported-value', 'instanceof something created in the trace');
   }
   const { value: constructorFunction } = type;
-  if (isProxy(constructorFunction) || constructorFunction[Symbol.hasInstance] !== ordinary) {
+  if (!isOrdinary(constructorFunction)) {
     throw new GraphBreak('unsupported-value', 'instanceof is defined by the user');
   }
   guardIdentity(t, type);
@@ -56,6 +56,16 @@ function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   }
   guardIdentity(t, prototype);
   return prototype.value;
+}
+
+/** It decides as the language does. No trap runs of a Proxy that it is, or inherits from. */
+function isOrdinary(type: object): boolean {
+  for (let at: object | null = type; at; at = Object.getPrototypeOf(at) as object | null) {
+    if (isProxy(at)) return false;
+    const own = Object.getOwnPropertyDescriptor(at, Symbol.hasInstance);
+    if (own) return own.value === ordinary;
+  }
+  return false;
 }
 
 /** Only what the trace has made inherits from a prototype that it has made. */
