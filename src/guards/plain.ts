@@ -9,6 +9,8 @@ export function isPlainArray(value: unknown): value is unknown[] {
   return (
     Array.isArray(value) &&
     Object.getPrototypeOf(value) === Array.prototype &&
+    // Its class makes the arrays that methods return.
+    value.constructor === Array &&
     value[Symbol.iterator] === pristineValues
   );
 }

@@ -53,9 +53,9 @@ import {
   type TensorVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { callLayout, layoutMethods } from './layout-calls.ts';
-import { rowsAt } from './rows-at.ts';
-import { tensorOfScalars } from './tensor-of-scalars.ts';
+import { callLayout, layoutMethods } from './tensors/layout-calls.ts';
+import { rowsAt } from './tensors/rows-at.ts';
+import { tensorOfScalars } from './tensors/tensor-of-scalars.ts';
 
 type Callable = (...args: never[]) => unknown;
 

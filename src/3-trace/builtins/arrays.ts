@@ -2,7 +2,7 @@
 
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
+import { isGrown } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf, isNullish, isUndefined } from '../state/facts.ts';
@@ -22,7 +22,7 @@ import {
 } from '../values/arrays.ts';
 import { sameValueZero, strictlyEqual } from '../values/equality.ts';
 import { expand, iteratorOver } from '../values/iterators.ts';
-import { appendGrown, grownElement } from '../values/lists.ts';
+import { grownElement } from '../values/lists.ts';
 import { isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
@@ -34,14 +34,9 @@ import {
 } from '../values/to-primitive.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import { specialized } from '../variables/unions.ts';
-import {
-  hole,
-  known,
-  type NewArrayVariable,
-  newArray,
-  type Variable,
-} from '../variables/variable.ts';
+import { hole, known, newArray, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
+import { concat } from './concat.ts';
 import { newElements } from './construct.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
@@ -157,31 +152,6 @@ function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
     const inner = depth > 0 && isArray(t, item) ? asArray(t, item) : undefined;
     return inner ? flatten(t, inner, depth - 1) : [item];
   });
-}
-
-function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
-  const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
-  if (all.some(isGrown)) return concatLists(t, all);
-  const parts = all.map((part) => {
-    if (part.kind === 'object' && !Array.isArray(part.value)) {
-      throw new GraphBreak('native-call', 'concat of an object');
-    }
-    if (!isArray(t, part)) return [part];
-    const array = asArray(t, part);
-    if (!array) throw new GraphBreak('native-call', 'concat of an array of another kind');
-    return elementsWithHoles(t, array);
-  });
-  return newArray(parts.flat());
-}
-
-/** The length of some of the arrays only the program knows. */
-function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
-  const result = newArray([]);
-  for (const part of parts) {
-    if (isGrown(part)) appendGrown(t, result, part);
-    else append(t, result, (concat(t, part, []) as NewArrayVariable).elements);
-  }
-  return result;
 }
 
 /** A method that visits elements one by one; not for arrays of data-dependent length. */

@@ -4,11 +4,13 @@
  */
 
 import { typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
 import { asCollection } from '../heap/collections.ts';
+import { isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
 import { isArrayClass, isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
@@ -257,14 +259,24 @@ const ofClasses = new Map<unknown, { readonly body: AnyFunction; readonly callsB
   ]),
 );
 
-function ofClass(fn: AnyFunction, receiver: Variable, args: readonly Variable[]) {
+function ofClass(t: Tracer, fn: AnyFunction, receiver: Variable, args: readonly Variable[]) {
   const found = ofClasses.get(fn);
   if (!found || (found.callsBack && !isCallable(args[0]))) return undefined;
   const isMeant =
     found.body === arrayClasses.of || found.body === arrayClasses.from
       ? isArrayClass(receiver)
       : [receiver, ...(found.body === arrayClasses.concat ? args : [])].some(isOfArrayClass);
-  return isMeant ? found.body : undefined;
+  if (!isMeant || isPrimitiveVariable(receiver)) return undefined;
+  if (isOfArrayClass(receiver)) expectClass(t, readProperty(t, receiver, 'constructor'));
+  return found.body;
+}
+
+/** A class that is a primitive throws in the middle of a method. */
+function expectClass(t: Tracer, given: Variable): void {
+  const type = specialized(given);
+  if (isPrimitiveVariable(type) && !isUndefined(t, type)) {
+    throw new GraphBreak('native-call', 'the class of an array is a primitive');
+  }
 }
 
 function bodyFor(
@@ -273,7 +285,7 @@ function bodyFor(
   receiver: Variable,
   args: readonly Variable[],
 ): AnyFunction | undefined {
-  const own = ofClass(fn, receiver, args);
+  const own = ofClass(t, fn, receiver, args);
   if (own) return own;
   const ofList = grownIn(t, receiver) ? ofLists.get(fn) : undefined;
   if (ofList) {

@@ -15,7 +15,9 @@ export function makesArrays(t: Tracer, receiver: Variable): boolean {
 /** Whether the value is an array of a user's class, whose constructor makes the arrays that methods return. */
 export function isOfArrayClass(given: Variable): boolean {
   const array = specialized(given);
-  if (array.kind === 'newArray') return array.own !== undefined;
+  if (array.kind === 'newArray') {
+    return array.own !== undefined || array.named?.has('constructor') === true;
+  }
   if (array.kind !== 'object' || isProxy(array.value) || !Array.isArray(array.value)) return false;
   return !isPlainArray(array.value);
 }

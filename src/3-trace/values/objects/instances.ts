@@ -46,7 +46,10 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
   }
 }
 
-/** Of a function without `class` it may be replaced. Bound functions have none: they ask what they are bound to. */
+/**
+ * The `prototype` of the constructor. Of a function without `class` it may be replaced; bound functions have none, and
+ * ask the function that they are bound to.
+ */
 function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   const own = Object.getOwnPropertyDescriptor(type.value, 'prototype');
   if (own && 'value' in own && !own.writable) return own.value as object;

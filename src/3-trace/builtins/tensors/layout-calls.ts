@@ -1,16 +1,16 @@
 /** Methods that say how a tensor is laid out: `x.size(0)` is `x.shape[0]`, a number that may vary from run to run. */
 
-import { normalizeDim } from '../../../runtime/spec/shape.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf } from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
-import { arrayElements, asArray } from '../values/arrays.ts';
-import { dynamicElementCount } from '../values/dynamic-properties.ts';
-import { readProperty } from '../values/properties.ts';
-import { elementCount } from '../values/tensor-properties.ts';
-import { specialized } from '../variables/unions.ts';
-import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';
+import { normalizeDim } from '../../../../runtime/spec/shape.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { arrayElements, asArray } from '../../values/arrays.ts';
+import { dynamicElementCount } from '../../values/dynamic-properties.ts';
+import { readProperty } from '../../values/properties.ts';
+import { elementCount } from '../../values/tensor-properties.ts';
+import { specialized } from '../../variables/unions.ts';
+import type { TensorVariable, UnbackedTensor, Variable } from '../../variables/variable.ts';
 
 type Laid = TensorVariable | UnbackedTensor;
 

@@ -1,24 +1,24 @@
 /** Tensors made of numbers that the program computes: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
 
-import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { expand } from '../../../runtime/ops/core/broadcast.ts';
-import { cast } from '../../../runtime/ops/core/cast.ts';
-import { tensor } from '../../../runtime/ops/core/create.ts';
-import { full } from '../../../runtime/ops/movement/create.ts';
-import { stack } from '../../../runtime/ops/movement/joining.ts';
-import { clone, reshape } from '../../../runtime/ops/movement/movement.ts';
-import { type DType, dtypes } from '../../../runtime/spec/dtype.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
-import { traceRequiresGrad } from '../autograd/leaves.ts';
-import { asNumber, typeOfScalar } from '../control-flow/numbers/scalars.ts';
-import { asInteger, isWhole } from '../control-flow/numbers/whole-numbers.ts';
-import { constantOf } from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
-import { arrayElements, asArray } from '../values/arrays.ts';
-import { plainEntries } from '../values/property-keys.ts';
-import { numberNeeded } from '../variables/number-needed.ts';
-import type { DeviceScalar, Variable } from '../variables/variable.ts';
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { expand } from '../../../../runtime/ops/core/broadcast.ts';
+import { cast } from '../../../../runtime/ops/core/cast.ts';
+import { tensor } from '../../../../runtime/ops/core/create.ts';
+import { full } from '../../../../runtime/ops/movement/create.ts';
+import { stack } from '../../../../runtime/ops/movement/joining.ts';
+import { clone, reshape } from '../../../../runtime/ops/movement/movement.ts';
+import { type DType, dtypes } from '../../../../runtime/spec/dtype.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { traceRequiresGrad } from '../../autograd/leaves.ts';
+import { asNumber, typeOfScalar } from '../../control-flow/numbers/scalars.ts';
+import { asInteger, isWhole } from '../../control-flow/numbers/whole-numbers.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { arrayElements, asArray } from '../../values/arrays.ts';
+import { plainEntries } from '../../values/property-keys.ts';
+import { numberNeeded } from '../../variables/number-needed.ts';
+import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 
 /** Returns the tensor that such a call makes; undefined for any other function, and where all numbers are known. */
 export function tensorOfScalars(

@@ -1,22 +1,22 @@
 /** Rows of a tensor at a number of the program. */
 
-import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { deviceGuard } from '../../../runtime/device/current.ts';
-import { cast } from '../../../runtime/ops/core/cast.ts';
-import { indexSelect } from '../../../runtime/ops/indexing/indexing.ts';
-import { narrow, reshape, select, squeeze } from '../../../runtime/ops/movement/movement.ts';
-import { arange } from '../../../runtime/ops/movement/ranges.ts';
-import { where } from '../../../runtime/ops/pointwise/comparison.ts';
-import * as pointwise from '../../../runtime/ops/pointwise/pointwise.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
-import { check } from '../control-flow/numbers/check.ts';
-import { methodNamed } from '../control-flow/numbers/scalar-arguments.ts';
-import { asNumber } from '../control-flow/numbers/scalars.ts';
-import { constantOf } from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
-import { sizeOperand } from '../values/numbers.ts';
-import type { TensorVariable, Variable } from '../variables/variable.ts';
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../../runtime/device/current.ts';
+import { cast } from '../../../../runtime/ops/core/cast.ts';
+import { indexSelect } from '../../../../runtime/ops/indexing/indexing.ts';
+import { narrow, reshape, select, squeeze } from '../../../../runtime/ops/movement/movement.ts';
+import { arange } from '../../../../runtime/ops/movement/ranges.ts';
+import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
+import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { check } from '../../control-flow/numbers/check.ts';
+import { methodNamed } from '../../control-flow/numbers/scalar-arguments.ts';
+import { asNumber } from '../../control-flow/numbers/scalars.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { sizeOperand } from '../../values/numbers.ts';
+import type { TensorVariable, Variable } from '../../variables/variable.ts';
 
 /**
  * `select(dim, i)` and `narrow(dim, i, length)` at a number of the program: no view, but a copy of these

@@ -1,0 +1,44 @@
+/** `array.concat(…)` */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { append } from '../values/array-changes.ts';
+import { asArray, elementsWithHoles, isArray } from '../values/arrays.ts';
+import { appendGrown } from '../values/lists.ts';
+import { hasProperty } from '../values/property-keys.ts';
+import { isPrimitiveVariable } from '../values/to-primitive.ts';
+import { type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
+
+export function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
+  const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
+  if (all.some(isGrown)) return concatLists(t, all);
+  const parts = all.map((part, i) => {
+    if (isSpreadSpecially(t, part) || (i === 0 && isPrimitiveVariable(part))) {
+      throw new GraphBreak('native-call', 'concat of an object');
+    }
+    if (!isArray(t, part)) return [part];
+    const array = asArray(t, part);
+    if (!array) throw new GraphBreak('native-call', 'concat of an array of another kind');
+    return elementsWithHoles(t, array);
+  });
+  return newArray(parts.flat());
+}
+
+/** `Symbol.isConcatSpreadable` may tell otherwise of objects, and of arrays that existed before. */
+function isSpreadSpecially(t: Tracer, part: Variable): boolean {
+  const key = Symbol.isConcatSpreadable;
+  if (part.kind === 'newObject') return constantOf(t, hasProperty(t, part, key, false)) === true;
+  return part.kind === 'object' && (!Array.isArray(part.value) || key in part.value);
+}
+
+/** The length of some of the arrays only the program knows. */
+function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
+  const result = newArray([]);
+  for (const part of parts) {
+    if (isGrown(part)) appendGrown(t, result, part);
+    else append(t, result, (concat(t, part, []) as NewArrayVariable).elements);
+  }
+  return result;
+}
