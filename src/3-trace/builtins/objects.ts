@@ -8,12 +8,13 @@ import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { eachElement } from '../values/iterators.ts';
+import { isFixed } from '../values/objects/failed-writes.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../values/to-primitive.ts';
-import { writeProperty } from '../values/write-property.ts';
+import { deleteProperty, writeProperty } from '../values/write-property.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   known,
@@ -267,6 +268,16 @@ export const objectBuiltins: BuiltinTable = [
       withPropertyKey(t, key, (name) => writeProperty(t, object, name, value));
       return known(true);
     }),
+  ],
+  [
+    Reflect.deleteProperty,
+    onObjectOnly((t, object, [key = nothing]) =>
+      withPropertyKey(t, key, (name) => {
+        if (isFixed(t, object, name, 'delete')) return known(false);
+        deleteProperty(t, object, name);
+        return known(true);
+      }),
+    ),
   ],
   [Reflect.getPrototypeOf, onObjectOnly((t, object) => prototypeVariable(t, object))],
   [Reflect.setPrototypeOf, onObjectOnly(worked(setPrototypeOf))],

@@ -160,11 +160,6 @@ const rows: readonly Row[] = [
     (_t, _receiver, [type, args, target]) =>
       isCallable(type) && args !== undefined && isObjectVariable(args) && !target,
   ],
-  [
-    Reflect.deleteProperty,
-    objects.deleteIn,
-    (_t, _receiver, [object]) => object?.kind === 'newObject' || object?.kind === 'object',
-  ],
   [Date.prototype.toJSON, dates.toJSON, onObject],
   ...legacyRows,
   [Error.prototype.toString, objects.errorToString, onObject],

@@ -40,6 +40,10 @@ export class Raised extends Error {
     this.thrown = thrown;
     this.keepsEffects = keepsEffects;
   }
+
+  keeping(): Raised {
+    return new Raised(this.thrown, this.message, true);
+  }
 }
 
 /** Converts an error that JavaScript threw for known operands to one that is thrown in the trace. */

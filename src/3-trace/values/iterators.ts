@@ -26,7 +26,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from '../variables/iterator-variables.ts';
-import { present, specialized } from '../variables/unions.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,
@@ -42,7 +42,7 @@ import { nextOf, returnOf } from './generators.ts';
 import { startOf, stepGrown } from './lists.ts';
 import { isOfArrayClass } from './makes-arrays.ts';
 import { readProperty, readSymbol } from './properties.ts';
-import { plainKeys } from './property-keys.ts';
+import { hasLost, plainKeys } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
 import { isCallable, isPrimitiveVariable } from './to-primitive.ts';
 
@@ -127,14 +127,6 @@ function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
 const inheritedNames = () => new GraphBreak('unsupported-iterable', 'inherited names are visited');
 
 const namesList = (names: readonly string[]) => newArray(names.map((name) => known(name)));
-
-/** Asked of what the trace did: that the others are there was guarded when the loop began. */
-function hasLost(t: Tracer, object: Variable, name: string): boolean {
-  if (object.kind === 'newObject') return !present(object.entries.get(name));
-  if (object.kind !== 'object') return false;
-  const written = t.effects.written(object.value, object.source, name);
-  return written !== undefined && !present(written);
-}
 
 /** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
 function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {

@@ -6,6 +6,7 @@ import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guar
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
+import { functionPrototype } from '../../vm/language/function-prototypes.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
@@ -115,7 +116,10 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return readMade(t, base, base, key);
     case 'newArray':
       if (base.own) return readMade(t, base.own, base, key);
-      return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
+      // Its own property, with the method of arrays.
+      if (base.isArguments && key !== Symbol.iterator)
+        return inherited(t, Object.prototype, key, base);
+      return inherited(t, Array.prototype, key, base);
     case 'class':
       return readClass(t, base, base, key);
     case 'newCollection':
@@ -186,6 +190,7 @@ function builtinPrototype(base: BuiltinVariable): object {
     case 'newPromise':
       return Promise.prototype;
     case 'closure':
+      return functionPrototype(base.code);
     case 'bound':
       return Function.prototype;
   }

@@ -167,6 +167,14 @@ export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
   return Object.keys(there);
 }
 
+/** Whether the trace has deleted the property since the object's keys were listed, which was guarded. */
+export function hasLost(t: Tracer, object: Variable, name: string): boolean {
+  if (object.kind === 'newObject') return !present(object.entries.get(name));
+  if (object.kind !== 'object') return false;
+  const written = t.effects.written(object.value, object.source, name);
+  return written !== undefined && !present(written);
+}
+
 /**
  * The own enumerable string properties. A getter may change or remove later ones. Not as pairs, which would be taken
  * apart by an iterator that the user may have replaced.
@@ -175,7 +183,11 @@ export function plainEntries(
   t: Tracer,
   base: Variable,
 ): { readonly key: string; readonly value: Variable }[] {
-  return plainKeys(t, base).map((key) => ({ key, value: readProperty(t, base, key) }));
+  const entries: { readonly key: string; readonly value: Variable }[] = [];
+  plainKeys(t, base).forEach((key) => {
+    if (!hasLost(t, base, key)) entries.push({ key, value: readProperty(t, base, key) });
+  });
+  return entries;
 }
 
 /** The own enumerable keys, which a spread copies: symbols stand after the others. */

@@ -2,7 +2,7 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { textOfAll } from '../control-flow/numbers/text.ts';
-import { typeError } from '../state/exceptions.ts';
+import { Raised, typeError } from '../state/exceptions.ts';
 import { constantOf, isNullish } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { specialized } from '../variables/unions.ts';
@@ -63,7 +63,15 @@ export function withPrimitives<T>(
 ): T {
   const given = values.map(specialized);
   if (given.every(isPrimitiveVariable)) return body(given);
-  return t.attempt(() => body(given.map((value) => toPrimitive(t, value, hint))));
+  return t.attempt(() => {
+    const primitives = given.map((value) => toPrimitive(t, value, hint));
+    try {
+      return body(primitives);
+    } catch (error) {
+      // What their methods did stays.
+      throw error instanceof Raised ? error.keeping() : error;
+    }
+  });
 }
 
 /** Like `withPrimitives`, for one value. */

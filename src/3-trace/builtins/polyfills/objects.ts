@@ -30,10 +30,6 @@ export function construct(
   return new type(...Array.prototype.slice.call(args));
 }
 
-export function deleteIn(object: Record<PropertyKey, unknown>, key: PropertyKey): boolean {
-  return delete object[key];
-}
-
 /** `error.toString()` */
 export function errorToString(this: {
   readonly name?: unknown;

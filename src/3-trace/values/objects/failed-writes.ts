@@ -24,17 +24,32 @@ type Change = 'write' | 'delete';
 
 /** Whether the change fails. Raises what strict code gets. */
 export function failsToChange(t: Tracer, target: Variable, key: Key, change: Change): boolean {
+  const sample = fixedSample(t, target, key, change);
+  // A module is strict code.
+  if (sample && t.top.closure.code.strict) orRaise(t, () => attempts[change](sample, key));
+  return sample !== undefined;
+}
+
+/** Whether the change fails, for functions that tell so instead of throwing. */
+export const isFixed = (t: Tracer, target: Variable, key: Key, change: Change): boolean =>
+  fixedSample(t, target, key, change) !== undefined;
+
+/** An object for which the change fails with the same words: it always will, or the trace depends on it. */
+function fixedSample(
+  t: Tracer,
+  target: Variable,
+  key: Key,
+  change: Change,
+): Record<Key, unknown> | undefined {
   const object = specialized(target);
   const sample = sampleOf(object, key, change);
-  if (!sample) return false;
+  if (!sample) return undefined;
   if (object.kind === 'function') guardIdentity(t, object);
   if (object.kind === 'object') {
     const { source, value } = object;
     t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
   }
-  // A module is strict code.
-  if (t.top.closure.code.strict) orRaise(t, () => attempts[change](sample, key));
-  return true;
+  return sample;
 }
 
 const attempts: { readonly [C in Change]: (object: Record<Key, unknown>, key: Key) => void } = {
@@ -51,7 +66,7 @@ function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unkno
   switch (object.kind) {
     case 'object':
     case 'function':
-      return isFixed(object, key, change) ? (object.value as never) : undefined;
+      return hasFixed(object, key, change) ? (object.value as never) : undefined;
     case 'newObject':
       return madeSample(object, key, change);
     case 'newArray':
@@ -62,7 +77,7 @@ function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unkno
 }
 
 /** Whether a pre-existing object's own property is fixed, or the object is frozen and no setter takes the value. */
-function isFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
+function hasFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
   if (isProxy(value) || ArrayBuffer.isView(value)) return false;
   const own = Object.getOwnPropertyDescriptor(value, key);
   if (own) return !own.configurable && (change === 'delete' || !(own.writable || own.set));

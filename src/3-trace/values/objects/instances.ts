@@ -1,6 +1,7 @@
 import { collectionPrototypes } from '../../../guards/collection-slots.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { tellsInstances } from '../../heap/made-classes.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -104,6 +105,7 @@ function chainOf(value: Variable): object | null {
     case 'newHost':
       return Object.getPrototypeOf(value.value) as object;
     case 'closure':
+      return functionPrototype(value.code);
     case 'bound':
       return Function.prototype;
     default:

@@ -1,6 +1,7 @@
 import { collectionPrototypes } from '../../../guards/collection-slots.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -39,8 +40,7 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
     case 'regexp':
       return held(t, RegExp.prototype);
     case 'closure':
-      if (value.code.isGenerator || value.code.isAsync) break;
-      return held(t, Function.prototype);
+      return held(t, functionPrototype(value.code));
     case 'class':
       return value.parent ?? held(t, Function.prototype);
     case 'object':

@@ -1,0 +1,13 @@
+import type { Code } from '../bytecode/code.ts';
+
+const prototypeOf = (fn: object): object => Object.getPrototypeOf(fn) as object;
+
+const generator = prototypeOf(function* () {});
+const asyncFunction = prototypeOf(async () => {});
+const asyncGenerator = prototypeOf(async function* () {});
+
+/** What a function of this code inherits from. */
+export function functionPrototype({ isAsync, isGenerator }: Code): object {
+  if (isGenerator) return isAsync ? asyncGenerator : generator;
+  return isAsync ? asyncFunction : Function.prototype;
+}
