@@ -5,14 +5,17 @@
  */
 
 import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
+import { typedArrayTypes } from '../../guards/typed-array-types.ts';
 
 type Place = readonly [holder: object, original: unknown];
 
 const iterators = [[].values(), new Map().values(), new Set().values(), ''[Symbol.iterator]()];
 
+const typedArrays = [...typedArrayTypes] as Float32ArrayConstructor[];
+
 const holders: readonly object[] = [
   ...[Object, Function, Array, String, Number, Boolean, Symbol, RegExp, Promise, Error],
-  ...[Map, Set, WeakMap, WeakSet, ArrayBuffer, Float32Array],
+  ...[Map, Set, WeakMap, WeakSet, ArrayBuffer, DataView, ...typedArrays],
   ...[Date, BigInt, URL, URLSearchParams, TextEncoder, Intl.NumberFormat, Intl.DateTimeFormat],
 ].flatMap((type): object[] => [type, type.prototype as object]);
 
@@ -59,6 +62,7 @@ export function originalFunction(object: object, key: PropertyKey): unknown {
   ) {
     const place = places.get(key)?.find(([each]) => each === holder);
     if (place) return place[1];
+    if (Object.hasOwn(holder, key)) return undefined;
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ const generator = prototypeOf(function* () {});
 const asyncFunction = prototypeOf(async () => {});
 const asyncGenerator = prototypeOf(async function* () {});
 
-/** What a function of this code inherits from. */
+/** The object that a function of this code inherits from. */
 export function functionPrototype({ isAsync, isGenerator }: Code): object {
   if (isGenerator) return isAsync ? asyncGenerator : generator;
   return isAsync ? asyncFunction : Function.prototype;
