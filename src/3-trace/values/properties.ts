@@ -12,6 +12,7 @@ import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
 import { readStatic } from '../heap/made-classes.ts';
 import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
+import { writtenAbove, writtenThere } from '../heap/written-above.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -258,6 +259,10 @@ function inherited(
 ): Variable {
   const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
   const base = { kind: 'held', value: prototype, name } as const;
+  const isWritten = t.effects.isWritten(prototype);
+  const written =
+    (isWritten && writtenThere(t, prototype, base, key)) || writtenAbove(t, prototype, base, key);
+  if (written) return written;
   const accessor = accessorOf(prototype, key);
   if (accessor) {
     const holder = { kind: 'object', value: prototype, source: base } as const;
@@ -320,6 +325,8 @@ function readOuterProperty(
   const assigned = assignedExport(t, object, key);
   if (assigned) return assigned;
   if (isProxy(object)) throw new GraphBreak('getter', `reading ${String(key)} of a Proxy`);
+  const above = writtenAbove(t, object, source, key);
+  if (above) return above;
   const accessor = accessorOf(object, key);
   if (accessor) return callGetter(t, base, base, key, accessor);
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);

@@ -6,6 +6,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { settleOrder } from '../heap/key-order.ts';
 import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
+import { writtenAbove } from '../heap/written-above.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
@@ -117,6 +118,7 @@ function hasOuterProperty(
     const prototype = Object.getPrototypeOf(object) as object | null;
     return known(!own && prototype !== null && key in prototype);
   }
+  if (!own && writtenAbove(t, object, source, key)) return known(true);
   const has = own ? Object.hasOwn(object, key) : key in object;
   return t.read({ kind: 'hasProperty', base: source, key, own }, has);
 }

@@ -9,6 +9,7 @@ import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { scalarUnary } from '../control-flow/numbers/scalars.ts';
 import type { Key } from '../heap/made-objects.ts';
+import { writtenThere } from '../heap/written-above.ts';
 import { sizeIn } from '../inputs/sizes.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
@@ -61,6 +62,8 @@ export function readTensorSymbol(t: Tracer, variable: TensorVariable, key: symbo
   return readMember(t, variable, key) ?? undefinedVariable;
 }
 
+const methods = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
+
 /** Undefined: what this package's own field or getter returns. */
 function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | undefined {
   const { source, actual } = variable;
@@ -72,6 +75,10 @@ function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | u
   } else if (typeof key === 'string' && otherFields.has(key)) {
     return undefined;
   }
+  if (t.effects.isWritten(Tensor.prototype)) {
+    const written = writtenThere(t, Tensor.prototype, methods, key);
+    if (written) return written;
+  }
   const { getter, value } = t.inherited.read(Tensor.prototype, key);
   if (isTensorGetter(getter)) return undefined;
   if (typeof value === 'function') {
@@ -80,8 +87,7 @@ function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | u
     else t.use(variable);
     return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
   }
-  const held = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
-  const prototype = { kind: 'object', value: Tensor.prototype, source: held } as const;
+  const prototype = { kind: 'object', value: Tensor.prototype, source: methods } as const;
   return readByPlace(t, variable, prototype, key);
 }
 

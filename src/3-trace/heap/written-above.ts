@@ -1,0 +1,46 @@
+import { isProxy } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present } from '../variables/unions.ts';
+import type { Variable } from '../variables/variable.ts';
+import type { Key } from './made-objects.ts';
+
+/** Returns the property that the trace has written to a prototype of the object, if it is the first to have it. */
+export function writtenAbove(
+  t: Tracer,
+  object: object,
+  source: Source,
+  key: Key,
+): Variable | undefined {
+  let [below, place] = [object, source];
+  while (!isProxy(below) && !Object.hasOwn(below, key)) {
+    const above = Object.getPrototypeOf(below) as object | null;
+    if (!above) return undefined;
+    place = { kind: 'prototypeOf', base: place };
+    if (t.effects.isWritten(above)) {
+      const written = writtenThere(t, above, place, key);
+      if (written) return written;
+    }
+    below = above;
+  }
+  return undefined;
+}
+
+/** Returns what the trace has written to this prototype. */
+export function writtenThere(
+  t: Tracer,
+  prototype: object,
+  source: Source,
+  key: Key,
+): Variable | undefined {
+  const written = t.effects.written(prototype, source, key);
+  if (!written) return undefined;
+  const value = present(written);
+  if (!value) {
+    throw new GraphBreak('unsupported-value', `${String(key)} was deleted from a prototype`);
+  }
+  guardIdentity(t, { kind: 'object', source, value: prototype });
+  return value;
+}
