@@ -1,5 +1,5 @@
-import { markFreed } from '../autograd/freed-node.ts';
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { losingHistory } from '../autograd/lost-history.ts';
 import type { Device } from '../device/device.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../device/tensor-meta.ts';
 import { defineData } from '../entry/make.ts';
@@ -43,6 +43,7 @@ export class LoadedEntry {
   readonly #makes: (results: CallResults) => void;
   readonly #result: (results: CallResults) => unknown;
   readonly #effects: readonly ((results: CallResults) => Change)[];
+  readonly #lose: readonly (((output: Tensor) => void) | null)[];
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
@@ -69,6 +70,7 @@ export class LoadedEntry {
     this.#makes = compileMakes(saved.makes);
     this.#result = recipeReader(saved.result);
     this.#effects = saved.effects.map(compileEffect);
+    this.#lose = saved.spent.map((why) => (why === null ? null : losingHistory(why)));
   }
 
   /** Why this entry doesn't serve the call; undefined when it does. */
@@ -149,11 +151,10 @@ export class LoadedEntry {
     const numbers = this.#numbers.map((read) => read(values) as number);
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
     const outputs = this.#subgraph ? this.#runProgram(this.#subgraph, inputs, numbers) : [];
-    const { randomNumbers, reads, optional, spent } = this.saved;
-    for (let i = 0; i < outputs.length; i++) {
-      const name = spent[i]!;
-      if (name !== null) markFreed(outputs[i]!, name);
-    }
+    const { randomNumbers, reads, optional } = this.saved;
+    this.#lose.forEach((lose, i) => {
+      lose?.(outputs[i]!);
+    });
     if (randomNumbers > 0) skipNumbers(randomNumbers);
     const results: CallResults = { ...values, outputs, made: [], held: new Set() };
     const { result, changes } = this.#read(results);

@@ -1,3 +1,4 @@
+import type { LostHistory } from '../autograd/lost-history.ts';
 import type { Field } from './field.ts';
 import type { ReadGraph } from './graph-reader.ts';
 import {
@@ -48,8 +49,8 @@ export interface SavedEntry {
   readonly reads: readonly number[];
   /** Outputs that only some options of a choice hold: freed when none is chosen. */
   readonly optional: readonly number[];
-  /** For each output, what has freed its graph, so that no backward can run; null if nothing has. */
-  readonly spent: readonly (string | null)[];
+  /** For each output, why its graph has no backward any more; null where it has one, or no graph. */
+  readonly spent: readonly (LostHistory | null)[];
   /** How many numbers of the random stream a run draws. */
   readonly randomNumbers: number;
 }
@@ -114,12 +115,16 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
       .get('optional')
       .items()
       .map((index) => index.int(0, outputs - 1)),
-    spent: field
-      .get('spent')
-      .tuple(outputs)
-      .map((name) => (name.isNull ? null : name.string())),
+    spent: field.get('spent').tuple(outputs).map(readLost),
     randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
   };
+}
+
+function readLost(field: Field): LostHistory | null {
+  if (field.isNull || typeof field.value === 'string') return field.isNull ? null : field.string();
+  const text = (key: string) => field.get(key).string();
+  const [what, given, expected, remedy] = ['what', 'given', 'expected', 'remedy'].map(text);
+  return { what: what!, given: given!, expected: expected!, remedy: remedy! };
 }
 
 function readEffect(field: Field, limits: Limits): SavedEffect {

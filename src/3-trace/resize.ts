@@ -215,7 +215,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     scalars: numbers.scalars,
     numbers: numbers.sources,
     differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
-    spent: tensors.map((tensor) => freedBelow(tensor, builder)),
+    lost: tensors.map((tensor) => freedBelow(tensor, builder)),
     program,
     randomNumbers: stream.count,
   };

@@ -1,5 +1,5 @@
-import { markFreed } from '../../runtime/autograd/freed-node.ts';
 import { enableGrad, gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { losingHistory } from '../../runtime/autograd/lost-history.ts';
 import type { Holder } from '../../runtime/device/holder.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
@@ -64,8 +64,8 @@ export class Entry {
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
-  /** Outputs whose graph a backward inside has freed, and the op at which a second one finds out. */
-  readonly #freed: readonly { readonly name: string; readonly index: number }[];
+  /** Outputs whose graph has no backward any more. */
+  readonly #lost: readonly { readonly lose: (output: Tensor) => void; readonly index: number }[];
   /** Eager execution throws on this path, so the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -112,7 +112,9 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const goesOn = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
-    this.#freed = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
+    this.#lost = result.lost.flatMap((why, index) =>
+      why === null ? [] : [{ lose: losingHistory(why), index }],
+    );
   }
 
   /** For printing. */
@@ -321,7 +323,7 @@ export class Entry {
     outputs: Tensor[],
   ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const { name, index } of this.#freed) markFreed(outputs[index]!, name);
+    for (const { lose, index } of this.#lost) lose(outputs[index]!);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     this.#call(frames, true);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);

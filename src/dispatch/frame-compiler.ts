@@ -9,7 +9,8 @@ import { writtenOperands } from '../../runtime/program/writes.ts';
 import { withCaptureSession } from '../1-capture/capture.ts';
 import { type RegionPhases, trace } from '../3-trace/trace.ts';
 import { differentiateRegion } from '../4-differentiate/differentiate.ts';
-import { normalize } from '../5-optimize/cleanup/normalize.ts';
+import { lostHistories } from '../4-differentiate/lost-histories.ts';
+import { normalize, renumber } from '../5-optimize/cleanup/normalize.ts';
 import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
@@ -188,11 +189,12 @@ export class FrameCompiler {
   }
 
   /** `shared`: guards that are checked before those of the trace. */
-  #entryOf(result: TraceResult, shared: readonly Guard[] = []): Entry | null {
+  #entryOf(traced: TraceResult, shared: readonly Guard[] = []): Entry | null {
     const { minGraphSize } = this.#settings;
-    const compile = firstOptions(result, this.#settings.compile);
-    const stages = compileOps(result, compile);
-    if (stages === 'overwritten') return null;
+    const compile = firstOptions(traced, this.#settings.compile);
+    const compiled = compileOps(traced, compile);
+    if (!compiled) return null;
+    const { result, stages } = compiled;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
     const subgraph = stages && !tooSmall ? this.#variants(result, stages, compile) : null;
     this.#countPlan(stages);
@@ -302,22 +304,30 @@ function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart
   return { kind: 'compile', name: `${phase} ${name || 'a function'}`, device: 'host' };
 }
 
-/**
- * Phases 4 to 7; null when there is nothing to run. `overwritten`: the program writes over a value that
- * its own backward would need, which is a mistake only once that backward is requested.
- */
-function compileOps(
-  result: TraceResult,
-  options: CompileOptions,
-): SubgraphStages | 'overwritten' | null {
+interface CompiledOps {
+  readonly result: TraceResult;
+  /** Null when there is nothing to run. */
+  readonly stages: SubgraphStages | null;
+}
+
+/** Phases 4 to 7; null where it may depend on a path whether a value that backward needs is overwritten. */
+function compileOps(result: TraceResult, options: CompileOptions): CompiledOps | null {
   const { program } = result;
   const writes = program.ops.some((op) => writtenOperands(op).length > 0);
-  if (program.outputs.length === 0 && !program.ops.some(hasEffect)) return null;
+  if (program.outputs.length === 0 && !program.ops.some(hasEffect)) return { result, stages: null };
   try {
-    return compileSubgraph(program, result, options);
+    return { result, stages: compileSubgraph(program, result, options) };
   } catch (error) {
-    if (writes && error instanceof AutogradError) return 'overwritten';
-    throw error;
+    if (!writes || !(error instanceof AutogradError)) throw error;
+    const { needsGrad, differentiable } = result;
+    const lost = lostHistories(renumber(program), needsGrad, differentiable);
+    if (!lost) return null;
+    const left = {
+      ...result,
+      differentiable: differentiable.map((flows, i) => flows && lost[i] === null),
+      lost: result.lost.map((before, i) => before ?? lost[i]!),
+    };
+    return { result: left, stages: compileSubgraph(program, left, options) };
   }
 }
 

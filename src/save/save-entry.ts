@@ -44,7 +44,7 @@ export class EntryWriter {
       reads,
       randomNumbers,
       optional,
-      spent,
+      lost,
     } = this.#trace;
     if (outcome.kind !== 'return')
       throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
@@ -67,7 +67,7 @@ export class EntryWriter {
       reads,
       randomNumbers,
       optional,
-      spent: planned ? spent : [],
+      spent: planned ? lost : [],
     };
   }
 

@@ -1,3 +1,4 @@
+import type { LostHistory } from '../../runtime/autograd/lost-history.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import type {
   ListLeaf,
@@ -342,8 +343,8 @@ export interface TraceResult {
   readonly needsGrad: readonly boolean[];
   /** Whether the caller may ask for the gradient of each output. */
   readonly differentiable: readonly boolean[];
-  /** For each output, the op at which a backward finds that its graph is freed. */
-  readonly spent: readonly (string | null)[];
+  /** For each output, why its graph has no backward any more; null where it has one, or no graph. */
+  readonly lost: readonly (LostHistory | null)[];
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];

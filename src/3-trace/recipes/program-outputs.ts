@@ -57,7 +57,7 @@ export class ProgramOutputs {
   }
 
   /** For each output, the op at which a backward finds that its graph is freed. */
-  spent(): (string | null)[] {
+  lost(): (string | null)[] {
     return this.tensors.map((tensor) => freedBelow(tensor, this.#builder));
   }
 }

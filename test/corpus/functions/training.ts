@@ -404,6 +404,27 @@ const innerLoop: CorpusFunction = {
   expected: { graphs: 2 },
 };
 
+const unfrozenValidation: CorpusFunction = {
+  name: 'a validation loss with a graph of its own, beside the step',
+  make: () => {
+    const model = new Mlp(4, 6, 3);
+    const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+    return {
+      fn: (x: Tensor, y: Tensor) => {
+        const loss = crossEntropy(model.forward(x), y);
+        const validation = crossEntropy(model.forward(x.flip(0)), y.flip(0));
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        return { loss, validation };
+      },
+      args: (call) => [values([6, 4], call), labels(call)],
+      state: () => [model, optimizer],
+    };
+  },
+  expected: { graphs: 2 },
+};
+
 export const training: readonly CorpusFunction[] = [
   sgdStep,
   adamStep,
@@ -420,4 +441,5 @@ export const training: readonly CorpusFunction[] = [
   lossScaling,
   checkpointed,
   innerLoop,
+  unfrozenValidation,
 ];

@@ -1,0 +1,43 @@
+import { AutogradError, type ErrorFacts } from '../errors/errors.ts';
+import { GradNode } from '../tensor/grad-node.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/**
+ * Why a graph has no backward any more: the op at which a backward finds that an earlier one has freed it, or
+ * the error of a backward that needs a value that was overwritten.
+ */
+export type LostHistory = string | Omit<ErrorFacts, 'at' | 'cause'>;
+
+/** Represents a graph that has no backward any more: one that reaches it fails as it would have in that graph. */
+class LostNode extends GradNode {
+  override readonly name: string;
+  readonly #lost: LostHistory;
+
+  constructor(lost: LostHistory) {
+    super([], 1);
+    this.#lost = lost;
+    this.name = typeof lost === 'string' ? lost : 'overwritten';
+    this.consume();
+  }
+
+  override refusedTwice(index: number): AutogradError {
+    return typeof this.#lost === 'string'
+      ? super.refusedTwice(index)
+      : new AutogradError(this.#lost);
+  }
+
+  override apply(): (Tensor | null)[] {
+    return [];
+  }
+
+  protected override releaseSaved(): void {}
+}
+
+/** A function that gives a tensor a history that has no backward any more. */
+export function losingHistory(lost: LostHistory): (tensor: Tensor) => void {
+  const node = new LostNode(lost);
+  return (tensor) => {
+    node.retain();
+    tensor.setGradEdge({ node, index: 0 });
+  };
+}
