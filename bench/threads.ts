@@ -57,7 +57,7 @@ class Block extends nn.Module {
   readonly up = new nn.Linear(256, 1024);
   readonly down = new nn.Linear(1024, 256);
 
-  forward(x: Tensor): Tensor {
+  override forward(x: Tensor): Tensor {
     const all = this.queries.forward(this.norm1.forward(x));
     const [q, k, v] = [0, 1, 2].map((i) =>
       all

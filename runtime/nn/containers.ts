@@ -94,10 +94,6 @@ export class ModuleList<M extends Module = Module> extends Module {
   override stateName(path: string): string {
     return path.replace(/^items\./, '');
   }
-
-  override forward(): never {
-    throw notCallable('ModuleList');
-  }
 }
 
 /** Modules by name. It has no `forward`: its owner decides what runs when. */
@@ -137,10 +133,6 @@ export class ModuleDict<M extends Module = Module> extends Module {
   protected override ownValues(): Iterable<[string, unknown]> {
     return this.items;
   }
-
-  override forward(): never {
-    throw notCallable('ModuleDict');
-  }
 }
 
 /** A list of parameters, named by position; tensors without gradient become parameters. */
@@ -172,10 +164,6 @@ export class ParameterList extends Module {
 
   override stateName(path: string): string {
     return path.replace(/^items\./, '');
-  }
-
-  override forward(): never {
-    throw notCallable('ParameterList');
   }
 }
 
@@ -212,21 +200,8 @@ export class ParameterDict extends Module {
   override *tensorHolders(): Generator<object> {
     yield this.items;
   }
-
-  override forward(): never {
-    throw notCallable('ParameterDict');
-  }
 }
 
 function asParameter(tensor: Tensor): Parameter {
   return isParameter(tensor) ? tensor : parameter(tensor);
-}
-
-function notCallable(name: string): ArgumentError {
-  return new ArgumentError({
-    what: `${name}: nothing says how to run it`,
-    given: `a call of forward() of a ${name}`,
-    expected: 'calls of the modules in it',
-    remedy: 'loop over it in the forward of your module, or use Sequential',
-  });
 }

@@ -22,7 +22,7 @@ import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts'
  * Part of a model: `forward` and the tensors and modules that it uses, which are found by walking the
  * own properties (also in arrays). `forward` is ordinary JavaScript: compiling inlines it by its source.
  */
-export abstract class Module {
+export class Module {
   /** For layers that act differently while training. */
   training: boolean;
 
@@ -31,7 +31,19 @@ export abstract class Module {
     this.training = true;
   }
 
-  abstract forward(...inputs: never[]): unknown;
+  /**
+   * What the module computes: subclasses override it, unless they are run by other methods, as containers are by
+   * their owners.
+   */
+  forward(..._inputs: never[]): unknown {
+    const { name } = this.constructor;
+    throw new ArgumentError({
+      what: `${name}: nothing says how to run it`,
+      given: `a call of forward() of a ${name}`,
+      expected: 'a class that defines forward(), or calls of other methods or of the modules in it',
+      remedy: `define forward() in ${name}, or loop over its modules in the forward() of yours`,
+    });
+  }
 
   /** The values that are searched for tensors and modules: the own properties. */
   protected ownValues(): Iterable<[path: string, value: unknown]> {

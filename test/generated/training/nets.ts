@@ -18,7 +18,7 @@ export abstract class Net extends nn.Module {
   /** From `[n, 4]` to `[n, 6]`. */
   abstract features(x: Tensor): Tensor;
 
-  forward(x: Tensor): Tensor {
+  override forward(x: Tensor): Tensor {
     this.calls++;
     const h = this.features(x);
     const extended = this.extra ? this.extra.forward(h) : h;

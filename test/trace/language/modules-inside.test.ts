@@ -16,7 +16,7 @@ class Mixed extends nn.Module {
     this.norm = new nn.BatchNorm1d(features);
   }
 
-  forward(x: Tensor): Tensor {
+  override forward(x: Tensor): Tensor {
     return this.norm.forward(this.layer.forward(x)).mul(this.scales[0]!);
   }
 }
@@ -24,7 +24,7 @@ class Mixed extends nn.Module {
 class Recurrent extends nn.Module {
   readonly layer = new nn.LSTM(2, 3);
 
-  forward(x: Tensor): unknown {
+  override forward(x: Tensor): unknown {
     return this.layer.forward(x.unsqueeze(1));
   }
 }
