@@ -1,7 +1,6 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { checkInputs } from '../../runtime/input-spec/check.ts';
-import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { intercepted } from '../../runtime/ops/core/bind.ts';
 import { CallTrace } from '../../runtime/ops/core/call-trace.ts';
@@ -12,7 +11,6 @@ import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { logFallback } from '../explain/log-events.ts';
 import { warnOnce } from '../explain/warn-once.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
-import type { SourceNames } from '../guards/source.ts';
 import {
   type StaticSettings,
   settingsOf,
@@ -22,17 +20,14 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { type CapturedStats, StatsCounter } from '../stats.ts';
 import { isNotToStatic, toStaticEnabled } from '../traces/policy.ts';
-import type { Resized } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
 import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { codeOf } from './code-cache.ts';
-import type { GuardedEntry } from './entry.ts';
 import { EntryDispatcher } from './entry-dispatcher.ts';
 import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
-import { SizedEntries } from './sized-entries.ts';
 import { type BudgetMissed, StepBudget } from './step-budget.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
@@ -40,21 +35,6 @@ export type { ToStaticOptions } from '../options/static-options.ts';
 interface Start {
   readonly point: ResumePoint;
   readonly frames: Frame[];
-}
-
-/** A captured function with everything compiled for it, as saving reads it. */
-export interface CompiledFunction {
-  readonly name: string;
-  readonly inputSpec: readonly InputSpec[] | null;
-  readonly entries: readonly GuardedEntry[];
-  /** Traces that also serve sizes that no call had. */
-  readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
-  readonly memory: MemoryOptions;
-  readonly bounds: ShapeBounds;
-  /** The frame of a call without arguments. */
-  readonly frames: readonly Frame[];
-  /** Number of arguments that `bind` has fixed. */
-  readonly bound: number;
 }
 
 /**
@@ -110,7 +90,7 @@ export class Captured {
     if (inputSpec) checkInputs(inputSpec, args);
     if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
     this.#dispatcher.begin();
-    const at = this.#startOf(thisValue, args);
+    const at = this.startOf(thisValue, args);
     if (!at) return this.#coExecute(thisValue, args);
     const { point, frames } = at;
     const { code } = frames[0]!.closure;
@@ -123,7 +103,7 @@ export class Captured {
   }
 
   /** The entry point of a call; null for a function that can't be captured. */
-  #startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
+  startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
     if (!code) return null;
@@ -168,22 +148,8 @@ export class Captured {
     return this.#dispatcher.parts;
   }
 
-  /** The entries compiled for calls on this receiver, and the frame of such a call, for saving. */
-  compiledFor(thisValue: unknown): CompiledFunction | null {
-    const code = this.code && this.#withHomeObject(this.code, thisValue);
-    if (!code) return null;
-    const { closure, boundThis, boundArgs } = code;
-    const frames = [activate(closure, boundThis ? boundThis.value : thisValue, boundArgs)];
-    const { name } = this;
-    const inputSpec = this.options.inputSpec ?? null;
-    const point = this.#dispatcher.points.at(frames);
-    const entries = point.entries.flatMap(({ compiled }) => compiled);
-    const sized = point.entries.flatMap((entry) => {
-      return entry instanceof SizedEntries ? [{ resized: entry.resized, names: entry.names }] : [];
-    });
-    const { memory } = this.#settings;
-    const { bounds } = point.history;
-    return { name, inputSpec, entries, sized, memory, bounds, frames, bound: boundArgs.length };
+  get memory(): MemoryOptions {
+    return this.#settings.memory;
   }
 
   /** Resolves when all checks so far have compared what they read; rejects with CheckError. */
@@ -203,7 +169,7 @@ export class Captured {
   async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
-    const at = this.#runsAsItIs ? null : this.#startOf(thisValue, args);
+    const at = this.#runsAsItIs ? null : this.startOf(thisValue, args);
     if (!at) return;
     const { point, frames } = at;
     if (frames[0]!.closure.code.isGenerator) throw generatorNotWarmedUp(this.name);

@@ -4,6 +4,7 @@ import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
 import type { Savable } from '../../runtime/save/values.ts';
 import { capturedBehind } from '../dispatch/static-functions.ts';
+import { compiledFor } from './compiled-function.ts';
 import { programToSave } from './program-to-save.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
@@ -28,7 +29,7 @@ export async function save(
   const [fn, receiver] = value instanceof Module ? [value.forward, value] : [value, undefined];
   const captured = typeof fn === 'function' ? capturedBehind(fn) : undefined;
   if (captured) {
-    const compiled = captured.compiledFor(receiver);
+    const compiled = compiledFor(captured, receiver);
     if (!compiled) throw notCaptured(captured.name);
     return saveProgram(programToSave(compiled), path);
   }

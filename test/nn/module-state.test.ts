@@ -96,7 +96,7 @@ describe('containers', () => {
     expect([...list].length).toBe(3);
     list.eval();
     expect([...list].some(({ training }) => training)).toBe(false);
-    expect(() => list.forward()).toThrow('ModuleList: nothing says how to run it');
+    expect(() => list.forward()).toThrow('Module has no method forward');
   });
 
   it('ModuleDict names its modules by key', () => {

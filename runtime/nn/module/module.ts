@@ -18,10 +18,19 @@ import { moduleText } from './module-text.ts';
 import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
+export interface Module {
+  /**
+   * What the module computes: subclasses define it, unless they are run by other methods, as containers are by their
+   * owners.
+   */
+  forward(...inputs: never[]): unknown;
+}
+
 /**
  * Part of a model: `forward` and the tensors and modules that it uses, which are found by walking the
  * own properties (also in arrays). `forward` is ordinary JavaScript: compiling inlines it by its source.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: a class without `forward` throws what `defineAbsent` says.
 export class Module {
   /** For layers that act differently while training. */
   training: boolean;
@@ -29,20 +38,6 @@ export class Module {
   /** Written out, so that captures of bundled code find it by its probe as they find other functions. */
   constructor() {
     this.training = true;
-  }
-
-  /**
-   * What the module computes: subclasses override it, unless they are run by other methods, as containers are by
-   * their owners.
-   */
-  forward(..._inputs: never[]): unknown {
-    const { name } = this.constructor;
-    throw new ArgumentError({
-      what: `${name}: nothing says how to run it`,
-      given: `a call of forward() of a ${name}`,
-      expected: 'a class that defines forward(), or calls of other methods or of the modules in it',
-      remedy: `define forward() in ${name}, or loop over its modules in the forward() of yours`,
-    });
   }
 
   /** The values that are searched for tensors and modules: the own properties. */
