@@ -12,7 +12,7 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
-const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
+const captured = /^runtime\/(?:nn|optim|functional|control-flow|onnx)\//;
 
 /** What every program contains, with or without the compiler. */
 const always = /^runtime\/nn\/module\//;

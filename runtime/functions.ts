@@ -45,6 +45,7 @@ export {
 } from './errors/errors.ts';
 export { InvariantError } from './errors/invariant.ts';
 export type { UserPosition } from './errors/position.ts';
+export * from './functional/index.ts';
 export { type InitOptions, init, shutdown } from './init.ts';
 export {
   type Dim,

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectCallOptions } from '../functional/call-options.ts';
 import { expand } from '../ops/core/broadcast.ts';
 import { fill_ } from '../ops/in-place/in-place.ts';
 import { zeros } from '../ops/movement/create.ts';
@@ -15,7 +16,6 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { expectCallOptions } from './call-options.ts';
 import { xavierNormal_, xavierUniform_ } from './init.ts';
 import { Linear } from './linear.ts';
 import { Module } from './module/module.ts';

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { conv3d } from '../functional/convolution-3d.ts';
 import { type PadMode, pad } from '../ops/arranging/padding.ts';
 import { type ConvOptions, conv1d, conv2d } from '../ops/convolution/conv.ts';
 import {
@@ -16,6 +17,7 @@ import { Module } from './module/module.ts';
 import { kaimingUniform, type Parameter } from './module/parameter.ts';
 
 type Pair = readonly [number, number];
+type Triple = readonly [number, number, number];
 type Single = number | readonly [number];
 
 interface LayerOptions {
@@ -37,6 +39,7 @@ const paddedKinds: OptionKinds<PaddedOptions> = {
 
 export type Conv1dLayerOptions = ConvOptions<Single> & PaddedOptions;
 export type Conv2dLayerOptions = ConvOptions & PaddedOptions;
+export type Conv3dLayerOptions = ConvOptions<number | Triple> & PaddedOptions;
 export type ConvTranspose1dLayerOptions = ConvTransposeOptions<Single> & LayerOptions;
 export type ConvTranspose2dLayerOptions = ConvTransposeOptions & LayerOptions;
 
@@ -103,7 +106,7 @@ function borders(
   });
 }
 
-/** Base of Conv1d and Conv2d: weight, bias, and how the border is filled. */
+/** Base of convolutions: weight, bias, and how the border is filled. */
 abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;
@@ -168,6 +171,24 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
     if (this.paddingMode === 'zeros') return conv2d(input, this.weight, this.bias, this.options);
     const mode = this.paddingMode;
     return tidy(() => conv2d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+  }
+}
+
+/** Cross-correlation: [n, in, d, h, w] → [n, out, d', h', w']; weight [out, in / groups, kd, kh, kw], bias [out]. */
+export class Conv3d extends PaddedConvolution<number | Triple> {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernel: number | Triple | (Conv3dLayerOptions & KernelOption<number | Triple>),
+    options: Conv3dLayerOptions = {},
+  ) {
+    super('Conv3d', inChannels, outChannels, kernel, options, 3);
+  }
+
+  override forward(input: Tensor): Tensor {
+    if (this.paddingMode === 'zeros') return conv3d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv3d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
   }
 }
 

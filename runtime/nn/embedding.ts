@@ -30,7 +30,7 @@ interface PretrainedOptions extends EmbeddingLayerOptions {
   readonly freeze?: boolean;
 }
 
-const embeddingKinds: OptionKinds<EmbeddingLayerOptions> = {
+export const embeddingKinds: OptionKinds<EmbeddingLayerOptions> = {
   paddingIdx: orNull(anyInteger),
   maxNorm: orNull(nonNegativeNumber),
   normType: positive,

@@ -43,14 +43,18 @@ export {
   type Conv1dLayerOptions,
   Conv2d,
   type Conv2dLayerOptions,
+  Conv3d,
+  type Conv3dLayerOptions,
   ConvTranspose1d,
   type ConvTranspose1dLayerOptions,
   ConvTranspose2d,
   type ConvTranspose2dLayerOptions,
 } from './conv.ts';
+export { CTCLoss } from './ctc-loss.ts';
 export { CosineSimilarity, PairwiseDistance } from './distances.ts';
 export { AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d } from './dropout.ts';
 export { Embedding, type EmbeddingLayerOptions } from './embedding.ts';
+export { EmbeddingBag, type EmbeddingBagLayerOptions } from './embedding-bag.ts';
 export * as init from './init.ts';
 export { Bilinear, Linear, type LinearOptions } from './linear.ts';
 export {
@@ -112,6 +116,7 @@ export {
   ReplicationPad2d,
   ZeroPad1d,
   ZeroPad2d,
+  ZeroPad3d,
 } from './padding.ts';
 export {
   AdaptiveAvgPool1d,
@@ -125,6 +130,7 @@ export {
   LPPool1d,
   MaxPool1d,
   MaxPool2d,
+  MaxPool3d,
 } from './pooling.ts';
 export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
 export type { RecurrentCell } from './recurrent-cells.ts';

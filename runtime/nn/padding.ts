@@ -54,6 +54,12 @@ export class ZeroPad2d extends ConstantPad2d {
   }
 }
 
+export class ZeroPad3d extends ConstantPad3d {
+  constructor(padding: PadAmounts) {
+    super(padding, 0);
+  }
+}
+
 /** Mirrors at the outermost entries. */
 export class ReflectionPad1d extends Pad {
   constructor(padding: PadAmounts) {

@@ -1,5 +1,6 @@
 /** One value per window. By default the stride is the window's size. */
 
+import { type MaxPool3dOptions, maxPool3d } from '../functional/convolution-3d.ts';
 import {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
@@ -74,6 +75,18 @@ export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions
 
   override forward(input: Tensor): Tensor {
     return maxPool2d(input, this.kernel, this.options);
+  }
+}
+
+/** Largest value of each window: [n, c, d, h, w] → [n, c, d', h', w']. */
+export class MaxPool3d extends Pool<number | Triple, MaxPool3dOptions> {
+  constructor(kernel: number | Triple, options: MaxPool3dOptions = {}) {
+    super(kernel, options);
+    expectOptions('MaxPool3d', options, maxKinds);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return maxPool3d(input, this.kernel, this.options);
   }
 }
 

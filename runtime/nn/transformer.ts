@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectCallOptions } from '../functional/call-options.ts';
 import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { MultiheadAttention } from './attention.ts';
-import { expectCallOptions } from './call-options.ts';
 import { Dropout } from './dropout.ts';
 import { Linear } from './linear.ts';
 import { Module } from './module/module.ts';

@@ -23,8 +23,8 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
     'integers are int32 (and uint8): a typed array of 64-bit integers holds no JavaScript numbers',
   ],
   [
-    '`nn.functional.conv3d`, `max_pool3d`, `grid_sample`, `ctc_loss`',
-    'no kernel yet: the library is for vectors, sequences and images',
+    '`bitwise_and` and the like',
+    'no kernel yet: `logicalAnd`, `logicalOr`, `logicalXor` and `logicalNot` are for masks',
   ],
   [
     '`as_strided`, `set_`, `resize_`',

@@ -1,6 +1,7 @@
 /** The text of docs/operators.md. */
 
 import { adapters } from './adapters.ts';
+import { composed } from './composed.ts';
 import { familiesNotOffered, notOffered } from './not-offered.ts';
 import { readSamples, type Sample } from './samples.ts';
 
@@ -16,12 +17,12 @@ const cell = (text: string) => text.replaceAll('|', '\\|');
 
 export function operatorsDocument(): string {
   const counts = countByOp(readSamples(opinfo));
-  const names = [...new Set([...Object.keys(adapters), ...counts.keys()])].sort();
-  const offered = names.filter((name) => adapters[name]);
-  const held = offered.filter((name) => counts.has(name));
-  const rows = offered.map(
-    (name) => `| \`${name}\` | \`${cell(adapters[name]!.ours)}\` | ${counts.get(name) ?? '–'} |`,
-  );
+  const calls = new Map(Object.entries(composed));
+  for (const [name, { ours }] of Object.entries(adapters)) calls.set(name, ours);
+  const held = Object.keys(adapters).filter((name) => counts.has(name));
+  const rows = [...calls.keys()]
+    .sort()
+    .map((name) => `| \`${name}\` | \`${cell(calls.get(name)!)}\` | ${counts.get(name) ?? '–'} |`);
   const refused = Object.entries(notOffered).map(
     ([name, reason]) => `| \`${name}\` | ${cell(reason)} |`,
   );

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import * as functional from '../../runtime/functional/index.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated } from '../ops/eager.ts';
 import { adapters } from './adapters.ts';
+import { composed } from './composed.ts';
 import { notOffered } from './not-offered.ts';
 import { operatorsDocument, opinfo } from './operators-doc.ts';
 import { runSample } from './run-sample.ts';
@@ -36,6 +38,12 @@ describeIn('float32');
 describeIn('float64');
 
 describe('the table of operators', () => {
+  it('has every function that is made of ops, once', () => {
+    const listed = Object.values(composed).map((call) => call.slice(0, call.indexOf('(')));
+    expect(listed.sort()).toEqual(Object.keys(functional).sort());
+    expect(Object.keys(composed).filter((name) => adapters[name])).toEqual([]);
+  });
+
   it('has every operator of the samples once: offered, or with the reason why not', () => {
     const both = ops.filter((op) => adapters[op] && notOffered[op]);
     const neither = ops.filter((op) => !adapters[op] && !notOffered[op]);

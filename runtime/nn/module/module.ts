@@ -20,7 +20,7 @@ import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts'
 
 export interface Module {
   /**
-   * What the module computes: subclasses define it, unless they are run by other methods, as containers are by their
+   * Computes the module's output. Subclasses define it, unless they are run by other methods, as containers are by their
    * owners.
    */
   forward(...inputs: never[]): unknown;

@@ -1,5 +1,11 @@
 /** `nn.utils`: what training loops do beside modules. */
 
 export { clipGradNorm_, clipGradValue_ } from './clip-grad.ts';
+export {
+  removeWeightNorm,
+  type SpectralNormOptions,
+  spectralNorm,
+  weightNorm,
+} from './normed-weights.ts';
 export { type PadSequenceOptions, padSequence } from './pad-sequence.ts';
 export { parametersToVector, vectorToParameters } from './vectors.ts';

@@ -6,7 +6,7 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = ['nn', 'optim', 'control-flow', 'onnx'].flatMap(pathsOf);
+const inlined = ['nn', 'optim', 'functional', 'control-flow', 'onnx'].flatMap(pathsOf);
 const controlFlow = pathsOf('control-flow');
 
 /** How files of a folder of the runtime begin, as sources and as published. */
@@ -20,7 +20,7 @@ export function isControlFlowFile(file: string): boolean {
 }
 
 /**
- * Modules, optimizers, control flow and imported models are ordinary code and are inlined; the rest of the package is not
+ * Modules, optimizers, functions of ops, control flow and imported models are ordinary code and are inlined; the rest of the package is not
  * looked into. The build instruments the same folders (`build/own-code.ts`).
  */
 export function isInlinedFrameworkFile(file: string): boolean {

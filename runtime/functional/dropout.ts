@@ -1,0 +1,26 @@
+/** Dropout of channels with probability `p` while `training`. A single entry may lack the dimension of the batch. */
+
+import { squeeze, unsqueeze } from '../ops/movement/movement.ts';
+import { featureDropout } from '../ops/random/dropout.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+function channelDropout(x: Tensor, p: number, training: boolean, rank: number): Tensor {
+  if (x.rank !== rank) return featureDropout(x, p, training);
+  return tidy(() => squeeze(featureDropout(unsqueeze(x, 0), p, training), 0));
+}
+
+/** Zeroes whole channels of [n, c, l] or [c, l]. */
+export function dropout1d(x: Tensor, p = 0.5, training = true): Tensor {
+  return channelDropout(x, p, training, 2);
+}
+
+/** Zeroes whole channels of [n, c, h, w] or [c, h, w]. */
+export function dropout2d(x: Tensor, p = 0.5, training = true): Tensor {
+  return channelDropout(x, p, training, 3);
+}
+
+/** Zeroes whole channels of [n, c, d, h, w] or [c, d, h, w]. */
+export function dropout3d(x: Tensor, p = 0.5, training = true): Tensor {
+  return channelDropout(x, p, training, 4);
+}

@@ -1,0 +1,93 @@
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { embedding } from '../ops/advanced-indexing/embedding.ts';
+import { indexReduce } from '../ops/advanced-indexing/scatter-reduce.ts';
+import { indexAdd } from '../ops/indexing/indexing.ts';
+import { unsqueeze } from '../ops/movement/movement.ts';
+import { arange, fullLike } from '../ops/movement/ranges.ts';
+import { clampMin, div, eq, maskedFill, mul, ne, sub, where } from '../ops/pointwise/pointwise.ts';
+import { searchsorted } from '../ops/reduce/counting.ts';
+import { max } from '../ops/reduce/extremes.ts';
+import { sum } from '../ops/reduce/reduce.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { expectCallOptions } from './call-options.ts';
+
+export interface EmbeddingBagOptions {
+  /** For indices in one list: where each bag begins, int32 [bags]. */
+  readonly offsets?: Tensor | null;
+  /** `mean` by default. */
+  readonly mode?: 'sum' | 'mean' | 'max';
+  /** Factors of the rows, of the indices' shape; for `sum`. */
+  readonly perSampleWeights?: Tensor | null;
+  /** Indices that are left out of their bags. */
+  readonly paddingIdx?: number | null;
+}
+
+const names = ['offsets', 'mode', 'perSampleWeights', 'paddingIdx'] as const;
+
+function expectBags(weights: Tensor | null, mode: string, offsets: Tensor | null, rank: number) {
+  const problem = !['sum', 'mean', 'max'].includes(mode)
+    ? `mode '${mode}'`
+    : rank !== (offsets ? 1 : 2)
+      ? `indices with ${rank} dimension(s) ${offsets ? 'and' : 'without'} offsets`
+      : weights && mode !== 'sum' && `perSampleWeights with mode '${mode}'`;
+  if (!problem) return;
+  throw new ArgumentError({
+    what: "embeddingBag: arguments that don't fit",
+    given: problem,
+    expected:
+      "mode 'sum', 'mean' or 'max'; indices [bags, n], or [n] with offsets; perSampleWeights with mode 'sum'",
+    remedy: "check the arguments, as in embeddingBag(weight, indices, { offsets, mode: 'sum' })",
+  });
+}
+
+/**
+ * The sum, mean or maximum of the rows of `weight` [entries, size] in each bag of indices: int32 [bags, n], or [n] with
+ * `offsets`, → [bags, size]. Empty bags are 0.
+ */
+export function embeddingBag(
+  weight: Tensor,
+  indices: Tensor,
+  options: EmbeddingBagOptions = {},
+): Tensor {
+  expectCallOptions('embeddingBag', options, names);
+  const { offsets = null, mode = 'mean', perSampleWeights = null, paddingIdx = null } = options;
+  expectBags(perSampleWeights, mode, offsets, indices.rank);
+  return tidy(() => {
+    const rows = embedding(weight, indices, { paddingIdx });
+    const used = paddingIdx === null ? null : ne(indices, paddingIdx);
+    const bags = offsets ? bagsFrom(offsets, indices) : bagsInRows;
+    if (mode === 'max') {
+      const values = used ? where(unsqueeze(used, -1), rows, -Infinity) : rows;
+      const largest = bags.largest(values);
+      return maskedFill(largest, eq(largest, -Infinity), 0);
+    }
+    const factors = perSampleWeights ?? fullLike(rows, 1, { shape: indices.shape });
+    const counted = unsqueeze(used ? where(used, factors, 0) : factors, -1);
+    const total = bags.sum(mul(rows, counted));
+    return mode === 'sum' ? total : div(total, clampMin(bags.sum(counted), 1));
+  });
+}
+
+interface Bags {
+  sum(values: Tensor): Tensor;
+  /** −Infinity for an empty bag. */
+  largest(values: Tensor): Tensor;
+}
+
+const bagsInRows: Bags = {
+  sum: (values) => sum(values, 1),
+  largest: (values) => max(values, 1)[0],
+};
+
+function bagsFrom(offsets: Tensor, indices: Tensor): Bags {
+  const places = deviceGuard(offsets.device, () => arange(0, indices.numel()));
+  const bag = sub(searchsorted(offsets, places, { right: true }), 1);
+  const filled = (values: Tensor, value: number) =>
+    fullLike(values, value, { shape: [offsets.numel(), values.shape[1]!] });
+  return {
+    sum: (values) => indexAdd(filled(values, 0), 0, bag, values),
+    largest: (values) => indexReduce(filled(values, -Infinity), 0, bag, values, 'amax'),
+  };
+}

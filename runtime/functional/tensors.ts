@@ -1,0 +1,108 @@
+/** Tensors that are put together of others. */
+
+import { deviceGuard } from '../device/current.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { pad } from '../ops/arranging/padding.ts';
+import { tensor } from '../ops/core/create.ts';
+import type { CreateOptions } from '../ops/core/creation-options.ts';
+import { indexSelect } from '../ops/indexing/indexing.ts';
+import { atleast2d } from '../ops/movement/at-least.ts';
+import { cat, stack } from '../ops/movement/joining.ts';
+import { reshape } from '../ops/movement/movement.ts';
+import { linspace } from '../ops/movement/ranges.ts';
+import { diag, meshgrid } from '../ops/movement/views.ts';
+import { pow, sub } from '../ops/pointwise/pointwise.ts';
+import { norm } from '../ops/reduce/statistics.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** A matrix with all elements of `x` on a diagonal. */
+export function diagflat(x: Tensor, offset = 0): Tensor {
+  return tidy(() => diag(reshape(x, [-1]), offset));
+}
+
+/** The matrices along the diagonal of one that is 0 elsewhere; vectors are rows. */
+export function blockDiag(...matrices: readonly Tensor[]): Tensor {
+  return tidy(() => {
+    const blocks = matrices.map((matrix) => atleast2d(matrix));
+    const sizes = blocks.map(({ shape }) => shape[1]!);
+    const width = sizes.reduce((a, b) => a + b, 0);
+    let start = 0;
+    const rows = blocks.map((block, i) => {
+      const before = start;
+      start += sizes[i]!;
+      return pad(block, [before, width - start]);
+    });
+    return cat(rows, 0);
+  });
+}
+
+/** All tuples of an element of each vector: [product of the lengths, number of vectors], or the one vector itself. */
+export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
+  if (vectors.length === 1) return vectors[0]!;
+  return tidy(() =>
+    stack(
+      meshgrid([...vectors], 'ij').map((own) => reshape(own, [-1])),
+      1,
+    ),
+  );
+}
+
+/** All choices of `r` elements of a vector, in its order: [choices, r]. */
+export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor {
+  if (x.rank !== 1 || !Number.isInteger(r) || r < 1) {
+    throw new ArgumentError({
+      what: 'combinations: not choices of elements of a vector',
+      given: `${r} of ${formatSpec(x)}`,
+      expected: 'an integer from 1 on, and a tensor with one dimension',
+      remedy: 'flatten the tensor first: x.flatten()',
+    });
+  }
+  const chosen = choices(x.shape[0]!, r, withReplacement);
+  return tidy(() => reshape(indexSelect(x, 0, placesOn(x, chosen.flat())), [chosen.length, r]));
+}
+
+/** The p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */
+export function pdist(x: Tensor, p = 2): Tensor {
+  if (x.rank !== 2) {
+    throw new ShapeError({
+      what: 'pdist: not rows',
+      given: formatSpec(x),
+      expected: '[n, k]',
+      remedy: 'use cdist(x, x) for batches of rows',
+    });
+  }
+  const pairs = choices(x.shape[0]!, 2, false);
+  const side = (at: 0 | 1) =>
+    indexSelect(
+      x,
+      0,
+      placesOn(
+        x,
+        pairs.map((pair) => pair[at]!),
+      ),
+    );
+  return tidy(() => norm(sub(side(0), side(1)), p, 1));
+}
+
+/** `steps` numbers from `base` ** `start` to `base` ** `end`, evenly spaced on a logarithmic scale. */
+export function logspace(
+  start: number,
+  end: number,
+  steps: number,
+  { base = 10, ...options }: CreateOptions & { readonly base?: number } = {},
+): Tensor {
+  return tidy(() => pow(base, linspace(start, end, steps, options)));
+}
+
+const placesOn = (x: Tensor, places: readonly number[]): Tensor =>
+  deviceGuard(x.device, () => tensor(Int32Array.from(places)));
+
+function choices(n: number, r: number, withReplacement: boolean): number[][] {
+  if (r === 0) return [[]];
+  return choices(n, r - 1, withReplacement).flatMap((before) => {
+    const from = before.length === 0 ? 0 : before.at(-1)! + (withReplacement ? 0 : 1);
+    return Array.from({ length: Math.max(0, n - from) }, (_, i) => [...before, from + i]);
+  });
+}

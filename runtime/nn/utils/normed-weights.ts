@@ -1,0 +1,138 @@
+/** Weights that a module computes from other parameters before each forward pass. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import type { HookHandle } from '../../backward/hooks.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { copy_ } from '../../ops/in-place/in-place.ts';
+import { randn } from '../../ops/movement/create.ts';
+import { clone, reshape } from '../../ops/movement/movement.ts';
+import { movedim, t } from '../../ops/movement/views.ts';
+import { div, mul } from '../../ops/pointwise/pointwise.ts';
+import { normalize } from '../../ops/products/distances.ts';
+import { dot, mv } from '../../ops/products/products.ts';
+import { norm } from '../../ops/reduce/statistics.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { anyInteger, count, positive } from '../../options/option-kinds.ts';
+import { keep, tidy } from '../../tensor/lifetime.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import type { Module } from '../module/module.ts';
+import { buffer, parameter } from '../module/parameter.ts';
+
+type Properties = Record<string, Tensor>;
+
+/** The hooks that compute weights, by the names of these. */
+const hooks = new WeakMap<Module, Map<string, HookHandle>>();
+
+const propertiesOf = (module: Module) => module as unknown as Properties;
+
+function weightOf(owner: string, module: Module, name: string): Tensor {
+  const weight: unknown = propertiesOf(module)[name];
+  if (weight instanceof Tensor && !hooks.get(module)?.has(name)) return weight;
+  throw new ArgumentError({
+    what: `${owner}: not a weight of its own`,
+    given: `${name} of a ${module.constructor.name}`,
+    expected: 'a property that is a parameter, and that no norm computes yet',
+    remedy: 'pass the name of the parameter, such as weight',
+  });
+}
+
+/** Computes the property before each forward pass; until the first one it is the weight as it was. */
+function computed(module: Module, name: string, weight: Tensor, compute: () => Tensor): void {
+  const run = () => {
+    propertiesOf(module)[name] = compute();
+    return null;
+  };
+  const own = hooks.get(module) ?? new Map<string, HookHandle>();
+  hooks.set(module, own.set(name, module.registerForwardPreHook(run)));
+  propertiesOf(module)[name] = keep(weight.detach());
+}
+
+/**
+ * Weight normalization (Salimans and Kingma): the parameter `weight` becomes weightG · weightV / ‖weightV‖, with a norm for each
+ * entry of dimension `dim`, or one of all (null). Returns the module.
+ */
+export function weightNorm<M extends Module>(
+  module: M,
+  name = 'weight',
+  dim: number | null = 0,
+): M {
+  const weight = weightOf('weightNorm', module, name);
+  const own = propertiesOf(module);
+  const others = [...weight.shape.keys()].filter((d) => dim !== null && d !== dim % weight.rank);
+  const length = (v: Tensor) =>
+    norm(v, 2, dim === null ? undefined : others, { keepDim: dim !== null });
+  const [g, v] = [`${name}G`, `${name}V`];
+  own[v] = weight;
+  own[g] = parameter(noGrad(() => length(weight)));
+  computed(module, name, weight, () => tidy(() => mul(own[v]!, div(own[g]!, length(own[v]!)))));
+  return module;
+}
+
+/** Makes the present value of a normalized weight its parameter again. Returns the module. */
+export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): M {
+  const hook = hooks.get(module)?.get(name);
+  if (!hook) throw weightOf('removeWeightNorm', module, `${name}, which no norm computes,`);
+  hook.remove();
+  hooks.get(module)!.delete(name);
+  const own = propertiesOf(module);
+  own[name] = parameter(own[name]!.detach());
+  for (const part of ['G', 'V']) delete own[name + part];
+  return module;
+}
+
+export interface SpectralNormOptions {
+  /** Steps of the power iteration in each forward pass while training; 1 by default. */
+  readonly nPowerIterations?: number;
+  /** Keeps norms of the iteration from 0. */
+  readonly eps?: number;
+  /** The dimension of the outputs: 0 by default, 1 for transposed convolutions. */
+  readonly dim?: number;
+}
+
+const spectralKinds: OptionKinds<SpectralNormOptions> = {
+  nPowerIterations: count(1),
+  eps: positive,
+  dim: anyInteger,
+};
+
+/**
+ * Spectral normalization (Miyato and others): the parameter `weight` becomes weightOrig divided by its largest singular value, as
+ * a power iteration with the buffers weightU and weightV estimates it. Returns the module.
+ */
+export function spectralNorm<M extends Module>(
+  module: M,
+  name = 'weight',
+  options: SpectralNormOptions = {},
+): M {
+  expectOptions('spectralNorm', options, spectralKinds);
+  const { nPowerIterations = 1, eps = 1e-12, dim = 0 } = options;
+  const weight = weightOf('spectralNorm', module, name);
+  const own = propertiesOf(module);
+  const [original, left, right] = [`${name}Orig`, `${name}U`, `${name}V`];
+  const matrix = () => {
+    const rows = movedim(own[original]!, dim, 0);
+    return reshape(rows, [rows.shape[0]!, -1]);
+  };
+  const direction = (x: Tensor) => normalize(x, { dim: 0, eps });
+  own[original] = weight;
+  noGrad(() => {
+    const [rows, columns] = matrix().shape as [number, number];
+    own[left] = buffer(direction(randn([rows], { dtype: weight.dtype })));
+    own[right] = buffer(direction(randn([columns], { dtype: weight.dtype })));
+  });
+  const iterate = () => {
+    for (let step = 0; step < nPowerIterations; step++) {
+      copy_(own[right]!, direction(mv(t(matrix()), own[left]!)));
+      copy_(own[left]!, direction(mv(matrix(), own[right]!)));
+    }
+  };
+  computed(module, name, weight, () =>
+    tidy(() => {
+      if (module.training) noGrad(iterate);
+      // Copies: the next pass writes the buffers before this one's backward perhaps.
+      const [u, v] = [clone(own[left]!), clone(own[right]!)];
+      return div(own[original]!, dot(u, mv(matrix(), v)));
+    }),
+  );
+  return module;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ArgumentError,
+  nn,
+  ones,
+  optim,
+  randn,
+  seed,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+const { removeWeightNorm, spectralNorm, weightNorm } = nn.utils;
+
+function linearOf(rows: number[][]): nn.Linear {
+  const layer = new nn.Linear(rows[0]!.length, rows.length, { bias: false });
+  layer.weight = nn.parameter(tensor(rows));
+  return layer;
+}
+
+const values = (x: Tensor) => x.toArraySync() as number[][];
+
+/** Losses and state of some steps, of which captured ones are one graph from the second on. */
+function train(make: () => nn.Layer, capture: boolean) {
+  seed(5);
+  const model = make();
+  const optimizer = new optim.Adam(model.parameters(), { lr: 0.05 });
+  const step = (x: Tensor) => {
+    const loss = model.forward(x).square().mean();
+    optimizer.zeroGrad();
+    loss.backward();
+    optimizer.step();
+    return loss.detach();
+  };
+  const called = capture ? toStatic(step, { fullGraph: true }) : step;
+  const losses = Array.from({ length: 4 }, () => called(randn([3, 4])).itemSync());
+  const state = Object.entries(model.stateDict()).map(([name, own]) => [name, values(own)]);
+  return { losses, state };
+}
+
+describe('nn.utils.weightNorm', () => {
+  it('computes the weight of a length for each output, and a direction', () => {
+    const layer = weightNorm(
+      linearOf([
+        [3, 4],
+        [0, 2],
+      ]),
+    );
+    expect(
+      values(
+        layer.forward(
+          tensor([
+            [1, 0],
+            [0, 1],
+          ]),
+        ),
+      ),
+    ).toEqual([
+      [3, 0],
+      [4, 2],
+    ]);
+    const own = Object.fromEntries(layer.namedParameters());
+    expect(Object.keys(own).sort()).toEqual(['weightG', 'weightV']);
+    expect(values(own.weightG!)).toEqual([[5], [2]]);
+    own.weightG!.detach().fill_(10);
+    expect(values(layer.forward(tensor([[1, 0]])))[0]![0]).toBeCloseTo(6, 6);
+  });
+
+  it('gives the direction a gradient at right angles to it', () => {
+    seed(2);
+    const layer = weightNorm(new nn.Linear(4, 3));
+    layer
+      .forward(randn([5, 4]))
+      .square()
+      .sum()
+      .backward();
+    const { weightV } = Object.fromEntries(layer.namedParameters());
+    const along = weightV!.grad!.mul(weightV!.detach()).sum(1);
+    for (const part of along.dataSync() as Float32Array) expect(Math.abs(part)).toBeLessThan(1e-4);
+    expect(weightV!.grad!.abs().sum().itemSync()).toBeGreaterThan(0.1);
+  });
+
+  it('may have one length for all, and is removed with the value that it has', () => {
+    const layer = weightNorm(
+      linearOf([
+        [3, 0],
+        [0, 4],
+      ]),
+      'weight',
+      null,
+    );
+    expect(Object.fromEntries(layer.namedParameters()).weightG!.itemSync()).toBe(5);
+    layer.forward(ones([1, 2]));
+    removeWeightNorm(layer);
+    expect(layer.namedParameters().next().value![0]).toBe('weight');
+    expect(layer.parameters().length).toBe(1);
+    expect(values(layer.weight)).toEqual([
+      [3, 0],
+      [0, 4],
+    ]);
+    expect(values(layer.forward(ones([1, 2])))).toEqual([[3, 4]]);
+  });
+
+  it('refuses a property that is no weight, or is normed already', () => {
+    const layer = weightNorm(new nn.Linear(2, 2));
+    expect(() => weightNorm(layer)).toThrow(ArgumentError);
+    expect(() => weightNorm(layer, 'scale')).toThrow(ArgumentError);
+    expect(() => removeWeightNorm(new nn.Linear(2, 2))).toThrow(ArgumentError);
+  });
+});
+
+describe('nn.utils.spectralNorm', () => {
+  it('divides the weight by its largest singular value', () => {
+    seed(1);
+    const layer = spectralNorm(
+      linearOf([
+        [3, 0],
+        [0, 1],
+      ]),
+      'weight',
+      { nPowerIterations: 30 },
+    );
+    const out = values(
+      layer.forward(
+        tensor([
+          [1, 0],
+          [0, 1],
+        ]),
+      ),
+    );
+    expect(out[0]![0]).toBeCloseTo(1, 5);
+    expect(out[1]![1]).toBeCloseTo(1 / 3, 5);
+    expect(Object.keys(layer.stateDict()).sort()).toEqual(['weightOrig', 'weightU', 'weightV']);
+  });
+
+  it('estimates it while training only', () => {
+    seed(1);
+    const layer = spectralNorm(new nn.Linear(4, 3));
+    const { weightU } = Object.fromEntries(layer.namedBuffers());
+    const before = values(weightU!);
+    layer.eval().forward(ones([1, 4]));
+    expect(values(weightU!)).toEqual(before);
+    layer.train().forward(ones([1, 4]));
+    expect(values(weightU!)).not.toEqual(before);
+  });
+});
+
+it.each([
+  ['weightNorm', () => weightNorm(new nn.Linear(4, 3))],
+  ['weightNorm with one length', () => weightNorm(new nn.Linear(4, 3), 'weight', null)],
+  ['spectralNorm', () => spectralNorm(new nn.Linear(4, 3))],
+  [
+    'both in one model',
+    () => new nn.Sequential(weightNorm(new nn.Linear(4, 6)), spectralNorm(new nn.Linear(6, 2))),
+  ],
+])('captured steps of %s have the bits of eager ones', (_, make) => {
+  expect(train(make, true)).toEqual(train(make, false));
+});
