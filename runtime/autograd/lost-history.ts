@@ -1,5 +1,5 @@
 import { AutogradError, type ErrorFacts } from '../errors/errors.ts';
-import { GradNode } from '../tensor/grad-node.ts';
+import { GradNode, secondBackward } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
@@ -16,14 +16,13 @@ class LostNode extends GradNode {
   constructor(lost: LostHistory) {
     super([], 1);
     this.#lost = lost;
-    this.name = typeof lost === 'string' ? lost : 'overwritten';
+    this.name = typeof lost === 'string' ? lost : lost.what;
     this.consume();
   }
 
-  override refusedTwice(index: number): AutogradError {
-    return typeof this.#lost === 'string'
-      ? super.refusedTwice(index)
-      : new AutogradError(this.#lost);
+  override refusedTwice(): AutogradError {
+    const lost = this.#lost;
+    return typeof lost === 'string' ? secondBackward(lost) : new AutogradError(lost);
   }
 
   override apply(): (Tensor | null)[] {

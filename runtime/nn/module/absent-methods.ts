@@ -3,7 +3,7 @@
  * user's may have members of these names.
  */
 export const absentModuleMethods = {
-  forward: 'define it in the class, or call the modules inside',
+  forward: 'define it, or call the modules inside',
   cuda: "move it with model.to('gpu') after await init('gpu')",
   registerBuffer: 'assign a property: this.name = buffer(tensor)',
   registerParameter: 'assign a property: this.name = parameter(tensor)',

@@ -34,7 +34,12 @@ export function fillDiagonal_(x: Tensor, value: number): Tensor {
   return x;
 }
 
-export function scatter_(x: Tensor, dim: number, index: Tensor, source: Tensor | number): Tensor {
+export function scatter_(
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor | number | boolean,
+): Tensor {
   return over(x, () => scatter(x, dim, index, source));
 }
 
@@ -54,6 +59,6 @@ export function indexFill_(x: Tensor, dim: number, index: Tensor, value: number)
   return over(x, () => indexFill(x, dim, index, value));
 }
 
-export function maskedFill_(x: Tensor, mask: Tensor, value: Operand): Tensor {
+export function maskedFill_(x: Tensor, mask: Tensor, value: Operand | boolean): Tensor {
   return over(x, () => maskedFill(x, mask, value));
 }

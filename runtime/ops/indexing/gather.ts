@@ -13,7 +13,7 @@ import { narrow, reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
-import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { asNumber, expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 export const gatherOp: OpRecord = defineOp({
@@ -145,10 +145,16 @@ export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
 }
 
 /** A copy of `x` in which out[index[i][j]][j] = source[i][j] for `dim` 0; of equal places the last wins. */
-export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | number): Tensor {
+export function scatter(
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor | number | boolean,
+): Tensor {
   expectTensors('scatter', x, index);
-  expectOperand('scatter', source);
-  return scattered(scatterOp, x, dim, index, source);
+  const values = asNumber(source);
+  expectOperand('scatter', values);
+  return scattered(scatterOp, x, dim, index, values);
 }
 
 /**

@@ -14,6 +14,7 @@ import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
 import { defineOp, type OpRecord } from '../record/define-op.ts';
+import { asNumber } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { drawnRows } from '../record/row-cuts.ts';
 
@@ -61,21 +62,26 @@ function filled<D extends DType>(
   shape: Shape,
   value: number,
   options: CreateOptions<D> = {},
+  dtype: DType = 'float32',
 ): Tensor<D> {
-  return created({ op: name, options, dtype: 'float32' }, (dtype) => {
+  return created({ op: name, options, dtype }, (dtype) => {
     checkShape(shape, name);
     expectHeld(value, dtype, name);
     return bind1(fullOp, [], { shape, value, dtype });
   }) as Tensor<D>;
 }
 
+/** Filled with a number, float32 by default, or with a boolean, bool by default. */
+export function full(shape: Shape, value: boolean, options?: CreateOptions<'bool'>): Tensor<'bool'>;
 export function full<D extends DType = 'float32'>(
   shape: Shape,
-  value: number,
+  value: number | boolean,
   options?: CreateOptions<D>,
-): Tensor<D> {
+): Tensor<D>;
+export function full(shape: Shape, given: number | boolean, options?: CreateOptions): Tensor {
+  const value = asNumber(given);
   expectNumber('full', 'value', value);
-  return filled('full', shape, value, options);
+  return filled('full', shape, value, options, value === given ? 'float32' : 'bool');
 }
 
 export const zeros = <D extends DType = 'float32'>(

@@ -1,4 +1,4 @@
-import { dtypes, promote } from '../../spec/dtype.ts';
+import { type DType, dtypes, promote } from '../../spec/dtype.ts';
 import { broadcastShapes } from '../../spec/shape.ts';
 import { expectHeld, isHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -21,7 +21,7 @@ import { nonzeroColumns } from '../indexing/data-dependent.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
-import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { asNumber, expectOperand, expectTensors } from '../record/expect-tensors.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -90,8 +90,10 @@ const dropWhereOp: OpRecord = defineOp({
 
 function compare(name: keyof typeof compareOps) {
   const { tensor, scalar } = compareOps[name];
-  return (a: Tensor, b: Operand): Tensor =>
-    isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
+  return (a: Tensor, given: Operand | boolean): Tensor => {
+    const b = asNumber(given);
+    return isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
+  };
 }
 
 /** Compares integers with a whole number exactly, even if int32 can't represent it. */
@@ -137,8 +139,9 @@ const maskedFillOp = defineOp({
  * `value` where `mask` is true, `a` elsewhere, in the dtype of `a`: integers drop the fraction of a number.
  * Throws DTypeError for a number that the dtype can't represent.
  */
-export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
+export function maskedFill(a: Tensor, mask: Tensor, given: Operand | boolean): Tensor {
   expectTensors('maskedFill', a, mask);
+  const value = asNumber(given);
   expectOperand('maskedFill', value);
   expectTensor(maskedFillOp, mask);
   if (!isNumber(value)) {
@@ -151,26 +154,36 @@ export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
 }
 
 /** `maskedFill` in the dtype that the number gives the tensor. */
-const filledWhere = (a: Tensor, mask: Tensor, value: number): Tensor =>
-  casting([a], joinedBy(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
+const filledWhere = (a: Tensor, mask: Tensor, value: number | boolean): Tensor =>
+  casting([a], joined(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
 
-/** Two numbers: int32 if both are whole, else float32. */
-function chosenNumber(test: Tensor, a: number, b: number): Tensor {
+/** A boolean changes no dtype. */
+const joined = (dtype: DType, value: number | boolean): DType =>
+  value === asNumber(value) ? joinedBy(dtype, value) : dtype;
+
+const isScalar = (value: unknown): value is number | boolean => isNumber(asNumber(value));
+
+/** Two numbers: int32 if both are whole, else float32; bool of booleans. */
+function chosenNumber(test: Tensor, a: number | boolean, b: number | boolean): Tensor {
   expectTensor(whereOp, test);
-  const dtype = joinedBy(joinedBy('bool', a), b);
-  return tidy(() => maskedFill(fullLike(test, b, { dtype }), test, a));
+  const dtype = joined(joined('bool', a), b);
+  return tidy(() => maskedFill(fullLike(test, +b, { dtype }), test, a));
 }
 
-/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast, and may be numbers. */
-export function where(test: Tensor, a: Operand, b: Operand): Tensor;
+/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast, and may be numbers or booleans. */
+export function where(test: Tensor, a: Operand | boolean, b: Operand | boolean): Tensor;
 /** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
 export function where(test: Tensor): Tensor[];
-export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
+export function where(
+  test: Tensor,
+  a?: Operand | boolean,
+  b?: Operand | boolean,
+): Tensor | Tensor[] {
   expectTensors('where', test);
   if (a === undefined || b === undefined) return nonzeroColumns('where', test);
-  if (isNumber(a) && isNumber(b)) return chosenNumber(test, a, b);
-  if (isNumber(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));
-  if (isNumber(a)) return filledWhere(b, test, a);
+  if (isScalar(a) && isScalar(b)) return chosenNumber(test, a, b);
+  if (isScalar(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));
+  if (isScalar(a)) return filledWhere(b, test, a);
   expectTensor(whereOp, a);
   expectTensor(whereOp, b);
   return casting([test], 'bool', ([mask]) =>

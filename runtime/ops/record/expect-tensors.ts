@@ -20,6 +20,10 @@ export function expectOperand(name: string, operand: Tensor | number): void {
   if (!isNumber(operand) && !isTensor(operand)) throw noTensor(name, operand);
 }
 
+/** A boolean as the number that it counts as. */
+export const asNumber = <T>(given: T | boolean): T | number =>
+  typeof given === 'boolean' ? +given : given;
+
 /** Throws ArgumentError if `operands` is not an array, or holds anything but tensors. */
 export function expectTensorList(name: string, operands: readonly Tensor[]): void {
   if (Array.isArray(operands)) {
