@@ -1,5 +1,4 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/in-place/in-place.ts';
+import { add_, addcdiv_, addcmul_, mul_ } from '../ops/in-place/in-place.ts';
 import { add, div, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber } from '../options/option-kinds.ts';
@@ -51,9 +50,8 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
       lrDecay: options.lrDecay ?? 0,
       eps: options.eps ?? 1e-10,
     });
-    this.sums = this.newState('sums');
     const start = nonNegative('initialAccumulator', options.initialAccumulator ?? 0);
-    if (start > 0) noGrad(() => this.sums.forEach((sum) => void fill_(sum, start)));
+    this.sums = this.newState('sums', undefined, () => start);
   }
 
   protected override check(group: ParameterGroup<AdagradGroup>): void {

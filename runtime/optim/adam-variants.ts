@@ -83,7 +83,6 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
       momentumDecay: options.momentumDecay ?? 4e-3,
       product: 1,
     });
-    for (const group of this.groups) noteChanging(group, 'product');
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }
@@ -92,6 +91,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     super.check(group);
     checkMoments(group);
     nonNegative('momentumDecay', group.momentumDecay);
+    noteChanging(group, 'product');
   }
 
   override step(): void {

@@ -1,7 +1,7 @@
 /** Optimizers whose groups have a momentum, which may start at any step, as in PyTorch. */
 
 import type { Tensor } from '../tensor/tensor.ts';
-import { Optimizer, type Parameters, type Rates } from './optimizer.ts';
+import { Optimizer, type ParameterGroupOptions, type Parameters, type Rates } from './optimizer.ts';
 import type { OptimizerState } from './optimizer-state.ts';
 
 export interface MomentumGroup {
@@ -19,6 +19,12 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
   constructor(parameters: Parameters<H>, options: Rates & H) {
     super(parameters, options);
     this.prepareState();
+  }
+
+  /** A new parameter has taken no step before its velocity was created. */
+  override addParamGroup(group: ParameterGroupOptions<H>): void {
+    super.addParamGroup(group);
+    this.before = this.parameters.map((_, i) => this.before[i] ?? 0);
   }
 
   override prepareState(): void {

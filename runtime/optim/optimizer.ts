@@ -1,7 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { zeros } from '../ops/movement/create.ts';
+import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
 import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
@@ -59,29 +59,25 @@ export interface Update<H extends object = object> {
  * how many were taken; they are computed once for all parameters, so that a captured step has few.
  */
 export abstract class Optimizer<H extends object = object, F = unknown> {
-  readonly groups: readonly ParameterGroup<H>[];
+  readonly groups: readonly ParameterGroup<H>[] = [];
   /** The parameters of all groups, each once. */
-  readonly parameters: readonly Tensor[];
+  readonly parameters: readonly Tensor[] = [];
   // What `step` touches has no private name: a captured step follows ordinary fields only.
   /** Calls of `step`, a running one included. */
   protected stepsTaken = 0;
   /** For each parameter, the number of steps at which it had no gradient: these don't count for it. */
-  protected readonly missed: number[];
+  protected readonly missed: number[] = [];
   /** No parameter has missed a step. */
   protected complete = true;
   /** Tensors by what they are, one per parameter. */
   readonly #state = new Map<string, readonly Tensor[]>();
+  /** Each makes one kind of state for the parameters that have none. */
+  readonly #makers: (() => void)[] = [];
+  readonly #options: Rates & H;
 
   constructor(parameters: Parameters<H>, options: Rates & H) {
-    this.groups = groupsOf(parameters).map((group) => {
-      expectGroup(group, options);
-      const given = Object.entries(group).filter(([, value]) => value !== undefined);
-      const own: ParameterGroup<H> = { ...options, ...Object.fromEntries(given) } as never;
-      this.check(own);
-      return own;
-    });
-    this.parameters = this.groups.flatMap((group) => group.parameters);
-    this.missed = this.parameters.map(() => 0);
+    this.#options = options;
+    this.#add(groupsOf(parameters));
     if (this.parameters.length === 0) {
       throw new ArgumentError({
         what: 'optimizer: nothing to optimize',
@@ -90,6 +86,25 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
         remedy: 'pass model.parameters(), and wrap weights of your own modules in parameter(…)',
       });
     }
+  }
+
+  #add(groups: readonly Pick<ParameterGroup, 'parameters' | 'params'>[]): void {
+    for (const group of groups) {
+      expectGroup(group, this.#options);
+      const given = Object.entries(group).filter(([, value]) => value !== undefined);
+      const own: ParameterGroup<H> = { ...this.#options, ...Object.fromEntries(given) } as never;
+      this.check(own);
+      (this.groups as ParameterGroup<H>[]).push(own);
+      (this.parameters as Tensor[]).push(...own.parameters);
+      this.missed.push(...own.parameters.map(() => this.stepsTaken));
+    }
+    if (this.stepsTaken > 0) this.complete = false;
+    for (const make of this.#makers) make();
+  }
+
+  /** Adds parameters, with options of their own if given: `addParamGroup({ params: layer.parameters(), lr: 0.1 })`. */
+  addParamGroup(group: ParameterGroupOptions<H>): void {
+    this.#add(groupsOf([group], this.parameters));
   }
 
   /** Refuses options of a group that are out of range. Runs before the fields of a subclass are set. */
@@ -158,15 +173,28 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** Runs without recording, inside `tidy`. */
   protected abstract update(update: Update<H>, factors: F): void;
 
-  /** State that starts as zeros, one tensor per parameter, on its device: of its shape and dtype by default. */
+  /**
+   * State that starts as zeros, or as `start` says, one tensor per parameter, on its device: of its shape and dtype by
+   * default.
+   */
   protected newState(
     name: string,
     specOf: (parameter: StateSpec) => StateSpec = (parameter) => parameter,
+    start: (group: ParameterGroup<H>) => number = () => 0,
   ): readonly Tensor[] {
-    const tensors = this.parameters.map((tensor) => {
-      const { shape, dtype } = specOf(tensor);
-      return keep(deviceGuard(tensor.device, () => zeros(shape, { dtype })));
-    });
+    const tensors: Tensor[] = [];
+    const make = () => {
+      const groups = this.groups.flatMap((group) => group.parameters.map(() => group));
+      for (let i = tensors.length; i < groups.length; i++) {
+        const parameter = this.parameters[i]!;
+        const { shape, dtype } = specOf(parameter);
+        tensors.push(
+          keep(deviceGuard(parameter.device, () => full(shape, start(groups[i]!), { dtype }))),
+        );
+      }
+    };
+    make();
+    this.#makers.push(make);
     this.#state.set(name, tensors);
     return tensors;
   }
@@ -216,6 +244,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
 /** A parameter given twice is updated once. */
 function groupsOf<H extends object>(
   parameters: Parameters<H>,
+  known: readonly Tensor[] = [],
 ): Pick<ParameterGroup, 'parameters' | 'params'>[] {
   if (typeof parameters !== 'object' || !(Symbol.iterator in (parameters ?? {}))) {
     throw noParameters('optimizer', parameters);
@@ -224,14 +253,14 @@ function groupsOf<H extends object>(
   const groups = given.every((item): item is ParameterGroupOptions<H> => isGroup(item))
     ? given
     : [{ parameters: given as Tensor[] } as unknown as ParameterGroupOptions<H>];
-  const seen = new Set<Tensor>();
+  const seen = new Set<Tensor>(known);
   return groups.map((group) => {
     const own = [...new Set('parameters' in group ? group.parameters : group.params)];
     own.forEach(expectParameter);
     if (own.some((tensor) => seen.has(tensor))) {
       throw new ArgumentError({
         what: 'optimizer: a parameter in two groups',
-        given: `${groups.length} groups that share a parameter`,
+        given: 'groups that share a parameter',
         expected: 'each parameter in one group, whose rates it follows',
         remedy: 'leave it out of one of them',
       });

@@ -125,7 +125,7 @@ export class ReduceLROnPlateau {
   #reduce(): void {
     const { factor, minLr, eps } = this.#options;
     this.optimizer.groups.forEach((group, i) => {
-      const least = typeof minLr === 'number' ? minLr : minLr[i]!;
+      const least = typeof minLr === 'number' ? minLr : (minLr[i] ?? 0);
       const rate = Math.max(group.lr * factor, least);
       if (group.lr - rate > eps) group.lr = rate;
     });

@@ -1,5 +1,4 @@
-import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
+import { add_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { clamp_ } from '../ops/in-place/pointwise-in-place.ts';
 import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds, unknownOption } from '../options/expect-options.ts';
@@ -47,9 +46,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
       stepSizes: options.stepSizes ?? [1e-6, 50],
     });
     this.before = this.newState('before');
-    this.sizes = this.newState('sizes');
-    const rates = this.groups.flatMap(({ parameters: own, lr }) => own.map(() => lr));
-    noGrad(() => this.sizes.forEach((size, i) => void fill_(size, rates[i]!)));
+    this.sizes = this.newState('sizes', undefined, ({ lr }) => lr);
   }
 
   protected override check(group: ParameterGroup<RpropGroup>): void {

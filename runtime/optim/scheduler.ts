@@ -54,8 +54,9 @@ export abstract class LRScheduler {
 
   /** Sets the rates of the current epoch. Constructors end with it. */
   protected apply(): void {
-    this.optimizer.groups.forEach((group, i) => {
-      group.lr = this.rate(this.baseRates[i]!, this.epochs, i);
+    // Groups that were added later keep their rates, as in PyTorch.
+    this.baseRates.forEach((base, i) => {
+      this.optimizer.groups[i]!.lr = this.rate(base, this.epochs, i);
     });
   }
 
