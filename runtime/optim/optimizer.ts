@@ -12,6 +12,13 @@ import { type GroupState, loadState, type OptimizerState } from './optimizer-sta
 /** The dtype and shape of a parameter's state. */
 export type StateSpec = Pick<Tensor, 'dtype' | 'shape'>;
 
+/** A kind of state: one tensor per parameter. */
+interface StateKind {
+  readonly tensors: Tensor[];
+  readonly specOf: ((parameter: StateSpec) => StateSpec) | undefined;
+  readonly start: ((group: never) => number) | undefined;
+}
+
 /** Settings that every optimizer has; schedules assign them between steps. */
 export interface Rates {
   lr: number;
@@ -60,6 +67,8 @@ export interface Update<H extends object = object> {
  */
 export abstract class Optimizer<H extends object = object, F = unknown> {
   readonly groups: readonly ParameterGroup<H>[] = [];
+  /** Options of groups that have none of their own. */
+  readonly defaults: Rates & H;
   /** The parameters of all groups, each once. */
   readonly parameters: readonly Tensor[] = [];
   // What `step` touches has no private name: a captured step follows ordinary fields only.
@@ -70,41 +79,43 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   /** No parameter has missed a step. */
   protected complete = true;
   /** Tensors by what they are, one per parameter. */
-  readonly #state = new Map<string, readonly Tensor[]>();
-  /** Each makes one kind of state for the parameters that have none. */
-  readonly #makers: (() => void)[] = [];
-  readonly #options: Rates & H;
+  private readonly stateByName = new Map<string, readonly Tensor[]>();
+  private readonly kinds: StateKind[] = [];
 
   constructor(parameters: Parameters<H>, options: Rates & H) {
-    this.#options = options;
-    this.#add(groupsOf(parameters));
+    this.defaults = options;
+    this.add(groupsOf(parameters));
     if (this.parameters.length === 0) {
       throw new ArgumentError({
         what: 'optimizer: nothing to optimize',
         given: 'no parameters',
-        expected: 'at least one tensor that requires a gradient',
-        remedy: 'pass model.parameters(), and wrap weights of your own modules in parameter(…)',
+        expected: 'at least one tensor',
+        remedy: 'pass model.parameters(), and wrap weights of your own in parameter(…)',
       });
     }
   }
 
-  #add(groups: readonly Pick<ParameterGroup, 'parameters' | 'params'>[]): void {
+  private add(groups: readonly Pick<ParameterGroup, 'parameters' | 'params'>[]): void {
     for (const group of groups) {
-      expectGroup(group, this.#options);
-      const given = Object.entries(group).filter(([, value]) => value !== undefined);
-      const own: ParameterGroup<H> = { ...this.#options, ...Object.fromEntries(given) } as never;
+      expectGroup(group, this.defaults);
+      const own = { ...this.defaults } as ParameterGroup<H>;
+      for (const [name, value] of Object.entries(group)) {
+        if (value !== undefined) (own as Record<string, unknown>)[name] = value;
+      }
       this.check(own);
       (this.groups as ParameterGroup<H>[]).push(own);
-      (this.parameters as Tensor[]).push(...own.parameters);
-      this.missed.push(...own.parameters.map(() => this.stepsTaken));
+      for (const parameter of own.parameters) {
+        (this.parameters as Tensor[]).push(parameter);
+        this.missed.push(this.stepsTaken);
+      }
     }
-    if (this.stepsTaken > 0) this.complete = false;
-    for (const make of this.#makers) make();
+    this.complete &&= this.stepsTaken === 0;
+    for (const kind of this.kinds) this.extendState(kind);
   }
 
   /** Adds parameters, with options of their own if given: `addParamGroup({ params: layer.parameters(), lr: 0.1 })`. */
   addParamGroup(group: ParameterGroupOptions<H>): void {
-    this.#add(groupsOf([group], this.parameters));
+    this.add(groupsOf([group], this.parameters));
   }
 
   /** Refuses options of a group that are out of range. Runs before the fields of a subclass are set. */
@@ -179,24 +190,27 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
    */
   protected newState(
     name: string,
-    specOf: (parameter: StateSpec) => StateSpec = (parameter) => parameter,
-    start: (group: ParameterGroup<H>) => number = () => 0,
+    specOf?: (parameter: StateSpec) => StateSpec,
+    start?: (group: ParameterGroup<H>) => number,
   ): readonly Tensor[] {
-    const tensors: Tensor[] = [];
-    const make = () => {
-      const groups = this.groups.flatMap((group) => group.parameters.map(() => group));
-      for (let i = tensors.length; i < groups.length; i++) {
-        const parameter = this.parameters[i]!;
-        const { shape, dtype } = specOf(parameter);
-        tensors.push(
-          keep(deviceGuard(parameter.device, () => full(shape, start(groups[i]!), { dtype }))),
-        );
+    const kind: StateKind = { tensors: [], specOf, start };
+    this.extendState(kind);
+    this.kinds.push(kind);
+    this.stateByName.set(name, kind.tensors);
+    return kind.tensors;
+  }
+
+  /** Makes the state of parameters that have none. */
+  private extendState({ tensors, specOf, start }: StateKind): void {
+    let index = 0;
+    for (const group of this.groups) {
+      for (const parameter of group.parameters) {
+        if (index++ < tensors.length) continue;
+        const { shape, dtype } = specOf?.(parameter) ?? parameter;
+        const value = start?.(group as never) ?? 0;
+        tensors.push(keep(deviceGuard(parameter.device, () => full(shape, value, { dtype }))));
       }
-    };
-    make();
-    this.#makers.push(make);
-    this.#state.set(name, tensors);
-    return tensors;
+    }
   }
 
   /** Gives the gradients back; the next backward starts from none. */
@@ -214,26 +228,22 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
         ({ parameters, params, ...options }) => options as object as GroupState,
       ),
       counts: this.counts,
-      state: Object.fromEntries(this.#state),
+      state: Object.fromEntries(this.stateByName),
     };
   }
 
   /** Copies such a state, of an optimizer of the same kind and parameters, into this one. */
   loadStateDict(state: OptimizerState): void {
     loadState(this.stateDict(), state);
-    state.groups.forEach((group, i) => {
-      Object.assign(this.groups[i]!, group);
-    });
+    for (const [i, group] of state.groups.entries()) Object.assign(this.groups[i]!, group);
     this.stepsTaken = Math.max(...state.counts);
-    state.counts.forEach((count, i) => {
-      this.missed[i] = this.stepsTaken - count;
-    });
-    this.complete = this.missed.every((missed) => missed === 0);
+    for (const [i, count] of state.counts.entries()) this.missed[i] = this.stepsTaken - count;
+    this.complete = Math.max(...this.missed) === 0;
   }
 
   /** Frees the state, not the parameters. */
   dispose(): void {
-    for (const tensors of this.#state.values()) for (const tensor of tensors) tensor.dispose();
+    for (const tensors of this.stateByName.values()) for (const tensor of tensors) tensor.dispose();
   }
 
   [Symbol.dispose](): void {
@@ -250,28 +260,30 @@ function groupsOf<H extends object>(
     throw noParameters('optimizer', parameters);
   }
   const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
-  const groups = given.every((item): item is ParameterGroupOptions<H> => isGroup(item))
-    ? given
-    : [{ parameters: given as Tensor[] } as unknown as ParameterGroupOptions<H>];
+  const groups = given.every(isGroup) ? given : [{ parameters: given }];
   const seen = new Set<Tensor>(known);
-  return groups.map((group) => {
-    const own = [...new Set('parameters' in group ? group.parameters : group.params)];
-    own.forEach(expectParameter);
-    if (own.some((tensor) => seen.has(tensor))) {
-      throw new ArgumentError({
-        what: 'optimizer: a parameter in two groups',
-        given: 'groups that share a parameter',
-        expected: 'each parameter in one group, whose rates it follows',
-        remedy: 'leave it out of one of them',
-      });
-    }
-    for (const tensor of own) seen.add(tensor);
-    return { ...(group as object), parameters: own, params: own };
-  });
+  return (groups as { readonly parameters?: Tensor[]; readonly params: Tensor[] }[]).map(
+    (group) => {
+      const own = [...new Set(group.parameters ?? group.params)];
+      own.forEach(expectParameter);
+      for (const tensor of own) {
+        if (seen.has(tensor)) {
+          throw new ArgumentError({
+            what: 'optimizer: a parameter in two groups',
+            given: 'a tensor of two groups',
+            expected: 'each parameter in one group',
+            remedy: 'leave it out of one of them',
+          });
+        }
+        seen.add(tensor);
+      }
+      return { ...group, parameters: own, params: own };
+    },
+  );
 }
 
 const isGroup = (item: unknown): boolean =>
-  typeof item === 'object' && item !== null && ('parameters' in item || 'params' in item);
+  item instanceof Object && ('params' in item || 'parameters' in item);
 
 /** A group has the options of its optimizer, of the same types. */
 function expectGroup(group: object, options: object): void {
@@ -284,7 +296,7 @@ function expectGroup(group: object, options: object): void {
       what: `optimizer: ${name} of a parameter group has a wrong type`,
       given: `${name} = ${shown(value)}`,
       expected: `a value like ${shown(standard)}`,
-      remedy: `pass such a value, or leave ${name} out to take that of the optimizer`,
+      remedy: `pass such a value, or leave ${name} out`,
     });
   }
 }

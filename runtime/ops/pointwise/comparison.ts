@@ -90,10 +90,8 @@ const dropWhereOp: OpRecord = defineOp({
 
 function compare(name: keyof typeof compareOps) {
   const { tensor, scalar } = compareOps[name];
-  return (a: Tensor, given: Operand | boolean): Tensor => {
-    const b = asNumber(given);
-    return isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
-  };
+  return (a: Tensor, b: Operand | boolean): Tensor =>
+    isScalar(b) ? bindCompared(scalar, a, asNumber(b)) : bindPromoted(tensor, a, b);
 }
 
 /** Compares integers with a whole number exactly, even if int32 can't represent it. */
