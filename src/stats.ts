@@ -34,6 +34,10 @@ export interface CapturedStats {
   readonly plans: number;
   /** With `TOSTATIC_CACHE`: of how many of them the searches were known from an earlier process. */
   readonly knownPlans?: number;
+  /** With `TOSTATIC_CACHE`: the number of traces that an earlier process has left; none of `translations` is one of them. */
+  readonly knownTraces?: number;
+  /** With `TOSTATIC_CACHE`: why traces were not left to later processes, each reason once. */
+  readonly unkeptTraces?: readonly string[];
   /** The number of kernels issued inside subgraphs, and by everything else in the calls. */
   readonly kernels: { readonly static: number; readonly eager: number };
   /** One per position and reason, in the order of their first occurrence. */
@@ -57,11 +61,13 @@ export class StatsCounter {
   sizes = 0;
   plans = 0;
   knownPlans = 0;
+  knownTraces = 0;
   staticKernels = 0;
   eagerKernels = 0;
   checks: CheckCounter = noChecks;
   /** Statistics of a co-executed function. */
   callTrace: CallTrace | undefined;
+  readonly #unkept = new Set<string>();
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #met = new Map<BreakReason, number>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
@@ -71,6 +77,10 @@ export class StatsCounter {
     if (record.reason === 'host-value') return;
     const key = JSON.stringify([record.reason, record.at]);
     if (!this.#breaks.has(key)) this.#breaks.set(key, record);
+  }
+
+  addUnkept(why: string): void {
+    this.#unkept.add(why);
   }
 
   /** A run came to a break. */
@@ -91,11 +101,13 @@ export class StatsCounter {
     const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
     const programs = { translations, graphs, graphRuns, ops, sizes, plans };
     const counts = { calls, ...programs, kernels, checks };
-    const { knownPlans } = this;
+    const { knownPlans, knownTraces } = this;
     const coExecution = this.callTrace?.counts();
     return {
       ...counts,
       ...(knownPlans > 0 && { knownPlans }),
+      ...(knownTraces > 0 && { knownTraces }),
+      ...(this.#unkept.size > 0 && { unkeptTraces: [...this.#unkept] }),
       breaks,
       breakReasons,
       fallbacks,

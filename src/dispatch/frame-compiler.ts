@@ -8,6 +8,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { withCaptureSession } from '../1-capture/capture.ts';
 import { type RegionPhases, trace } from '../3-trace/trace.ts';
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { differentiateRegion } from '../4-differentiate/differentiate.ts';
 import { lostHistories } from '../4-differentiate/lost-histories.ts';
 import { normalize, renumber } from '../5-optimize/cleanup/normalize.ts';
@@ -24,6 +25,7 @@ import { expectOneProgram } from '../full-graph/full-graph-error.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { StaticSettings } from '../options/static-options.ts';
 import { compileLater, compileSubgraph } from '../pipeline.ts';
+import type { StoredTrace } from '../process-cache/trace-store.ts';
 import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
 import { portableMemory } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
@@ -107,8 +109,19 @@ export class FrameCompiler {
   /** Traces and compiles; the entry is one of the point's afterwards. */
   translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
     try {
-      const result = spans.around(spanOf('trace', frames), () => this.#trace(point, frames));
-      return spans.around(spanOf('compile', frames), () => this.#compile(point, frames, result));
+      const stored = this.#storedAt(point, frames);
+      const known = stored && withCaptureSession(() => stored.find());
+      if (known) this.#stats.knownTraces++;
+      const result =
+        known ??
+        spans.around(spanOf('trace', frames), () => this.#trace(point, frames, stored?.codeOf ?? this.#codeOf));
+      const keep = known ? undefined : (guards: readonly Guard[], of = result) => {
+        const why = stored?.keep({ ...of, places: result.places }, guards);
+        if (why !== undefined) this.#stats.addUnkept(why);
+      };
+      return spans.around(spanOf('compile', frames), () =>
+        this.#compile(point, frames, result, keep),
+      );
     } catch (error) {
       const { strict, fullGraph } = this.#settings;
       if (strict || fullGraph || error instanceof TostaticError) throw error;
@@ -126,11 +139,25 @@ export class FrameCompiler {
     tellWhere(error, sources, captured.reverse());
   }
 
-  #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
+  /** Where an earlier process may have left the trace of the call. */
+  #storedAt({ history }: ResumePoint, frames: readonly Frame[]): StoredTrace | undefined {
+    const { traces, dynamic, fullGraph, capture } = this.#settings;
+    if (!traces) return undefined;
+    const { unrollLimit, pathLimit, traceLimit } = this.#settings;
+    const limits = [unrollLimit, pathLimit, traceLimit].map(String);
+    const options = [dynamic, fullGraph, capture, limits, [...history.bounds]];
+    return traces.at({ frames, codeOf: this.#codeOf, history, settings: JSON.stringify(options) });
+  }
+
+  get #codeOf(): CodeOf {
+    return this.#settings.strict ? verifiedCodeOf : codeOf;
+  }
+
+  #trace(point: ResumePoint, frames: readonly Frame[], code: CodeOf): TraceResult {
     const { fullGraph, capture, strict, unrollLimit, pathLimit, traceLimit } = this.#settings;
     if (strict) verifyFrames(frames);
     const result = withCaptureSession(() =>
-      trace(frames, strict ? verifiedCodeOf : codeOf, {
+      trace(frames, code, {
         history: point.history,
         numbersAreVolatile: point.size >= volatileAfter,
         unrollLimit,
@@ -146,8 +173,16 @@ export class FrameCompiler {
     return result;
   }
 
-  #compile(point: ResumePoint, frames: readonly Frame[], result: TraceResult): Entry | NoEntry {
-    const entry = this.#sizedEntry(point, frames, result) ?? this.#fixedEntry(point, result);
+  /** `keep`: leaves the trace to other processes, for the sizes of one program. */
+  #compile(
+    point: ResumePoint,
+    frames: readonly Frame[],
+    result: TraceResult,
+    keep: Keep | undefined,
+  ): Entry | NoEntry {
+    const sized = this.#sizedEntry(point, frames, result, keep);
+    if (!sized) keep?.(result.guards);
+    const entry = sized ?? this.#fixedEntry(point, result);
     if (!entry) return { why: 'a value that backward needs is written in place' };
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     return entry;
@@ -168,13 +203,15 @@ export class FrameCompiler {
     point: ResumePoint,
     frames: readonly Frame[],
     traced: TraceResult,
+    keep: Keep | undefined,
   ): Entry | undefined {
     const { resized } = traced;
     if (!resized) return undefined;
     let first: CompiledPart | undefined;
-    const compile = (result: TraceResult): Entry | null => {
+    const compile = (result: TraceResult, sizes: readonly Guard[]): Entry | null => {
       const entry = this.#entryOf(result, resized.guards);
       if (!entry) return null;
+      keep?.([...resized.guards, ...sizes, ...result.guards], result);
       const guards = [...resized.guards, ...result.guards];
       first ??= partOf({ ...result, guards }, entry.part, entry.subgraph);
       this.#stats.sizes++;
@@ -255,6 +292,9 @@ export class FrameCompiler {
     return new PlanInForce(ready(stages), mapped(better, ready));
   }
 }
+
+/** Takes all guards of a trace, and the result for some sizes where it serves several. */
+type Keep = (guards: readonly Guard[], result?: TraceResult) => void;
 
 function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);

@@ -14,6 +14,9 @@ const mostBytes = 128 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;
 
+/** Compiles the program for some sizes, which the guards are on. */
+type CompileSized = (result: TraceResult, sizes: readonly Guard[]) => Entry | null;
+
 /** An entry and the sizes that it is for; null: the trace doesn't fit them. */
 interface Sized {
   readonly entry: Entry | null;
@@ -24,7 +27,7 @@ interface Sized {
 export class SizedEntries {
   readonly guards: GuardSet;
   readonly #resized: Resized;
-  readonly #compile: (result: TraceResult) => Entry | null;
+  readonly #compile: CompileSized;
   readonly #keys: readonly Reader[];
   readonly #entries = new RecentlyUsed<string | number, Sized>(mostBytes, bytesOf, fewest);
   /** The sizes of the last call. */
@@ -41,7 +44,7 @@ export class SizedEntries {
   constructor(
     resized: Resized,
     names: SourceNames,
-    compile: (result: TraceResult) => Entry | null,
+    compile: CompileSized,
     mayDecline: boolean,
   ) {
     this.#passing = mayDecline ? new PassingSizes() : null;
@@ -88,7 +91,8 @@ export class SizedEntries {
     }
     const { entry } = this.#entries.get(key, () => {
       const result = this.#resized.at(frames);
-      return { entry: result && this.#compile(result), values: [...this.#last] };
+      const values = [...this.#last];
+      return { entry: result && this.#compile(result, this.#guardsOn(values)), values };
     });
     return entry;
   }
@@ -110,13 +114,16 @@ export class SizedEntries {
 
   /** The compiled entries, each with all of its guards: the sizes that it is for are among them. */
   get compiled(): GuardedEntry[] {
-    const { keys, guards } = this.#resized;
+    const { guards } = this.#resized;
     return this.#entries.values().flatMap(({ entry, values }) => {
       if (!entry) return [];
-      const sizes = keys.map((source, i): Guard => {
-        return { kind: 'value', source, value: values[i] as number };
-      });
-      return [{ entry, guards: [...guards, ...sizes, ...entry.guards.guards] }];
+      return [{ entry, guards: [...guards, ...this.#guardsOn(values), ...entry.guards.guards] }];
+    });
+  }
+
+  #guardsOn(sizes: readonly unknown[]): Guard[] {
+    return this.#resized.keys.map((source, i) => {
+      return { kind: 'value', source, value: sizes[i] as number };
     });
   }
 }

@@ -7,17 +7,20 @@ import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
 import type { Dynamic } from '../guards/number-history.ts';
+import type { ChoiceStore } from '../programs/choices.ts';
 import {
   type MemoryChoice,
   type MemoryOptions,
   memoryOptions,
 } from '../programs/memory-options.ts';
+import { cacheIn } from '../process-cache/process-cache.ts';
+import type { TraceStore } from '../process-cache/trace-store.ts';
 import {
+  cacheFromEnvironment,
   checkFromEnvironment,
   fallbackFromEnvironment,
   minGraphSizeFromEnvironment,
 } from './environment.ts';
-import { planCache } from './plan-cache.ts';
 
 export interface ToStaticOptions {
   /** Values of the function's free variables, if they can't be found otherwise. */
@@ -99,6 +102,8 @@ export interface StaticSettings {
   readonly check: number;
   /** How traced programs are compiled. */
   readonly compile: CompileOptions;
+  /** The traces of other processes. */
+  readonly traces?: TraceStore;
 }
 
 /** Omitted options come from the environment or are the defaults. Throws ArgumentError. */
@@ -162,7 +167,9 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'check the function without savedDtype',
     });
   }
-  const compile = compileOptions(options, memory, strict || check > 0);
+  const folder = cacheFromEnvironment();
+  const cache = folder === undefined ? undefined : cacheIn(folder);
+  const compile = compileOptions(options, memory, strict || check > 0, cache?.plans);
   const isAwaited = compile.backend?.isAsync === true;
   if ((options.check ?? 0) > 0 && isAwaited) {
     throw new ArgumentError({
@@ -187,6 +194,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     // What the environment asks for is checked where it can be.
     check: isRounded || isAwaited ? 0 : check,
     compile,
+    ...(cache && { traces: cache.traces }),
   };
 }
 
@@ -230,6 +238,7 @@ function compileOptions(
   { backend = 'wasm', passes, memory: asked }: ToStaticOptions,
   memory: MemoryOptions,
   verify: boolean,
+  cache: ChoiceStore | undefined,
 ): CompileOptions {
   const without = switchedOff(passes ?? {});
   if (backend === 'interpret') {
@@ -237,7 +246,6 @@ function compileOptions(
     return { ...referenceOptions, verify };
   }
   const found = typeof backend === 'string' ? backendNamed(backend) : checkedBackend(backend);
-  const cache = planCache();
   return {
     ...{ memory, without, verify, tier: 'final' },
     ...(found && { backend: found }),

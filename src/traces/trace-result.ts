@@ -363,6 +363,8 @@ export interface TraceResult {
   readonly optional: readonly number[];
   /** Outputs that a run may leave as one tensor. */
   readonly same: readonly SameOutput[];
+  /** All places that were read. */
+  readonly places: readonly Source[];
   /** The files whose code was followed, for the lines of an error. */
   readonly sources: readonly SourceText[];
   /** Code and place of each entry frame, for names. */

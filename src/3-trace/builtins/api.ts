@@ -128,6 +128,11 @@ const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
     .filter((fn) => fn !== undefined),
 );
 
+/** All of them, in an order that is the same in every process. */
+export function tracedFunctions(): Iterable<unknown> {
+  return [...traced, ...reads, ...creators, ...draws];
+}
+
 export function isTracedApi(fn: Callable): boolean {
   return traced.has(fn) || isKernelCall(fn);
 }

@@ -156,6 +156,11 @@ const performed = new Map<unknown, Performed>([
   [thrownBy, traceThrow],
 ]);
 
+/** The functions that the tracer performs itself, in an order that is the same in every process. */
+export function performedFunctions(): Iterable<unknown> {
+  return [...performed.keys(), ...scoped.keys(), span, deviceGuard];
+}
+
 /** The result of a framework call that the tracer performs itself; undefined for any other function. */
 export function callFramework(
   t: Tracer,

@@ -1,0 +1,39 @@
+import { type CodeOf, isRefused } from '../3-trace/variables/code-of.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
+
+/** How a trace has asked for the code of a function: to call it, to construct with it, or as one of the package's own. */
+export type Asking = 'call' | 'new' | 'alone';
+
+export interface AskedCode {
+  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  readonly fn: Function;
+  readonly how: Asking;
+  readonly closure: Closure;
+}
+
+/** The code of a function in one way; undefined where it can't be had, or is that of a bound function. */
+export function closureFor(
+  codeOf: CodeOf,
+  { fn, how }: Pick<AskedCode, 'fn' | 'how'>,
+): Closure | undefined {
+  const found =
+    how === 'call' ? codeOf(fn) : how === 'new' ? codeOf.construction(fn) : codeOf.ownAlone(fn);
+  if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
+  return found.closure;
+}
+
+/** Notes the functions whose code is asked for. */
+export function notingCode(codeOf: CodeOf, asked: AskedCode[]): CodeOf {
+  type Fn = AskedCode['fn'];
+  const noted = (how: Asking, ask: (fn: Fn) => ReturnType<CodeOf>) => (fn: Fn) => {
+    const found = ask(fn);
+    if (!isRefused(found)) asked.push({ fn, how, closure: found.closure });
+    return found;
+  };
+  return Object.assign(noted('call', codeOf), {
+    ownAlone: noted('alone', (fn) => codeOf.ownAlone(fn)),
+    construction: noted('new', (fn) => codeOf.construction(fn)),
+    privateMember: codeOf.privateMember,
+    homeObject: codeOf.homeObject,
+  });
+}

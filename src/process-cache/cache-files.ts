@@ -1,0 +1,64 @@
+import type { DataError } from '../../runtime/errors/errors.ts';
+import { DataWriter, parseFile } from '../../runtime/save/container.ts';
+import { badFile, type Field } from '../../runtime/save/field.ts';
+
+type Files = typeof import('node:fs');
+
+/**
+ * The files of a folder, each with the checksum that all files of this package have. What can't be read is omitted and
+ * written again; the first such file is reported.
+ */
+export class CacheFiles {
+  readonly #folder: string;
+  readonly #files: Files;
+  #hasWarned = false;
+
+  constructor(folder: string, files: Files) {
+    this.#folder = folder;
+    this.#files = files;
+  }
+
+  has(name: string): boolean {
+    return this.#files.existsSync(this.#pathOf(name));
+  }
+
+  /** Undefined where there is no file of that name. Throws DataError. */
+  read(name: string): Field | undefined {
+    let bytes: Uint8Array;
+    try {
+      bytes = this.#files.readFileSync(this.#pathOf(name));
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code === 'ENOENT') return undefined;
+      throw badFile('its bytes', String(cause), 'a file that can be read');
+    }
+    return parseFile(bytes).header;
+  }
+
+  /** Whole or not at all: other processes may read the file, or write it, too. */
+  write(name: string, header: unknown): void {
+    const path = this.#pathOf(name);
+    const unfinished = `${path}.${process.pid}.unfinished`;
+    const { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } = this.#files;
+    try {
+      mkdirSync(this.#folder, { recursive: true });
+      writeFileSync(unfinished, new DataWriter().file(header));
+      renameSync(unfinished, path);
+    } catch (error) {
+      this.#warn(`nothing can be kept in ${this.#folder}: ${String(error)}`);
+      if (existsSync(unfinished)) rmSync(unfinished, { force: true });
+    }
+  }
+
+  refuse(name: string, { message }: DataError): void {
+    this.#warn(`${this.#pathOf(name)} is not used, and is written again. ${message}`);
+  }
+
+  #pathOf(name: string): string {
+    return `${this.#folder}/${name}`;
+  }
+
+  #warn(text: string): void {
+    if (!this.#hasWarned) console.warn(`tostatic: TOSTATIC_CACHE: ${text}`);
+    this.#hasWarned = true;
+  }
+}

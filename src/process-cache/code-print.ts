@@ -1,0 +1,23 @@
+import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import type { Code, SourceText } from '../vm/bytecode/code.ts';
+
+/** Computes a digest of a text. */
+export type Digest = (text: string) => string;
+
+const digests = new WeakMap<SourceText, string>();
+
+/**
+ * A text that is equal for code that is lowered the same way: the same function of the same file, which nothing in it
+ * has moved, since positions are a part of what is kept.
+ */
+export function printCode(code: Code, fn: object | undefined, digest: Digest): string {
+  const { source, span, kind, name, strict } = code;
+  let text = digests.get(source);
+  if (text === undefined) {
+    text = digest(source.text);
+    digests.set(source, text);
+  }
+  const at = source.position(span.start);
+  const policy = [fn !== undefined && isNotToStatic(fn), isIgnoredFile(source.file)];
+  return JSON.stringify([source.file, text, span.start, span.end, at, kind, name, strict, policy]);
+}

@@ -1,0 +1,130 @@
+/** Parts of a trace as JSON, written and read by one description each. */
+
+import { encodePrimitive, type Primitive, readPrimitive } from '../../runtime/save/primitive.ts';
+import type { Field } from '../../runtime/save/field.ts';
+import type { LiveReader } from './live-reader.ts';
+import type { LiveWriter } from './live-writer.ts';
+
+/** Writes a value for a file, and reads it from one. Reading throws DataError for what was not written so. */
+export interface Codec<T> {
+  write(value: T, live: LiveWriter): unknown;
+  read(field: Field, live: LiveReader): T;
+}
+
+/** Thrown by `write` for something that a file can't hold; the trace is not kept. */
+export class NotKept extends Error {}
+
+export function notKept(why: string): never {
+  throw new NotKept(why);
+}
+
+/** A kind that no file holds. */
+export function never(why: string): Codec<never> {
+  return { write: () => notKept(why), read: (field) => field.fail('a kind that files hold') };
+}
+
+/** Written as it is. */
+function plain<T>(read: (field: Field) => T): Codec<T> {
+  return { write: (value) => value, read };
+}
+
+export const boolean = plain((field) => field.boolean());
+export const string = plain((field) => field.string());
+export const integer = (most = Number.MAX_SAFE_INTEGER, least = 0): Codec<number> =>
+  plain((field) => field.int(least, most));
+
+export const oneOf = <T extends string>(...names: readonly T[]): Codec<T> =>
+  plain((field) => field.oneOf(names));
+
+export const primitive: Codec<Primitive> = { write: encodePrimitive, read: readPrimitive };
+
+export const number: Codec<number> = {
+  write: encodePrimitive,
+  read(field) {
+    const value = readPrimitive(field);
+    return typeof value === 'number' ? value : field.fail('a number');
+  },
+};
+
+export function list<T>(item: Codec<T>): Codec<readonly T[]> {
+  return {
+    write: (values, live) => values.map((value) => item.write(value, live)),
+    read: (field, live) => field.items().map((each) => item.read(each, live)),
+  };
+}
+
+export function pair<A, B>(first: Codec<A>, second: Codec<B>): Codec<readonly [A, B]> {
+  return {
+    write: ([a, b], live) => [first.write(a, live), second.write(b, live)],
+    read(field, live) {
+      const [a, b] = field.tuple(2) as [Field, Field];
+      return [first.read(a, live), second.read(b, live)];
+    },
+  };
+}
+
+export function nullable<T>(of: Codec<T>): Codec<T | null> {
+  return {
+    write: (value, live) => (value === null ? null : of.write(value, live)),
+    read: (field, live) => (field.isNull ? null : of.read(field, live)),
+  };
+}
+
+/** Undefined is written as nothing. */
+export function optional<T>(of: Codec<T>): Codec<T | undefined> {
+  return {
+    write: (value, live) => (value === undefined ? undefined : of.write(value, live)),
+    read: (field, live) => (field.isMissing ? undefined : of.read(field, live)),
+  };
+}
+
+/** One value alone. */
+export function always<T>(value: T, why: string): Codec<T> {
+  return { write: (given) => (given === value ? undefined : notKept(why)), read: () => value };
+}
+
+export type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
+
+/** An object with these properties, read in the order in which they are listed. */
+export function record<T extends object>(fields: Fields<T>): Codec<T> {
+  const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
+  return {
+    write: (value, live) =>
+      Object.fromEntries(entries.map(([key, codec]) => [key, codec.write(value[key], live)])),
+    read(field, live) {
+      const made: Partial<Record<string, unknown>> = {};
+      for (const [key, codec] of entries) {
+        const value = codec.read(field.get(key), live);
+        if (value !== undefined) made[key] = value;
+      }
+      return made as T;
+    },
+  };
+}
+
+type Kinded = { readonly kind: string };
+type Rest<T> = { readonly [K in Exclude<keyof T, 'kind'>]: T[K] };
+
+/** A codec for each kind of a union, so that a new kind fails to compile until it has one. */
+export type Variants<T extends Kinded> = {
+  readonly [K in T['kind']]: Codec<Rest<Extract<T, { readonly kind: K }>>> | Codec<never>;
+};
+
+export function variants<T extends Kinded>(codecs: () => Variants<T>): Codec<T> {
+  let known: ReadonlyMap<string, Codec<object>> | undefined;
+  const codecOf = (kind: string): Codec<object> | undefined => {
+    known ??= new Map(Object.entries(codecs() as Record<string, Codec<object>>));
+    return known.get(kind);
+  };
+  return {
+    write: (value, live) => [value.kind, codecOf(value.kind)!.write(value, live)],
+    read(field, live) {
+      const [kind, rest] = field.tuple(2) as [Field, Field];
+      const codec = codecOf(kind.string()) ?? kind.fail('a kind that files hold');
+      return { kind: kind.value, ...codec.read(rest, live) } as unknown as T;
+    },
+  };
+}
+
+/** The fields of a variant without any. */
+export const nothing: Codec<object> = { write: () => null, read: () => ({}) };

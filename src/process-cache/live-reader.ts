@@ -1,0 +1,187 @@
+import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
+import type { Field } from '../../runtime/save/field.ts';
+import { readPrimitive } from '../../runtime/save/primitive.ts';
+import { PlainReads } from '../guards/plain-reads.ts';
+import type { Reader, Source } from '../guards/source.ts';
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
+import type { SourceText } from '../vm/bytecode/code.ts';
+import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import { type AskedCode, closureFor } from './asked-code.ts';
+import { brandOf } from './brand.ts';
+import { type Digest, printCode } from './code-print.ts';
+import type { KnownObjects } from './known-objects.ts';
+import { languageScope } from './language-scope.ts';
+import { sourceItem } from './source-codec.ts';
+
+/** Thrown where this process isn't as the trace has found its own: the entry is one for other calls. */
+export class Unfit extends Error {}
+
+export interface Place {
+  readonly frames: readonly Frame[];
+  readonly codeOf: CodeOf;
+  readonly known: KnownObjects;
+  readonly digest: Digest;
+}
+
+/** The objects of this process that an entry of a file refers to. */
+export class LiveReader {
+  /** The numbers of the program that is read, once they are. */
+  scalars: ScalarTable | undefined;
+  readonly frames: readonly Frame[];
+  readonly #given: Place;
+  readonly #texts: readonly Field[];
+  readonly #sourceItems: readonly Field[];
+  readonly #objectItems: readonly Field[];
+  readonly #sources: (Source | null)[] = [];
+  readonly #objects: (object | null)[] = [];
+  readonly #reads = new PlainReads();
+  readonly #files = new Set<SourceText>();
+
+  constructor(given: Place, lists: Field) {
+    this.frames = given.frames;
+    this.#given = given;
+    this.#texts = lists.get('texts').items();
+    this.#sourceItems = lists.get('sources').items();
+    this.#objectItems = lists.get('objects').items();
+    for (const { closure } of given.frames) this.#files.add(closure.code.source);
+  }
+
+  /** The files of all functions that it refers to. */
+  get files(): readonly SourceText[] {
+    return [...this.#files];
+  }
+
+  source(field: Field): Source {
+    const id = field.int(0, this.#sourceItems.length - 1);
+    return this.#once(this.#sources, id, field, () => sourceItem.read(this.#sourceItems[id]!, this));
+  }
+
+  text(field: Field): string {
+    return this.#texts[field.int(0, this.#texts.length - 1)]!.string();
+  }
+
+  object(field: Field): object {
+    const id = field.int(0, this.#objectItems.length - 1);
+    return this.#once(this.#objects, id, field, () => this.#find(this.#objectItems[id]!));
+  }
+
+  scope(field: Field): Scope {
+    const how = field.items()[0];
+    return how?.value === 'language' ? languageScope : this.closure(field).scope;
+  }
+
+  access(field: Field, name: string): PrivateAccess {
+    const access = this.scope(field).privateName?.(name);
+    return access ?? unfit('no such private name');
+  }
+
+  closure(field: Field): Closure {
+    const [how, of] = field.tuple(2) as [Field, Field];
+    const asking = how.oneOf(['frame', 'call', 'new']);
+    if (asking === 'frame') return this.frames[of.int(0, this.frames.length - 1)]!.closure;
+    return this.#closureOf(this.object(of), asking);
+  }
+
+  /** Verifies that what was read stands at its places. Throws Unfit. */
+  expectFacts(facts: Field): void {
+    const places = new Map<object, number>();
+    for (const item of facts.get('objects').items()) {
+      const [source, object, isFixed] = item.tuple(3) as [Field, Field, Field];
+      const found = this.object(object);
+      if (this.#read(source) !== found) unfit('another object');
+      this.#expectFixed(source, isFixed.boolean());
+      const id = object.int(0, this.#objectItems.length - 1);
+      if ((places.get(found) ?? id) !== id) unfit('one object in the place of two');
+      places.set(found, id);
+    }
+    for (const item of facts.get('constants').items()) {
+      const [source, value] = item.tuple(2) as [Field, Field];
+      if (!Object.is(this.#read(source), readPrimitive(value))) unfit('another constant');
+      this.#expectFixed(source, true);
+    }
+    this.#reads.forget();
+  }
+
+  /** A variable that was never assigned in the other process has no guard. */
+  #expectFixed(field: Field, isFixed: boolean): void {
+    const source = this.source(field);
+    const { kind } = source;
+    if (isFixed && !(kind === 'free' && source.scope.isConstant(source.name))) {
+      unfit('a variable that may be assigned');
+    }
+  }
+
+  #read(source: Field): unknown {
+    return readWith(this.#reads.reader(this.source(source)), this.frames);
+  }
+
+  #find(item: Field): object {
+    if (item.has('known')) {
+      return this.#given.known.get(item.get('known').string()) ?? unfit('no object of that name');
+    }
+    const found = this.#at(item);
+    const isObject = (typeof found === 'object' && found !== null) || typeof found === 'function';
+    if (!isObject || brandOf(found, this.#given.known) !== item.get('brand').string()) {
+      return unfit('an object of another kind');
+    }
+    // One that has a name is told by it alone.
+    if (this.#given.known.nameOf(found) !== undefined) return unfit('an object that has a name');
+    if (typeof found === 'function') {
+      const [how, print] = item.get('code').tuple(2) as [Field, Field];
+      const { code } = this.#closureOf(found, how.oneOf(['call', 'new', 'alone']));
+      if (printCode(code, found, this.#given.digest) !== this.text(print)) unfit('other code');
+    }
+    return found;
+  }
+
+  #at(item: Field): unknown {
+    if (item.has('at')) return this.#read(item.get('at'));
+    if (item.has('variable')) {
+      const [scope, name] = item.get('variable').tuple(2) as [Field, Field];
+      return this.scope(scope).place?.(name.string(), true)?.object;
+    }
+    if (item.has('thisOf')) return this.closure(item.get('thisOf')).lexicalThis?.value;
+    if (item.has('prototype')) {
+      const type = this.object(item.get('prototype'));
+      return Object.getOwnPropertyDescriptor(type, 'prototype')?.value;
+    }
+    const [below, levels] = item.get('above').tuple(2) as [Field, Field];
+    let found: object | null = this.object(below);
+    for (let i = levels.int(1, 1000); i > 0 && found; i--) {
+      found = Object.getPrototypeOf(found) as object | null;
+    }
+    return found;
+  }
+
+  #closureOf(fn: object, how: AskedCode['how']): Closure {
+    if (typeof fn !== 'function') return unfit('no function');
+    const closure = closureFor(this.#given.codeOf, { fn, how });
+    if (!closure) return unfit('a function without code');
+    this.#files.add(closure.code.source);
+    return closure;
+  }
+
+  /** What is described by itself is in no file that was written here. */
+  #once<T>(known: (T | null)[], id: number, field: Field, make: () => T): T {
+    const found = known[id];
+    if (found === null) field.fail('a description that does not refer to itself');
+    if (found !== undefined) return found;
+    known[id] = null;
+    const made = make();
+    known[id] = made;
+    return made;
+  }
+}
+
+export function unfit(why: string): never {
+  throw new Unfit(why);
+}
+
+/** A place that can't be read isn't there. */
+function readWith(read: Reader, frames: readonly Frame[]): unknown {
+  try {
+    return read(frames);
+  } catch {
+    return unfit('a place that is not there');
+  }
+}

@@ -1,0 +1,245 @@
+import { rulesOf } from '../../runtime/backward/custom-function.ts';
+import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
+import { compileReader, type Source } from '../guards/source.ts';
+import { rootOf, sourceKey } from '../guards/source-key.ts';
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import { type AskedCode, type Asking, closureFor } from './asked-code.ts';
+import { brandOf } from './brand.ts';
+import { type Digest, printCode } from './code-print.ts';
+import { notKept, primitive } from './codec.ts';
+import type { KnownObjects } from './known-objects.ts';
+import { sourceItem } from './source-codec.ts';
+
+/** What a trace has had before it. */
+export interface Traced {
+  readonly frames: readonly Frame[];
+  /** All places that it has read. */
+  readonly places: readonly Source[];
+  /** The functions whose code it has asked for. */
+  readonly asked: readonly AskedCode[];
+  readonly codeOf: CodeOf;
+  readonly known: KnownObjects;
+  readonly digest: Digest;
+}
+
+interface Read {
+  readonly source: Source;
+  readonly value: unknown;
+}
+
+/**
+ * The objects of this process that a trace refers to, as another process finds them: by a name that every process knows,
+ * or at a place that the trace has read. Each is described once, after those that its description refers to.
+ */
+export class LiveWriter {
+  /** The numbers of the program that is written. */
+  scalars: ScalarTable | undefined;
+  readonly #given: Traced;
+  readonly #closures: readonly Closure[];
+  readonly #reads: readonly Read[];
+  readonly #asked = new Map<object, AskedCode>();
+  readonly #owners = new Map<Scope, unknown>();
+  readonly #placeOf = new WeakMap<object, Source>();
+  readonly #sources: unknown[] = [];
+  readonly #sourceIds = new Map<string, number>();
+  readonly #objects: unknown[] = [];
+  readonly #objectIds = new WeakMap<object, number>();
+  readonly #texts: string[] = [];
+  readonly #textIds = new Map<string, number>();
+
+  /** Reads the places once more: nothing has changed since the trace. */
+  constructor(given: Traced) {
+    this.#given = given;
+    const { frames, places, asked } = given;
+    this.#closures = frames.map(({ closure }) => closure);
+    this.#reads = places.flatMap((source) =>
+      isReadByRun(source) ? [] : [{ source, value: compileReader(source)(frames) }],
+    );
+    for (const { source, value } of this.#reads) {
+      const isFound = isObject(value) && rootOf(source).kind !== 'held';
+      if (isFound && !this.#placeOf.has(value)) this.#placeOf.set(value, source);
+    }
+    for (const { source, value } of this.#reads) {
+      if (isObject(value) && source.kind !== 'held' && !this.#placeOf.has(value)) {
+        this.#placeOf.set(value, source);
+      }
+    }
+    this.#closures.forEach(({ scope }, frame) => {
+      this.#owners.set(scope, ['frame', frame]);
+    });
+    for (const each of asked) {
+      const { fn, how, closure } = each;
+      if (!this.#asked.has(fn)) this.#asked.set(fn, each);
+      if (this.#owners.has(closure.scope)) continue;
+      this.#owners.set(closure.scope, how === 'alone' ? ['language'] : [how, fn]);
+    }
+  }
+
+  source(source: Source): number {
+    const key = sourceKey(source);
+    let id = this.#sourceIds.get(key);
+    if (id === undefined) {
+      const item = sourceItem.write(source, this);
+      id = this.#sources.push(item) - 1;
+      this.#sourceIds.set(key, id);
+    }
+    return id;
+  }
+
+  /** The number of a text that comes often. */
+  text(text: string): number {
+    let id = this.#textIds.get(text);
+    if (id === undefined) {
+      id = this.#texts.push(text) - 1;
+      this.#textIds.set(text, id);
+    }
+    return id;
+  }
+
+  /** `name`: of the variable that the object holds, where it is the place of one. */
+  object(object: object, name?: string): number {
+    let id = this.#objectIds.get(object);
+    if (id === undefined) {
+      id = this.#objects.push(null) - 1;
+      this.#objectIds.set(object, id);
+      this.#objects[id] = this.#describe(object, name);
+    } else if (this.#objects[id] === null) return notKept('it refers to objects in a circle');
+    return id;
+  }
+
+  /** The variables around a function whose code the trace has asked for. */
+  scope(scope: Scope): unknown {
+    const owner = this.#owners.get(scope) as readonly [string, unknown] | undefined;
+    if (!owner) return notKept('it reads a variable around a function that is not known');
+    const [how, of] = owner;
+    return typeof of === 'function' ? [how, this.object(of)] : owner;
+  }
+
+  access(access: PrivateAccess, name: string): unknown {
+    for (const scope of this.#owners.keys()) {
+      if (hasAccess(scope, name, access)) return this.scope(scope);
+    }
+    return notKept('it reads a private field of a class that is not known');
+  }
+
+  /** A function with this code and these variables around it. */
+  closure({ code, scope }: Pick<Closure, 'code' | 'scope'>): unknown {
+    return this.#ownerOf((each) => each.code === code && each.scope === scope);
+  }
+
+  /** A function with this code. */
+  code(code: Code): unknown {
+    return this.#ownerOf((each) => each.code === code);
+  }
+
+  #ownerOf(isIt: (closure: Closure) => boolean): unknown {
+    const frame = this.#closures.findIndex(isIt);
+    if (frame >= 0) return ['frame', frame];
+    const { asked } = this.#given;
+    const found = asked.find(({ how, closure }) => how !== 'alone' && isIt(closure));
+    if (!found) return notKept('it refers to a function that captured code has made');
+    return [found.how, this.object(found.fn)];
+  }
+
+  /** What stands at the places that were read, and everything that was described so far. */
+  facts(): Readonly<Record<string, unknown>> {
+    const objects: unknown[] = [];
+    const constants: unknown[] = [];
+    for (const { source, value } of this.#reads) {
+      if (source.kind === 'held' || value instanceof Tensor) continue;
+      const isFixed = source.kind === 'free' && source.scope.isConstant(source.name);
+      if (isObject(value)) objects.push([this.source(source), this.object(value), isFixed]);
+      else if (isFixed) {
+        if (!isPrimitiveValue(value)) notKept('a constant is a symbol');
+        constants.push([this.source(source), primitive.write(value, this)]);
+      }
+    }
+    return { objects, constants };
+  }
+
+  /** The lists that numbers refer to. */
+  lists(): Readonly<Record<string, readonly unknown[]>> {
+    return { texts: this.#texts, sources: this.#sources, objects: this.#objects };
+  }
+
+  #describe(object: object, name: string | undefined): unknown {
+    const known = this.#given.known.nameOf(object);
+    if (known !== undefined) return { known };
+    const brand = brandOf(object, this.#given.known);
+    if (brand === undefined) return notKept('it reads a Proxy');
+    const place = this.#placeOf.get(object);
+    const found = place ? { at: this.source(place) } : this.#derived(object, name);
+    if (typeof object !== 'function') return { ...found, brand };
+    return { ...found, brand, code: this.#codeOf(object as AskedCode['fn']) };
+  }
+
+  /** The code of a function that a trace may have followed, with how it is asked for. */
+  #codeOf(fn: AskedCode['fn']): unknown {
+    if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
+    const { codeOf, digest } = this.#given;
+    const asked = this.#asked.get(fn)?.how;
+    for (const how of asked ? [asked] : (['call', 'new'] as const)) {
+      const closure = closureFor(codeOf, { fn, how });
+      if (closure) return [how satisfies Asking, this.text(printCode(closure.code, fn, digest))];
+    }
+    return notKept(`it reads the function ${fn.name || 'without a name'}, whose code is not known`);
+  }
+
+  *#followed(): Iterable<Closure> {
+    yield* this.#closures;
+    for (const { closure } of this.#given.asked) yield closure;
+  }
+
+  /** An object that no place has shown: it belongs to one that does. */
+  #derived(object: object, name: string | undefined): object {
+    for (const scope of this.#owners.keys()) {
+      const isPlace = name !== undefined && scope.place?.(name, false)?.object === object;
+      if (isPlace) return { variable: [this.scope(scope), name] };
+    }
+    for (const closure of this.#followed()) {
+      if (closure.lexicalThis?.value === object) return { thisOf: this.closure(closure) };
+    }
+    for (const { source, value } of this.#reads) {
+      if (!isObject(value) || rootOf(source).kind === 'held') continue;
+      const own = Object.getOwnPropertyDescriptor(value, 'prototype')?.value as unknown;
+      if (typeof value === 'function' && own === object) return { prototype: this.object(value) };
+      const levels = levelsAbove(value, object);
+      if (levels > 0) return { above: [this.object(value), levels] };
+    }
+    return notKept(
+      object instanceof Tensor ? 'it holds a tensor' : 'it holds an object that no path leads to',
+    );
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/** Each run has another number there. */
+function isReadByRun(source: Source): boolean {
+  return source.kind === 'called' || source.kind === 'random';
+}
+
+function hasAccess({ privateName }: Scope, name: string, access: PrivateAccess): boolean {
+  try {
+    return privateName?.(name) === access;
+  } catch {
+    // The class around that function has no such name.
+    return false;
+  }
+}
+
+/** How many prototypes above `object` the other one is; 0 if it is none of them. */
+function levelsAbove(object: object, other: object): number {
+  let levels = 0;
+  for (let each: object | null = object; each; each = Object.getPrototypeOf(each) as object | null) {
+    if (each === other) return levels;
+    levels++;
+  }
+  return 0;
+}

@@ -1,0 +1,21 @@
+import type { ChoiceStore } from '../programs/choices.ts';
+import type { TraceStore } from './trace-store.ts';
+
+/** A folder in which processes leave each other what they have found. */
+export interface ProcessCache {
+  readonly plans: ChoiceStore;
+  readonly traces: TraceStore;
+}
+
+type Open = (folder: string) => ProcessCache | undefined;
+
+let open: Open | undefined;
+
+/** Registers what keeps files: a page has none, so that it doesn't load what writes them. */
+export function provideCache(provider: Open): void {
+  open = provider;
+}
+
+export function cacheIn(folder: string): ProcessCache | undefined {
+  return open?.(folder);
+}

@@ -1,0 +1,145 @@
+import { numberCalls } from '../../runtime/ops/numbers/number-calls.ts';
+import type { Field } from '../../runtime/save/field.ts';
+import type { Query } from '../guards/query.ts';
+import type { Source } from '../guards/source.ts';
+import type { PrivateAccess } from '../vm/bytecode/frame.ts';
+import {
+  boolean,
+  type Codec,
+  integer,
+  never,
+  notKept,
+  oneOf,
+  optional,
+  primitive,
+  record,
+  string,
+  variants,
+} from './codec.ts';
+
+/** A source by its number in the list of the entry. */
+export const source: Codec<Source> = {
+  write: (value, live) => live.source(value),
+  read: (field, live) => live.source(field),
+};
+
+const wellKnown = new Map<symbol, string>(
+  Object.getOwnPropertyNames(Symbol).flatMap((name): [symbol, string][] => {
+    const value: unknown = Reflect.get(Symbol, name);
+    return typeof value === 'symbol' ? [[value, name]] : [];
+  }),
+);
+const byName = new Map([...wellKnown].map(([value, name]) => [name, value]));
+
+const symbol: Codec<symbol> = {
+  write(value) {
+    const registered = Symbol.keyFor(value);
+    if (registered !== undefined) return { registered };
+    return { symbol: wellKnown.get(value) ?? notKept('it uses a symbol of its own') };
+  },
+  read(field) {
+    if (field.has('registered')) return Symbol.for(field.get('registered').string());
+    return byName.get(field.get('symbol').string()) ?? field.fail('a symbol of the language');
+  },
+};
+
+/** A property key. */
+export const key: Codec<string | symbol> = {
+  write: (value, live) => (typeof value === 'symbol' ? symbol.write(value, live) : value),
+  read: (field, live) =>
+    typeof field.value === 'string' ? field.value : symbol.read(field, live),
+};
+
+/** A primitive, or an object of the process by its number in the list of the entry. */
+export const anyValue: Codec<unknown> = {
+  write(value, live) {
+    if ((typeof value === 'object' && value !== null) || typeof value === 'function') {
+      return { object: live.object(value) };
+    }
+    return typeof value === 'symbol'
+      ? symbol.write(value, live)
+      : primitive.write(value as string, live);
+  },
+  read(field, live) {
+    if (field.has('object')) return live.object(field.get('object'));
+    if (field.has('symbol') || field.has('registered')) return symbol.read(field, live);
+    return primitive.read(field, live);
+  },
+};
+
+export const anyObject: Codec<object> = {
+  write: (value, live) => live.object(value),
+  read: (field, live) => live.object(field),
+};
+
+const scope = {
+  write: (value, live) => live.scope(value),
+  read: (field, live) => live.scope(field),
+} satisfies Codec<(Source & { kind: 'free' })['scope']>;
+
+const index = integer(1e6);
+const queries = {
+  ...{ isFrozen: 0, isSealed: 0, isExtensible: 0, names: 0, attributes: 0, isView: 0 },
+  ...{ tensors: 0, entries: 0, hostState: 0, date: 0 },
+} satisfies Record<Query, 0>;
+
+const query = oneOf(...(Object.keys(queries) as Query[]));
+const frame: Codec<number> = {
+  write: (value) => value,
+  read: (field, live) => field.int(0, live.frames.length - 1),
+};
+
+/** With the rights of a function that may read the private name. */
+function withAccess<T extends { readonly name: string }>(
+  rest: Codec<T>,
+): Codec<T & { readonly access: PrivateAccess }> {
+  return {
+    write: (value, live) => [rest.write(value, live), live.access(value.access, value.name)],
+    read(field, live) {
+      const [own, access] = field.tuple(2) as [Field, Field];
+      const read = rest.read(own, live);
+      return { ...read, access: live.access(access, read.name) };
+    },
+  };
+}
+
+/** The object may be the place of the variable of that name. */
+const held: Codec<{ readonly value: object; readonly name: string }> = {
+  write: ({ value, name }, live) => [live.object(value, name), name],
+  read(field, live) {
+    const [value, name] = field.tuple(2) as [Field, Field];
+    return { value: live.object(value), name: name.string() };
+  },
+};
+
+/** A source as an item of the list. */
+export const sourceItem: Codec<Source> = variants<Source>(() => ({
+  argument: record({ frame, index }),
+  argumentCount: record({ frame }),
+  this: record({ frame }),
+  newTarget: record({ frame }),
+  register: record({ frame, reg: index as Codec<never> }),
+  free: record({ scope, name: string, owner: string }),
+  hasFree: record({ scope, name: string }),
+  outerCell: record({ frame, index }),
+  accessor: record({ base: source, key, which: oneOf('get', 'set') }),
+  query: record({ base: source, query, key: optional(key) }),
+  prototypeOf: record({ base: source }),
+  private: withAccess(record({ base: source, name: string, slot: boolean })),
+  hasPrivate: withAccess(record({ base: source, name: string })),
+  instanceOf: record({ base: source, type: anyObject as Codec<never> }),
+  mapGet: record({ base: source, key: anyValue }),
+  mapHas: record({ base: source, key: anyValue }),
+  closureCell: never('it calls a function that captured code has made'),
+  closureThis: record({ base: source }),
+  closureName: record({ base: source, name: string }),
+  called: record({
+    fn: oneOf(...(Object.keys(numberCalls) as (keyof typeof numberCalls)[])),
+    index,
+    after: boolean,
+  }),
+  held,
+  random: record({ field: oneOf('seed', 'offset') }),
+  property: record({ base: source, key }),
+  hasProperty: record({ base: source, key, own: boolean }),
+}));

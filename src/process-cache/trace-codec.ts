@@ -1,0 +1,85 @@
+import type { CalledNumber } from '../guards/called-numbers.ts';
+import { type BreakRecord, breakReasons, type BreakReason } from '../traces/graph-break.ts';
+import type { SameOutput } from '../traces/same-outputs.ts';
+import type { LoopDecision, Outcome, Resized, TraceResult } from '../traces/trace-result.ts';
+import {
+  always,
+  boolean,
+  type Codec,
+  integer,
+  list,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  record,
+  string,
+  variants,
+} from './codec.ts';
+import { guard } from './guard-codec.ts';
+import { position, program, scalars } from './program-codec.ts';
+import { effect, frame, make, recipe } from './recipe-codec.ts';
+import { source } from './source-codec.ts';
+
+const flag = optional(boolean);
+
+const breakRecord = record<BreakRecord>({
+  reason: oneOf(...(Object.keys(breakReasons) as BreakReason[])),
+  detail: string,
+  at: position,
+  line: optional(string),
+});
+
+const outcome = variants<Outcome>(() => ({
+  return: record({ value: recipe }),
+  break: record({
+    record: breakRecord,
+    cause: always<unknown>(undefined, 'an op rejects its operands'),
+    frames: list(frame),
+    eagerly: flag as Codec<true>,
+    afterEffects: flag as Codec<boolean>,
+    onlyThrows: flag as Codec<boolean>,
+  }),
+}));
+
+const loops = list(record<LoopDecision>({ at: position, why: string }));
+const same = record<SameOutput>({
+  output: integer(),
+  others: list(record({ index: integer(), isLeaf: boolean })),
+  mayBeInput: boolean,
+});
+
+/** A call of the clock, or of `Math.random()`. */
+const called: Codec<CalledNumber> = {
+  write: (value, live) => source.write(value, live),
+  read(field, live) {
+    const read = source.read(field, live);
+    return read.kind === 'called' ? read : field.fail('a call of the clock');
+  },
+};
+
+/** The parts of a trace that say nothing of the process in which it was made. */
+export type KeptTrace = Omit<TraceResult, 'places' | 'sources' | 'codes' | 'pcs'>;
+
+export const trace = record<KeptTrace>({
+  guards: list(guard),
+  inputs: list(source),
+  numbers: list(source),
+  scalars,
+  sizes: list(number),
+  resized: always<Resized | null>(null, 'it serves several sizes'),
+  needsGrad: list(boolean),
+  differentiable: list(boolean),
+  spent: list(nullable(string)),
+  program,
+  makes: list(make),
+  effects: list(effect),
+  unrolled: loops,
+  kept: loops,
+  called: list(called),
+  randomNumbers: integer(),
+  outcome,
+  reads: list(integer()),
+  optional: list(integer()),
+  same: list(same),
+});

@@ -1,0 +1,151 @@
+import { hasMoreDevices } from '../../runtime/device/current.ts';
+import { DataError } from '../../runtime/errors/errors.ts';
+import type { Field } from '../../runtime/save/field.ts';
+import { GuardSet } from '../guards/guard.ts';
+import { neededNumbers } from '../guards/needed-numbers.ts';
+import { compileReader, dimSource } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import type { TraceResult } from '../traces/trace-result.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { type AskedCode, notingCode } from './asked-code.ts';
+import type { CacheFiles } from './cache-files.ts';
+import { type Digest, printCode } from './code-print.ts';
+import { NotKept } from './codec.ts';
+import { KnownObjects } from './known-objects.ts';
+import { LiveReader, Unfit } from './live-reader.ts';
+import { LiveWriter } from './live-writer.ts';
+import { trace } from './trace-codec.ts';
+import type { StoredTrace, TraceRequest, TraceStore } from './trace-store.ts';
+
+/** Traces at one point beyond these are not left: what the guards rely on changes with every call. */
+const mostEntries = 32;
+
+/** The traces of functions, in a file for each point in the code at which calls are traced. */
+export class TraceFiles implements TraceStore {
+  readonly #files: CacheFiles;
+  readonly #digest: Digest;
+  #known: KnownObjects | undefined;
+  /** The entries of the files that were read. */
+  readonly #entries = new Map<string, readonly Field[]>();
+
+  constructor(files: CacheFiles, digest: Digest) {
+    this.#files = files;
+    this.#digest = digest;
+  }
+
+  at(request: TraceRequest): StoredTrace {
+    this.#known ??= new KnownObjects();
+    const { frames, codeOf } = request;
+    const [known, digest] = [this.#known, this.#digest];
+    const asked: AskedCode[] = [];
+    const name = `${digest(this.#pointOf(request))}.trace`;
+    let writer: LiveWriter | undefined;
+    let facts: unknown;
+    return {
+      codeOf: notingCode(codeOf, asked),
+      find: () => this.#find(name, request),
+      keep: (result, guards) => {
+        try {
+          if (!writer) {
+            const { places } = result;
+            writer = new LiveWriter({ frames, places, asked, codeOf, known, digest });
+            facts = writer.facts();
+          }
+          const written = trace.write({ ...result, guards, resized: null }, writer);
+          this.#add(name, { lists: writer.lists(), facts, trace: written });
+          return undefined;
+        } catch (error) {
+          if (error instanceof NotKept) return error.message;
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** A text that is equal for calls that may have one trace, but for what its guards say. */
+  #pointOf({ frames, settings }: TraceRequest): string {
+    const stack = frames.map(({ closure, pc, gradMode, guard }) => {
+      const device = (guard as { name?: string } | null | undefined)?.name ?? guard;
+      return [printCode(closure.code, closure.fn, this.#digest), pc, gradMode, device];
+    });
+    return JSON.stringify([process.version, settings, hasMoreDevices(), stack]);
+  }
+
+  #find(name: string, request: TraceRequest): TraceResult | undefined {
+    try {
+      for (const entry of this.#entriesOf(name)) {
+        const found = this.#read(entry, request);
+        if (found) return found;
+      }
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      this.#files.refuse(name, error);
+      this.#entries.set(name, []);
+    }
+    return undefined;
+  }
+
+  #entriesOf(name: string): readonly Field[] {
+    let entries = this.#entries.get(name);
+    if (!entries) {
+      entries = this.#files.read(name)?.get('entries').items(mostEntries) ?? [];
+      this.#entries.set(name, entries);
+    }
+    return entries;
+  }
+
+  /** With those that other processes have left meanwhile. */
+  #add(name: string, entry: unknown): void {
+    let others: readonly Field[] = [];
+    try {
+      others = this.#files.read(name)?.get('entries').items(mostEntries) ?? [];
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+    }
+    const kept = others.slice(others.length === mostEntries ? 1 : 0).map(({ value }) => value);
+    this.#files.write(name, { entries: [...kept, entry] });
+  }
+
+  #read(entry: Field, { frames, codeOf, history }: TraceRequest): TraceResult | undefined {
+    try {
+      const place = { frames, codeOf, known: this.#known!, digest: this.#digest };
+      const live = new LiveReader(place, entry.get('lists'));
+      live.expectFacts(entry.get('facts'));
+      const found = trace.read(entry.get('trace'), live);
+      const codes = frames.map(({ closure }) => closure.code);
+      const pcs = frames.map(({ pc }) => pc);
+      const result = { ...found, places: [], sources: live.files, codes, pcs };
+      const guards = [...result.guards, ...neededNumbers(result)];
+      if (!new GuardSet(guards, result.sizes).holds(frames)) return undefined;
+      beOfNow(result, frames);
+      noteNumbers(result, history);
+      return result;
+    } catch (error) {
+      if (error instanceof Unfit) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Numbers that decide something while ops are bound are those of this call. */
+function beOfNow({ scalars, numbers }: TraceResult, frames: readonly Frame[]): void {
+  const inputs = scalars.inputs();
+  numbers.forEach((source, i) => {
+    if (source.kind !== 'called') inputs[i] = compileReader(source)(frames) as number;
+  });
+  scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
+}
+
+/** As the trace would have: a second number at a place makes it symbolic. */
+function noteNumbers({ guards }: TraceResult, history: TraceRequest['history']): void {
+  for (const guard of guards) {
+    if (guard.kind === 'value' && typeof guard.value === 'number') {
+      history.isSymbolic(sourceKey(guard.source), guard.value);
+    } else if (guard.kind === 'tensor') {
+      guard.shape.forEach((size, dim) => {
+        const place = sourceKey(dimSource(guard.source, dim));
+        if (typeof size === 'number') history.isSymbolicSize(place, size);
+      });
+    }
+  }
+}
