@@ -31,6 +31,7 @@ const entries = [
   'src/onnxruntime/web',
   'src/tensorboard/index',
   'src/index',
+  'src/node/index',
   'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',

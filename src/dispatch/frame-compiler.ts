@@ -114,11 +114,15 @@ export class FrameCompiler {
       if (known) this.#stats.knownTraces++;
       const result =
         known ??
-        spans.around(spanOf('trace', frames), () => this.#trace(point, frames, stored?.codeOf ?? this.#codeOf));
-      const keep = known ? undefined : (guards: readonly Guard[], of = result) => {
-        const why = stored?.keep({ ...of, places: result.places }, guards);
-        if (why !== undefined) this.#stats.addUnkept(why);
-      };
+        spans.around(spanOf('trace', frames), () =>
+          this.#trace(point, frames, stored?.codeOf ?? this.#codeOf),
+        );
+      const keep = known
+        ? undefined
+        : (guards: readonly Guard[], of = result) => {
+            const why = stored?.keep({ ...of, places: result.places }, guards);
+            if (why !== undefined) this.#stats.addUnkept(why);
+          };
       return spans.around(spanOf('compile', frames), () =>
         this.#compile(point, frames, result, keep),
       );

@@ -41,12 +41,7 @@ export class SizedEntries {
 
   readonly names: SourceNames;
 
-  constructor(
-    resized: Resized,
-    names: SourceNames,
-    compile: CompileSized,
-    mayDecline: boolean,
-  ) {
+  constructor(resized: Resized, names: SourceNames, compile: CompileSized, mayDecline: boolean) {
     this.#passing = mayDecline ? new PassingSizes() : null;
     this.guards = new GuardSet(resized.guards);
     this.#resized = resized;

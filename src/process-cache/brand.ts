@@ -15,7 +15,8 @@ export function brandOf(object: object, known: KnownObjects): string | undefined
   if (isProxy(object)) return undefined;
   if (typeof object === 'function') return closureOf(object) ? 'made function' : 'function';
   const prototype = Object.getPrototypeOf(object) as object | null;
-  const above = prototype === null ? 'nothing' : (known.nameOf(prototype) ?? 'of the user');
+  const above =
+    prototype === null ? 'nothing' : (known.nameOfPrototype(prototype) ?? 'of the user');
   return `${typeOf(object)} ${above} ${Object.isFrozen(object)}`;
 }
 

@@ -1,7 +1,7 @@
 /** Parts of a trace as JSON, written and read by one description each. */
 
+import { Field } from '../../runtime/save/field.ts';
 import { encodePrimitive, type Primitive, readPrimitive } from '../../runtime/save/primitive.ts';
-import type { Field } from '../../runtime/save/field.ts';
 import type { LiveReader } from './live-reader.ts';
 import type { LiveWriter } from './live-writer.ts';
 
@@ -70,32 +70,62 @@ export function nullable<T>(of: Codec<T>): Codec<T | null> {
   };
 }
 
-/** Undefined is written as nothing. */
+/** Undefined is written as null. */
 export function optional<T>(of: Codec<T>): Codec<T | undefined> {
   return {
-    write: (value, live) => (value === undefined ? undefined : of.write(value, live)),
-    read: (field, live) => (field.isMissing ? undefined : of.read(field, live)),
+    write: (value, live) => (value === undefined ? null : of.write(value, live)),
+    read: (field, live) => (isNothing(field) ? undefined : of.read(field, live)),
   };
 }
 
+/** Null is a value of its own. */
+export function optionalOrNull<T>(of: Codec<T>): Codec<T | null | undefined> {
+  return {
+    write: (value, live) =>
+      value === null ? 0 : value === undefined ? null : of.write(value, live),
+    read: (field, live) =>
+      field.value === 0 ? null : isNothing(field) ? undefined : of.read(field, live),
+  };
+}
+
+const isNothing = (field: Field): boolean => field.isMissing || field.isNull;
+
 /** One value alone. */
 export function always<T>(value: T, why: string): Codec<T> {
-  return { write: (given) => (given === value ? undefined : notKept(why)), read: () => value };
+  return { write: (given) => (given === value ? null : notKept(why)), read: () => value };
+}
+
+/** Whole numbers from 0 on. */
+export function integers<T extends number>(most = Number.MAX_SAFE_INTEGER): Codec<readonly T[]> {
+  const isOne = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  return {
+    write: (value) => value,
+    read(field) {
+      const { value } = field;
+      const isList = Array.isArray(value) && value.length <= most && value.every(isOne);
+      return isList ? (value as T[]) : field.fail('whole numbers');
+    },
+  };
 }
 
 export type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
 
-/** An object with these properties, read in the order in which they are listed. */
+/** An object with these properties, as the list of their values. */
 export function record<T extends object>(fields: Fields<T>): Codec<T> {
-  const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
+  const keys = Object.keys(fields) as (keyof T & string)[];
+  const codecs = Object.values(fields) as Codec<unknown>[];
   return {
-    write: (value, live) =>
-      Object.fromEntries(entries.map(([key, codec]) => [key, codec.write(value[key], live)])),
+    write(value, live) {
+      const written = codecs.map((codec, i) => codec.write(value[keys[i]!], live));
+      while (written.length > 0 && written.at(-1) === null) written.pop();
+      return written;
+    },
     read(field, live) {
+      const items = field.items(codecs.length);
       const made: Partial<Record<string, unknown>> = {};
-      for (const [key, codec] of entries) {
-        const value = codec.read(field.get(key), live);
-        if (value !== undefined) made[key] = value;
+      for (let i = 0; i < codecs.length; i++) {
+        const value = codecs[i]!.read(items[i] ?? new Field(null, field.path), live);
+        if (value !== undefined) made[keys[i]!] = value;
       }
       return made as T;
     },
@@ -125,6 +155,3 @@ export function variants<T extends Kinded>(codecs: () => Variants<T>): Codec<T> 
     },
   };
 }
-
-/** The fields of a variant without any. */
-export const nothing: Codec<object> = { write: () => null, read: () => ({}) };

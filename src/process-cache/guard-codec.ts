@@ -1,7 +1,7 @@
-import type { TracedNumber, NumberExpr } from '../guards/number-expr.ts';
 import { scalarFunctions } from '../../runtime/ops/numbers/scalar-functions.ts';
 import { dtypeNames } from '../../runtime/save/tensors.ts';
 import type { Guard, GuardedSize, GuardedStrides, InheritedProperty } from '../guards/guard.ts';
+import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
 import type { Change } from '../guards/plain.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import {

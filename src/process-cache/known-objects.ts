@@ -1,30 +1,68 @@
 import * as library from '../../runtime/index.ts';
+import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { tracedFunctions } from '../3-trace/builtins/api.ts';
 import { performedFunctions } from '../3-trace/machine/calls/framework-calls.ts';
-import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { isProxy } from '../guards/plain.ts';
+
+type Key = string | symbol;
+
+/** A function or getter of an object. */
+interface Member {
+  readonly of: string;
+  readonly key: Key;
+  readonly kind: (typeof kinds)[number];
+}
+
+const kinds = ['value', 'get', 'set'] as const;
 
 /** Objects of the language and of this package that are the same in every process, by name. */
 export class KnownObjects {
   readonly #names = new Map<unknown, string>();
   readonly #objects = new Map<string, object>();
+  /** Members of those, once a name was asked for. */
+  #hasMembers = false;
 
-  /** Those that there are now: made before user code could replace a method of this package. */
   constructor() {
-    for (const name of standardGlobals) this.#addGlobal(name);
-    for (const [name, made] of hiddenPrototypes()) this.#addWithMembers(name, made, isOfLanguage);
-    this.#addLibrary('tostatic', library, 2);
+    for (const name of standardGlobals) {
+      const value: unknown = Object.getOwnPropertyDescriptor(globalThis, name)?.value;
+      const isOwn = typeof value !== 'function' || isOfLanguage(value, name);
+      if (isOwn) this.#addClass(name, value);
+    }
+    for (const [name, value] of hiddenPrototypes()) this.#add(name, value);
+    this.#addLibrary(packagePrefix, library, 2);
     this.#addAll('traced', tracedFunctions());
     this.#addAll('performed', performedFunctions());
   }
 
   nameOf(object: unknown): string | undefined {
+    const name = this.#names.get(object);
+    if (name !== undefined || this.#hasMembers) return name;
+    this.#hasMembers = true;
+    for (const [of, holder] of [...this.#objects]) {
+      for (const key of Reflect.ownKeys(holder)) {
+        for (const kind of kinds) this.#addMember({ of, key, kind });
+      }
+    }
     return this.#names.get(object);
+  }
+
+  /** The name of a class's prototype. */
+  nameOfPrototype(prototype: object): string | undefined {
+    return this.#names.get(prototype);
+  }
+
+  /** A function that this package has made, and no call of the user's. */
+  isOfPackage(fn: unknown): boolean {
+    return ofPackage.test(this.nameOf(fn) ?? '');
   }
 
   /** The object of that name. */
   get(name: string): object | undefined {
-    return this.#objects.get(name);
+    const found = this.#objects.get(name);
+    if (found) return found;
+    const [of, key, kind] = name.split(separator);
+    const isMember = key !== undefined && kinds.some((each) => each === kind);
+    return isMember ? this.#member({ of: of!, key: keyNamed(key), kind } as Member) : undefined;
   }
 
   #add(name: string, value: unknown): boolean {
@@ -40,55 +78,75 @@ export class KnownObjects {
     for (const each of functions) this.#add(`${kind} ${index++}`, each);
   }
 
-  #addGlobal(name: string): void {
-    const value: unknown = Object.getOwnPropertyDescriptor(globalThis, name)?.value;
-    if (name === 'globalThis') this.#add(name, globalThis);
-    else if (typeof value === 'function' && !isOfLanguage(value, name)) return;
-    else this.#addWithMembers(name, value, isOfLanguage);
+  /** A class with its prototype, and those above it, which may have no name; or another object. */
+  #addClass(name: string, value: unknown): void {
+    if (value === Function.prototype || !this.#add(name, value) || typeof value !== 'function')
+      return;
+    this.#add(`${name}.prototype`, Object.getOwnPropertyDescriptor(value, 'prototype')?.value);
+    this.#addClass(`${name} extends`, Object.getPrototypeOf(value));
   }
 
-  /** An object with its own functions and getters; of a class, those of its prototype, too. */
-  #addWithMembers(name: string, value: unknown, isOwn: IsOwn): void {
-    if (!this.#add(name, value)) return;
-    this.#addMembers(name, value as object, isOwn);
-    const prototype: unknown = Object.getOwnPropertyDescriptor(value, 'prototype')?.value;
-    if (typeof value === 'function' && this.#add(`${name}.prototype`, prototype)) {
-      this.#addMembers(`${name}.prototype`, prototype as object, isOwn);
-    }
-  }
-
-  #addMembers(name: string, holder: object, isOwn: IsOwn): void {
-    for (const key of Reflect.ownKeys(holder)) {
-      if (key === 'constructor' || key === 'prototype') continue;
-      const { value, get, set } = Object.getOwnPropertyDescriptor(holder, key)!;
-      for (const [kind, fn] of [['', value] as const, ['get ', get], ['set ', set]] as const) {
-        const isFunction = typeof fn === 'function';
-        if (isFunction && isOwn(fn, key, kind)) this.#add(`${kind}${name}.${String(key)}`, fn);
-      }
-    }
-  }
-
-  #addLibrary(name: string, namespace: object, depth: number): void {
+  /** Functions and classes, those in namespaces like `nn`, too. */
+  #addLibrary(name: string, namespace: object, levels: number): void {
     for (const [key, value] of Object.entries(namespace)) {
-      const isNamespace = typeof value === 'object' && value !== null && depth > 1;
-      if (typeof value === 'function') this.#addWithMembers(`${name}.${key}`, value, () => true);
-      else if (isNamespace && Object.getPrototypeOf(value) === null) {
-        this.#addLibrary(`${name}.${key}`, value as object, depth - 1);
+      const path = `${name}.${key}`;
+      if (typeof value === 'function') this.#addClass(path, value);
+      else if (typeof value === 'object' && value !== null && levels > 0) {
+        this.#addLibrary(path, value as object, levels - 1);
       }
     }
+  }
+
+  #addMember(member: Member): void {
+    const { of, key, kind } = member;
+    const name = nameOfKey(key);
+    const value = name === undefined ? undefined : this.#member(member);
+    if (value && !this.#names.has(value)) {
+      this.#names.set(value, [of, name, kind].join(separator));
+    }
+  }
+
+  #member({ of, key, kind }: Member): object | undefined {
+    const holder = this.#objects.get(of);
+    const own = holder && Object.getOwnPropertyDescriptor(holder, key);
+    const found: unknown = own?.[kind];
+    if (typeof found !== 'function' || key === 'constructor') return undefined;
+    return ofPackage.test(of) || isOfLanguage(found, key, kind) ? found : undefined;
   }
 }
 
-type IsOwn = (fn: unknown, key: string | symbol, kind?: string) => boolean;
+const packagePrefix = 'tostatic';
+const ofPackage = /^(tostatic|traced|performed)\b/;
+/** In no name of a property of the language or this package. */
+const separator = ' → ';
+
+/** Well-known symbols by their description. */
+const nameOfKey = (key: Key): string | undefined =>
+  typeof key === 'string'
+    ? key
+    : /^Symbol\.\w+$/.test(key.description ?? '')
+      ? `@${key.description}`
+      : undefined;
+
+function keyNamed(name: string): Key {
+  const known: unknown = name.startsWith('@Symbol.') ? Reflect.get(Symbol, name.slice(8)) : name;
+  return typeof known === 'symbol' ? known : name;
+}
 
 /** A native function that has the name of its property: nothing of the user's that was put there. */
-const isOfLanguage: IsOwn = (fn, key, kind = '') => {
-  if (typeof fn !== 'function') return typeof fn === 'object';
-  if (isProxy(fn) || !/\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(fn)))
-    return false;
+function isOfLanguage(
+  fn: { readonly name: string },
+  key: Key,
+  kind: Member['kind'] = 'value',
+): boolean {
+  if (isProxy(fn) || !nativeText.test(Function.prototype.toString.call(fn))) return false;
   const text = typeof key === 'symbol' ? `[${key.description}]` : key;
-  return fn.name === `${kind}${text}` || (key === Symbol.iterator && /^(values|entries)$/.test(fn.name));
-};
+  const name = kind === 'value' ? text : `${kind} ${text}`;
+  // Iteration is a method by its name.
+  return fn.name === name || (key === Symbol.iterator && /^(values|entries)$/.test(fn.name));
+}
+
+const nativeText = /\{\s*\[native code\]\s*\}$/;
 
 /** Prototypes that no global leads to. */
 function hiddenPrototypes(): (readonly [string, object])[] {

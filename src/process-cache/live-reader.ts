@@ -1,9 +1,9 @@
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Field } from '../../runtime/save/field.ts';
 import { readPrimitive } from '../../runtime/save/primitive.ts';
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';
-import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { type AskedCode, closureFor } from './asked-code.ts';
@@ -53,7 +53,9 @@ export class LiveReader {
 
   source(field: Field): Source {
     const id = field.int(0, this.#sourceItems.length - 1);
-    return this.#once(this.#sources, id, field, () => sourceItem.read(this.#sourceItems[id]!, this));
+    return this.#once(this.#sources, id, field, () =>
+      sourceItem.read(this.#sourceItems[id]!, this),
+    );
   }
 
   text(field: Field): string {
@@ -116,22 +118,27 @@ export class LiveReader {
   }
 
   #find(item: Field): object {
-    if (item.has('known')) {
-      return this.#given.known.get(item.get('known').string()) ?? unfit('no object of that name');
-    }
+    if (item.has('known')) return this.#known(item);
     const found = this.#at(item);
     const isObject = (typeof found === 'object' && found !== null) || typeof found === 'function';
     if (!isObject || brandOf(found, this.#given.known) !== item.get('brand').string()) {
       return unfit('an object of another kind');
     }
-    // One that has a name is told by it alone.
-    if (this.#given.known.nameOf(found) !== undefined) return unfit('an object that has a name');
     if (typeof found === 'function') {
       const [how, print] = item.get('code').tuple(2) as [Field, Field];
       const { code } = this.#closureOf(found, how.oneOf(['call', 'new', 'alone']));
       if (printCode(code, found, this.#given.digest) !== this.text(print)) unfit('other code');
     }
     return found;
+  }
+
+  /** Nothing of the user's stands in the place of a function of this package. */
+  #known(item: Field): object {
+    const found = this.#given.known.get(item.get('known').string());
+    if (!found) return unfit('no object of that name');
+    if (!item.has('text')) return found;
+    const text = this.#given.digest(Function.prototype.toString.call(found));
+    return text === this.text(item.get('text')) ? found : unfit('another function of that name');
   }
 
   #at(item: Field): unknown {

@@ -1,10 +1,13 @@
 import { rulesOf } from '../../runtime/backward/custom-function.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { standardGlobals } from '../1-capture/script/standard-globals.ts';
+import { isFrameworkFile } from '../3-trace/state/framework-files.ts';
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
+import { isModuleNamespace } from '../guards/plain.ts';
 import { compileReader, type Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
-import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { type AskedCode, type Asking, closureFor } from './asked-code.ts';
@@ -41,9 +44,13 @@ export class LiveWriter {
   readonly #given: Traced;
   readonly #closures: readonly Closure[];
   readonly #reads: readonly Read[];
-  readonly #asked = new Map<object, AskedCode>();
-  readonly #owners = new Map<Scope, unknown>();
+  readonly #asked = new Map<unknown, AskedCode>();
+  readonly #owners = new Map<Scope, readonly [how: string, of?: unknown]>();
   readonly #placeOf = new WeakMap<object, Source>();
+  /** Functions of this package that were read around others, without a name of their own. */
+  readonly #own = new Set<unknown>();
+  /** The places whose content follows from the code of this package. */
+  readonly #ownPlaces = new Set<string>();
   readonly #sources: unknown[] = [];
   readonly #sourceIds = new Map<string, number>();
   readonly #objects: unknown[] = [];
@@ -77,6 +84,35 @@ export class LiveWriter {
       if (this.#owners.has(closure.scope)) continue;
       this.#owners.set(closure.scope, how === 'alone' ? ['language'] : [how, fn]);
     }
+    this.#findOwnPlaces();
+  }
+
+  /**
+   * The constants and functions around functions of this package, of the same version in every process. A function is
+   * read before the variables around it.
+   */
+  #findOwnPlaces(): void {
+    const { known } = this.#given;
+    const own = this.#own;
+    for (const { source, value } of this.#reads) {
+      let isOwn = false;
+      if (source.kind === 'free') {
+        const [, fn] = this.#owners.get(source.scope) ?? [];
+        const isSame = typeof value === 'function' || source.scope.isConstant(source.name);
+        isOwn = isSame && this.#isOfPackage(fn);
+      } else if (source.kind === 'property') isOwn = own.has(source.base);
+      if (!isOwn) continue;
+      this.#ownPlaces.add(sourceKey(source));
+      // Modules that were compiled for a test share their functions as properties.
+      if (isObject(value)) own.add(isModuleNamespace(value) ? source : value);
+    }
+  }
+
+  /** One that was put in the place of a function of this package is the user's. */
+  #isOfPackage(fn: unknown): boolean {
+    if (this.#own.has(fn)) return true;
+    const file = this.#asked.get(fn)?.closure.code.source.file;
+    return (file === undefined || isFrameworkFile(file)) && this.#given.known.isOfPackage(fn);
   }
 
   source(source: Source): number {
@@ -112,10 +148,13 @@ export class LiveWriter {
   }
 
   /** The variables around a function whose code the trace has asked for. */
-  scope(scope: Scope): unknown {
-    const owner = this.#owners.get(scope) as readonly [string, unknown] | undefined;
+  scope(scope: Scope, name?: string): unknown {
+    const owner = this.#owners.get(scope);
     if (!owner) return notKept('it reads a variable around a function that is not known');
     const [how, of] = owner;
+    // This package hides no global of the language.
+    const isGlobal = name !== undefined && standardGlobals.has(name);
+    if (isGlobal && this.#isOfPackage(of)) return ['language', name];
     return typeof of === 'function' ? [how, this.object(of)] : owner;
   }
 
@@ -151,6 +190,7 @@ export class LiveWriter {
     const constants: unknown[] = [];
     for (const { source, value } of this.#reads) {
       if (source.kind === 'held' || value instanceof Tensor) continue;
+      if (this.#ownPlaces.has(sourceKey(source))) continue;
       const isFixed = source.kind === 'free' && source.scope.isConstant(source.name);
       if (isObject(value)) objects.push([this.source(source), this.object(value), isFixed]);
       else if (isFixed) {
@@ -168,7 +208,12 @@ export class LiveWriter {
 
   #describe(object: object, name: string | undefined): unknown {
     const known = this.#given.known.nameOf(object);
-    if (known !== undefined) return { known };
+    const isOfPackage = this.#isOfPackage(object);
+    if (known !== undefined && isOfPackage && typeof object === 'function') {
+      const { digest } = this.#given;
+      return { known, text: this.text(digest(Function.prototype.toString.call(object))) };
+    }
+    if (known !== undefined && (isOfPackage || !this.#asked.has(object))) return { known };
     const brand = brandOf(object, this.#given.known);
     if (brand === undefined) return notKept('it reads a Proxy');
     const place = this.#placeOf.get(object);
@@ -237,7 +282,11 @@ function hasAccess({ privateName }: Scope, name: string, access: PrivateAccess):
 /** How many prototypes above `object` the other one is; 0 if it is none of them. */
 function levelsAbove(object: object, other: object): number {
   let levels = 0;
-  for (let each: object | null = object; each; each = Object.getPrototypeOf(each) as object | null) {
+  for (
+    let each: object | null = object;
+    each;
+    each = Object.getPrototypeOf(each) as object | null
+  ) {
     if (each === other) return levels;
     levels++;
   }

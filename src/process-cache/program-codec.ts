@@ -27,6 +27,7 @@ import {
   boolean,
   type Codec,
   integer,
+  integers,
   list,
   notKept,
   number,
@@ -41,13 +42,9 @@ import {
 import { device } from './device-codec.ts';
 
 const id = integer() as Codec<ValueId>;
-const ids = list(id);
-const scalarId = integer() as Codec<ScalarId>;
+const ids = integers<ValueId>();
 const scalarFunction = oneOf(...scalarFunctions.keys());
-const scalarArguments: Codec<readonly ScalarId[]> = {
-  write: (args) => args,
-  read: (field, live) => field.items(maxScalarArguments).map((arg) => scalarId.read(arg, live)),
-};
+const scalarArguments = integers<ScalarId>(maxScalarArguments);
 
 const node = variants<ScalarNode>(() => ({
   input: record({ index: integer() }),
@@ -61,7 +58,7 @@ const decision = record<ScalarDecision>({
 });
 const tableParts = record({
   nodes: list(pair(node, number)),
-  needed: list(scalarId),
+  needed: integers<ScalarId>(),
   decisions: list(pair(string, decision)),
 });
 
@@ -95,7 +92,8 @@ export const scalars: Codec<ScalarTable> = {
 const attr: Codec<AttrValue> = {
   write(value, live) {
     if (isSymbolic(value)) {
-      if (value.table !== live.scalars) return notKept('it computes with numbers of another program');
+      if (value.table !== live.scalars)
+        return notKept('it computes with numbers of another program');
       return { scalar: value.id };
     }
     if (Array.isArray(value)) return value.map((item: number) => attr.write(item, live));
@@ -103,9 +101,12 @@ const attr: Codec<AttrValue> = {
   },
   read(field, live) {
     if (Array.isArray(field.value)) {
+      if (field.value.every((item) => typeof item === 'number')) return field.value;
       return field.items().map((item) => {
         const value = attr.read(item, live);
-        return typeof value === 'number' || isSymbolic(value) ? (value as number) : item.fail('a number');
+        return typeof value === 'number' || isSymbolic(value)
+          ? (value as number)
+          : item.fail('a number');
       });
     }
     if (field.has('scalar')) {
@@ -120,10 +121,15 @@ const attr: Codec<AttrValue> = {
 };
 
 const attrs: Codec<Attrs> = {
-  write: (value, live) =>
-    Object.fromEntries(Object.entries(value).map(([name, each]) => [name, attr.write(each, live)])),
-  read: (field, live) =>
-    Object.fromEntries(field.entries().map(([name, each]) => [name, attr.read(each, live)])),
+  write(value, live) {
+    const entries = Object.entries(value);
+    if (entries.length === 0) return null;
+    return Object.fromEntries(entries.map(([name, each]) => [name, attr.write(each, live)]));
+  },
+  read(field, live) {
+    if (field.isNull) return {};
+    return Object.fromEntries(field.entries().map(([name, each]) => [name, attr.read(each, live)]));
+  },
 };
 
 const ownOps = new Map([aliasOp].map((op) => [op.name, op]));
@@ -131,7 +137,8 @@ const opNamed = (name: string): OpRecord | undefined => opTable.get(name) ?? own
 
 const op: Codec<OpRecord> = {
   write(value, live) {
-    if (value.kernel.kind === 'control') return notKept('its program has a branch, a loop or a check');
+    if (value.kernel.kind === 'control')
+      return notKept('its program has a branch, a loop or a check');
     if (opNamed(value.name) !== value) return notKept(`it has an op of the user's, ${value.name}`);
     return live.text(value.name);
   },
@@ -140,9 +147,9 @@ const op: Codec<OpRecord> = {
 
 /** Its file is one of a few. */
 export const position: Codec<UserPosition | undefined> = {
-  write: (at, live) => at && [live.text(at.file), at.line, at.column],
+  write: (at, live) => (at ? [live.text(at.file), at.line, at.column] : null),
   read(field, live) {
-    if (field.isMissing) return undefined;
+    if (field.isNull) return undefined;
     const [file, line, column] = field.tuple(3);
     const most = Number.MAX_SAFE_INTEGER;
     return { file: live.text(file!), line: line!.int(0, most), column: column!.int(0, most) };
@@ -151,17 +158,17 @@ export const position: Codec<UserPosition | undefined> = {
 
 /** True or nothing. */
 const isSet: Codec<true | undefined> = {
-  write: (value) => value,
-  read: (field) => (field.isMissing || !field.boolean() ? undefined : true),
+  write: (value) => value ?? null,
+  read: (field) => (field.isNull || !field.boolean() ? undefined : true),
 };
 
 const programOp = record<ProgramOp>({
   op,
   inputs: ids,
   outputs: ids,
-  attrs,
-  recordsGrad: boolean,
   at: position,
+  recordsGrad: boolean,
+  attrs,
   checkpoint: optional(integer()),
   backward: isSet as Codec<true>,
   before: optional(id) as Codec<ValueId>,
@@ -170,11 +177,7 @@ const programOp = record<ProgramOp>({
   call: always(undefined, 'it has a call with data-dependent shapes') as Codec<never>,
 });
 
-const sizes: Codec<readonly number[]> = {
-  write: (value) => value,
-  read: (field) => field.items(maxRank).map((size) => size.int(0, Number.MAX_SAFE_INTEGER)),
-};
-
+const sizes = integers(maxRank);
 const dtype = oneOf(...dtypeNames);
 
 const meta: Codec<TensorMeta> = {
@@ -209,7 +212,9 @@ export const program: Codec<Program> = {
     const read = parts.read(field, live);
     for (const { op: each, attrs: given } of read.ops) {
       const mayChange = symbolicAttrs(each);
-      const isOdd = Object.keys(given).some((name) => !mayChange.has(name) && hasSymbol(given[name]!));
+      const isOdd = Object.keys(given).some(
+        (name) => !mayChange.has(name) && hasSymbol(given[name]!),
+      );
       if (isOdd) field.get('ops').fail('numbers that are the same in each run');
     }
     verifySubgraph({ values: read.values, forward: asPlan(read), backward: null }, 'trace');

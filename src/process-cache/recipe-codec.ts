@@ -20,11 +20,13 @@ import {
   boolean,
   type Codec,
   integer,
+  integers,
   list,
   never,
   nullable,
   oneOf,
   optional,
+  optionalOrNull,
   pair,
   record,
   string,
@@ -61,7 +63,7 @@ const named = list(pair(string, recipe));
 const order = nullable(record<KeyOrder>({ which: recipe, labels: list(string) }));
 
 /** Null is a prototype of its own. */
-const prototype = optional(item);
+const prototype = optionalOrNull(recipe);
 
 const objectParts = record<Omit<ObjectMake, 'kind'>>({
   entries: named,
@@ -107,7 +109,7 @@ export const make: Codec<Make> = variants<Make>(() => ({
     next: integer(),
     done: boolean,
   }),
-  list: record({ outputs: list(integer()), element }),
+  list: record({ outputs: integers(), element }),
   regexp: record({ pattern: string, flags: string, lastIndex: integer() }),
   typedArray: made('a typed array'),
   view: made('a typed array'),
@@ -167,7 +169,7 @@ export const frame = record<FrameRecipe>({
   call: calls,
   pc: integer() as Codec<Pc>,
   gradMode: optional(boolean),
-  guard: optional(nullable(device)),
+  guard: optionalOrNull(device),
   registers: list(pair(integer() as Codec<Reg>, recipe)),
   returnTo: optional(integer() as Codec<Reg>),
 });

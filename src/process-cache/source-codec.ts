@@ -2,7 +2,7 @@ import { numberCalls } from '../../runtime/ops/numbers/number-calls.ts';
 import type { Field } from '../../runtime/save/field.ts';
 import type { Query } from '../guards/query.ts';
 import type { Source } from '../guards/source.ts';
-import type { PrivateAccess } from '../vm/bytecode/frame.ts';
+import type { PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import {
   boolean,
   type Codec,
@@ -46,8 +46,7 @@ const symbol: Codec<symbol> = {
 /** A property key. */
 export const key: Codec<string | symbol> = {
   write: (value, live) => (typeof value === 'symbol' ? symbol.write(value, live) : value),
-  read: (field, live) =>
-    typeof field.value === 'string' ? field.value : symbol.read(field, live),
+  read: (field, live) => (typeof field.value === 'string' ? field.value : symbol.read(field, live)),
 };
 
 /** A primitive, or an object of the process by its number in the list of the entry. */
@@ -72,10 +71,23 @@ export const anyObject: Codec<object> = {
   read: (field, live) => live.object(field),
 };
 
-const scope = {
-  write: (value, live) => live.scope(value),
-  read: (field, live) => live.scope(field),
-} satisfies Codec<(Source & { kind: 'free' })['scope']>;
+/** A variable of that name around a function. */
+const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
+  write: ({ scope, name }, live) => [live.scope(scope, name), name],
+  read(field, live) {
+    const [scope, name] = field.tuple(2) as [Field, Field];
+    return { scope: live.scope(scope), name: name.string() };
+  },
+};
+
+/** Variables are printed with the function that reads them. */
+const free: Codec<Omit<Source & { readonly kind: 'free' }, 'kind'>> = {
+  write: (value, live) => [variable.write(value, live), live.text(value.owner)],
+  read(field, live) {
+    const [found, owner] = field.tuple(2) as [Field, Field];
+    return { ...variable.read(found, live), owner: live.text(owner) };
+  },
+};
 
 const index = integer(1e6);
 const queries = {
@@ -119,8 +131,8 @@ export const sourceItem: Codec<Source> = variants<Source>(() => ({
   this: record({ frame }),
   newTarget: record({ frame }),
   register: record({ frame, reg: index as Codec<never> }),
-  free: record({ scope, name: string, owner: string }),
-  hasFree: record({ scope, name: string }),
+  free,
+  hasFree: variable,
   outerCell: record({ frame, index }),
   accessor: record({ base: source, key, which: oneOf('get', 'set') }),
   query: record({ base: source, query, key: optional(key) }),

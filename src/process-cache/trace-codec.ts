@@ -1,5 +1,5 @@
 import type { CalledNumber } from '../guards/called-numbers.ts';
-import { type BreakRecord, breakReasons, type BreakReason } from '../traces/graph-break.ts';
+import { type BreakReason, type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { SameOutput } from '../traces/same-outputs.ts';
 import type { LoopDecision, Outcome, Resized, TraceResult } from '../traces/trace-result.ts';
 import {
@@ -7,6 +7,7 @@ import {
   boolean,
   type Codec,
   integer,
+  integers,
   list,
   nullable,
   number,
@@ -79,7 +80,7 @@ export const trace = record<KeptTrace>({
   called: list(called),
   randomNumbers: integer(),
   outcome,
-  reads: list(integer()),
-  optional: list(integer()),
+  reads: integers(),
+  optional: integers(),
   same: list(same),
 });

@@ -104,6 +104,7 @@ export class TraceFiles implements TraceStore {
     }
     const kept = others.slice(others.length === mostEntries ? 1 : 0).map(({ value }) => value);
     this.#files.write(name, { entries: [...kept, entry] });
+    this.#entries.delete(name);
   }
 
   #read(entry: Field, { frames, codeOf, history }: TraceRequest): TraceResult | undefined {
