@@ -92,7 +92,6 @@ export class LiveWriter {
    * read before the variables around it.
    */
   #findOwnPlaces(): void {
-    const { known } = this.#given;
     const own = this.#own;
     for (const { source, value } of this.#reads) {
       let isOwn = false;

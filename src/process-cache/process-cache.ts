@@ -16,6 +16,13 @@ export function provideCache(provider: Open): void {
   open = provider;
 }
 
+let hasWarned = false;
+
+/** Undefined, with a warning, where nothing was registered: a bundle that was made for pages runs in Node. */
 export function cacheIn(folder: string): ProcessCache | undefined {
+  if (!open && !hasWarned) {
+    console.warn('tostatic: TOSTATIC_CACHE: a bundle for pages keeps no files');
+    hasWarned = true;
+  }
   return open?.(folder);
 }

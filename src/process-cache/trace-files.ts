@@ -16,6 +16,7 @@ import { LiveReader, Unfit } from './live-reader.ts';
 import { LiveWriter } from './live-writer.ts';
 import { trace } from './trace-codec.ts';
 import type { StoredTrace, TraceRequest, TraceStore } from './trace-store.ts';
+import { verifyTrace } from './verify-trace.ts';
 
 /** Traces at one point beyond these are not left: what the guards rely on changes with every call. */
 const mostEntries = 32;
@@ -113,6 +114,7 @@ export class TraceFiles implements TraceStore {
       const live = new LiveReader(place, entry.get('lists'));
       live.expectFacts(entry.get('facts'));
       const found = trace.read(entry.get('trace'), live);
+      verifyTrace(found, frames);
       const codes = frames.map(({ closure }) => closure.code);
       const pcs = frames.map(({ pc }) => pc);
       const result = { ...found, places: [], sources: live.files, codes, pcs };

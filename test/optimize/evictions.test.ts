@@ -27,7 +27,7 @@ import {
   relu,
   seed,
   type Tensor,
-} from '../../src/index.ts';
+} from '../../src/node/index.ts';
 
 interface Net {
   readonly channels: number;
@@ -107,7 +107,8 @@ afterEach(() => {
 
 /** The eviction policies among the choices that compilations have left. */
 function policies(): unknown[] {
-  return readdirSync(folder).flatMap((name) => {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.plan'));
+  return names.flatMap((name) => {
     const { header } = parseFile(readFileSync(join(folder, name)));
     const choices = header.get('choices').value as [string, { how?: unknown }][];
     return choices.flatMap(([search, { how }]) =>

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DataWriter, parseFile } from '../../runtime/save/container.ts';
 import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
-import { type Tensor, tidy } from '../../src/index.ts';
+import { type Tensor, tidy } from '../../src/node/index.ts';
 import { type Job, jobs } from './known-choices/jobs.ts';
 import { planText } from './known-choices/plan-text.ts';
 
@@ -61,7 +61,9 @@ async function outcomeOf(
   return outcome;
 }
 
-const files = () => readdirSync(folder).map((name) => join(folder, name));
+/** Those of plans. */
+const files = () =>
+  readdirSync(folder).flatMap((name) => (name.endsWith('.plan') ? [join(folder, name)] : []));
 
 /** The choices of the file, each with the name of its search. */
 function choicesIn(file: string): [string, unknown][] {

@@ -1,7 +1,7 @@
 /** Prints what the first call of a job is in this process. */
 
 import { Captured } from '../../../src/dispatch/captured-function.ts';
-import { type Tensor, tidy } from '../../../src/index.ts';
+import { type Tensor, tidy } from '../../../src/node/index.ts';
 import { jobs } from './jobs.ts';
 import { planText } from './plan-text.ts';
 

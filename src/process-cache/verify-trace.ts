@@ -1,0 +1,106 @@
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { numberLeaves } from '../../runtime/entry/number-expr.ts';
+import { badFile } from '../../runtime/save/field.ts';
+import { contiguousStrides, sameShape } from '../../runtime/spec/shape.ts';
+import type { Guard } from '../guards/guard.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
+import { dimSource, type Source, strideSource } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { partsOf, placedBy, possibleOf, recipesOfFrame } from '../traces/recipes.ts';
+import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { KeptTrace } from './trace-codec.ts';
+
+/**
+ * Verifies that the parts of a trace fit together: whatever refers to another part finds it, and guards say of each input
+ * what the program relies on. `frames`: those that it is entered with. Throws DataError.
+ */
+export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
+  const { program, inputs, numbers, needsGrad, differentiable, spent, scalars, makes } = trace;
+  const { inputs: taken, outputs, values } = program;
+  expect(inputs.length === taken.length && needsGrad.length === taken.length, 'inputs');
+  expect(differentiable.length === outputs.length && spent.length === outputs.length, 'outputs');
+  expect(scalars.inputs().length === numbers.length, 'numbers');
+  const isOutput = (index: number) => index < outputs.length;
+  const sameOnes = trace.same.flatMap(({ output, others }) => [
+    output,
+    ...others.map(({ index }) => index),
+  ]);
+  const lists = makes.flatMap((make) => (make.kind === 'list' ? make.outputs : []));
+  expect([...trace.reads, ...trace.optional, ...sameOnes, ...lists].every(isOutput), 'outputs');
+  for (const each of recipesOf(trace).flatMap(possibleOf)) {
+    if (each.kind === 'output' || each.kind === 'scalar') expect(isOutput(each.index), 'outputs');
+    if (each.kind === 'made') expect(each.index < makes.length, 'objects that it makes');
+    if (each.kind === 'number') expectSizes(each.expr, trace);
+  }
+  for (const each of trace.guards) if (each.kind === 'number') expectSizes(each.expr, trace);
+  const { outcome } = trace;
+  for (const frame of outcome.kind === 'break' ? outcome.frames : []) {
+    expect(isWithin(frame, frames), 'instructions');
+  }
+  const guarded = new Guarded(trace.guards);
+  inputs.forEach((source, i) => {
+    expect(guarded.says(source, values[taken[i]!]!), 'guards of its inputs');
+  });
+}
+
+function expect(isThere: boolean, what: string): void {
+  if (!isThere) throw badFile('the trace', `${what} that are not there`, `all of its ${what}`);
+}
+
+/** Whether there are such an instruction and such registers. */
+function isWithin({ call, pc, registers }: FrameRecipe, frames: readonly Frame[]): boolean {
+  const closure = call.kind === 'entry' ? frames[call.frame]?.closure : call.closure;
+  if (!closure) return false;
+  const { instructions, registerCount } = closure.code;
+  return pc < instructions.length && registers.every(([reg]) => reg < registerCount);
+}
+
+function expectSizes(expr: NumberExpr, { sizes }: KeptTrace): void {
+  for (const leaf of numberLeaves(expr)) {
+    if (leaf.kind === 'size') expect(leaf.index < sizes.length, 'sizes of results');
+  }
+}
+
+function recipesOf({ outcome, makes, effects }: KeptTrace): readonly Recipe[] {
+  const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
+  return [...left, ...makes.flatMap(partsOf), ...effects.flatMap(placedBy)];
+}
+
+/** The facts about tensors that guards say. */
+class Guarded {
+  readonly #tensors = new Map<string, Guard & { readonly kind: 'tensor' }>();
+  readonly #values = new Map<string, unknown>();
+
+  constructor(guards: readonly Guard[]) {
+    for (const guard of guards) {
+      if (guard.kind === 'tensor') this.#tensors.set(sourceKey(guard.source), guard);
+      if (guard.kind === 'value') this.#values.set(sourceKey(guard.source), guard.value);
+    }
+  }
+
+  says(source: Source, { dtype, shape, strides, device }: TensorMeta): boolean {
+    const guard = this.#tensors.get(sourceKey(source));
+    if (!guard) return this.#isInList(source);
+    const isOf = (at: (tensor: Source, dim: number) => Source) => (size: number, dim: number) =>
+      this.#values.get(sourceKey(at(source, dim))) === size;
+    const isSize = (size: number, dim: number) =>
+      guard.shape[dim] === size || isOf(dimSource)(size, dim);
+    const own = guard.strides ?? contiguousStrides(shape);
+    const hasStrides = own === 'any' ? strides.every(isOf(strideSource)) : sameShape(own, strides);
+    return (
+      guard.dtype === dtype &&
+      guard.device === device &&
+      guard.shape.length === shape.length &&
+      shape.every(isSize) &&
+      hasStrides
+    );
+  }
+
+  /** The tensors of an array are guarded together. */
+  #isInList(source: Source): boolean {
+    if (source.kind !== 'property') return false;
+    const query = { kind: 'query', base: source.base, query: 'tensors', key: undefined } as const;
+    return this.#values.has(sourceKey(query));
+  }
+}
