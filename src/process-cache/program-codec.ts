@@ -210,6 +210,9 @@ export const program: Codec<Program> = {
   write: parts.write,
   read(field, live) {
     const read = parts.read(field, live);
+    const used = read.ops.flatMap((each) => [...each.inputs, ...each.outputs, each.before ?? 0]);
+    const all = [...read.inputs, ...read.outputs, ...used];
+    if (all.some((value) => value >= read.values.length)) field.fail('values that there are');
     for (const { op: each, attrs: given } of read.ops) {
       const mayChange = symbolicAttrs(each);
       const isOdd = Object.keys(given).some(

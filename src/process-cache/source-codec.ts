@@ -75,8 +75,11 @@ export const anyObject: Codec<object> = {
 const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
   write: ({ scope, name }, live) => [live.scope(scope, name), name],
   read(field, live) {
-    const [scope, name] = field.tuple(2) as [Field, Field];
-    return { scope: live.scope(scope), name: name.string() };
+    const [around, name] = field.tuple(2) as [Field, Field];
+    const scope = live.scope(around);
+    // Rejects what is no name.
+    scope.reader(name.string());
+    return { scope, name: name.string() };
   },
 };
 

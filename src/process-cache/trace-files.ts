@@ -1,6 +1,6 @@
 import { hasMoreDevices } from '../../runtime/device/current.ts';
 import { DataError } from '../../runtime/errors/errors.ts';
-import type { Field } from '../../runtime/save/field.ts';
+import { badFile, type Field } from '../../runtime/save/field.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, dimSource } from '../guards/source.ts';
@@ -125,7 +125,9 @@ export class TraceFiles implements TraceStore {
       return result;
     } catch (error) {
       if (error instanceof Unfit) return undefined;
-      throw error;
+      if (error instanceof DataError) throw error;
+      // Whatever is given nonsense may fail with any error.
+      throw badFile(entry.path, String(error), 'parts that fit together', error);
     }
   }
 }
