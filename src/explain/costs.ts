@@ -31,8 +31,8 @@ function retraces({ calls, translations, breaks }: CapturedStats): string[] {
   ];
 }
 
-function replans({ graphRuns, plans, translations }: CapturedStats): string[] {
-  const again = plans - translations;
+function replans({ graphRuns, plans, translations, knownTraces = 0 }: CapturedStats): string[] {
+  const again = plans - translations - knownTraces;
   if (again <= 4 || again * 4 <= graphRuns) return [];
   return [
     `${plural(plans, 'memory plan')} in ${plural(graphRuns, 'run')}: sizes change from call to call, and each set of sizes is ` +

@@ -21,3 +21,8 @@ export function printCode(code: Code, fn: object | undefined, digest: Digest): s
   const policy = [fn !== undefined && isNotToStatic(fn), isIgnoredFile(source.file)];
   return JSON.stringify([source.file, text, span.start, span.end, at, kind, name, strict, policy]);
 }
+
+/** The same of a function of this package, whose name says where it is. */
+export function printOwn(fn: object, digest: Digest): string {
+  return digest(`${isNotToStatic(fn)} ${Function.prototype.toString.call(fn)}`);
+}

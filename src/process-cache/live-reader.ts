@@ -1,6 +1,5 @@
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Field } from '../../runtime/save/field.ts';
-import { readPrimitive } from '../../runtime/save/primitive.ts';
 import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';
@@ -8,10 +7,10 @@ import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { type AskedCode, closureFor } from './asked-code.ts';
 import { brandOf } from './brand.ts';
-import { type Digest, printCode } from './code-print.ts';
+import { type Digest, printCode, printOwn } from './code-print.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { languageScope } from './language-scope.ts';
-import { sourceItem } from './source-codec.ts';
+import { anyValue, sourceItem } from './source-codec.ts';
 
 /** Thrown where this process isn't as the trace has found its own: the entry is one for other calls. */
 export class Unfit extends Error {}
@@ -98,7 +97,7 @@ export class LiveReader {
     }
     for (const item of facts.get('constants').items()) {
       const [source, value] = item.tuple(2) as [Field, Field];
-      if (!Object.is(this.#read(source), readPrimitive(value))) unfit('another constant');
+      if (!Object.is(this.#read(source), anyValue.read(value, this))) unfit('another constant');
       this.#expectFixed(source, true);
     }
     this.#reads.forget();
@@ -137,8 +136,8 @@ export class LiveReader {
     const found = this.#given.known.get(item.get('known').string());
     if (!found) return unfit('no object of that name');
     if (!item.has('text')) return found;
-    const text = this.#given.digest(Function.prototype.toString.call(found));
-    return text === this.text(item.get('text')) ? found : unfit('another function of that name');
+    const print = printOwn(found, this.#given.digest);
+    return print === this.text(item.get('text')) ? found : unfit('another function of that name');
   }
 
   #at(item: Field): unknown {

@@ -1,6 +1,5 @@
 import { rulesOf } from '../../runtime/backward/custom-function.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
-import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { isFrameworkFile } from '../3-trace/state/framework-files.ts';
@@ -12,10 +11,10 @@ import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { type AskedCode, type Asking, closureFor } from './asked-code.ts';
 import { brandOf } from './brand.ts';
-import { type Digest, printCode } from './code-print.ts';
-import { notKept, primitive } from './codec.ts';
+import { type Digest, printCode, printOwn } from './code-print.ts';
+import { notKept } from './codec.ts';
 import type { KnownObjects } from './known-objects.ts';
-import { sourceItem } from './source-codec.ts';
+import { anyValue, sourceItem } from './source-codec.ts';
 
 /** What a trace has had before it. */
 export interface Traced {
@@ -193,8 +192,7 @@ export class LiveWriter {
       const isFixed = source.kind === 'free' && source.scope.isConstant(source.name);
       if (isObject(value)) objects.push([this.source(source), this.object(value), isFixed]);
       else if (isFixed) {
-        if (!isPrimitiveValue(value)) notKept('a constant is a symbol');
-        constants.push([this.source(source), primitive.write(value, this)]);
+        constants.push([this.source(source), anyValue.write(value, this)]);
       }
     }
     return { objects, constants };
@@ -210,7 +208,7 @@ export class LiveWriter {
     const isOfPackage = this.#isOfPackage(object);
     if (known !== undefined && isOfPackage && typeof object === 'function') {
       const { digest } = this.#given;
-      return { known, text: this.text(digest(Function.prototype.toString.call(object))) };
+      return { known, text: this.text(printOwn(object, digest)) };
     }
     if (known !== undefined && (isOfPackage || !this.#asked.has(object))) return { known };
     const brand = brandOf(object, this.#given.known);
