@@ -25,11 +25,20 @@ export const maxScalarArguments = 1000;
  */
 export class Field {
   readonly value: unknown;
-  readonly path: string;
+  readonly #around: Field | string;
+  readonly #key: string | number;
 
-  constructor(value: unknown, path: string) {
+  /** `around`: the part that it is the item or property `key` of, or a path. */
+  constructor(value: unknown, around: Field | string, key: string | number = '') {
     this.value = value;
-    this.path = path;
+    this.#around = around;
+    this.#key = key;
+  }
+
+  get path(): string {
+    if (typeof this.#around === 'string') return this.#around;
+    const key = this.#key;
+    return `${this.#around.path}${typeof key === 'number' ? `[${key}]` : `.${key}`}`;
   }
 
   fail(expected: string): never {
@@ -41,7 +50,7 @@ export class Field {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
     const found: unknown = Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-    return new Field(found, `${this.path}.${key}`);
+    return new Field(found, this, key);
   }
 
   has(key: string): boolean {
@@ -61,7 +70,7 @@ export class Field {
   items(max = Number.POSITIVE_INFINITY): Field[] {
     if (!Array.isArray(this.value)) this.fail('a list');
     if (this.value.length > max) this.fail(`a list of at most ${max}`);
-    return this.value.map((item, i) => new Field(item, `${this.path}[${i}]`));
+    return this.value.map((item, i) => new Field(item, this, i));
   }
 
   /** A list of so many. */
@@ -79,10 +88,7 @@ export class Field {
   entries(): [key: string, value: Field][] {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
-    return Object.entries(value).map(([key, item]) => [
-      key,
-      new Field(item, `${this.path}.${key}`),
-    ]);
+    return Object.entries(value).map(([key, item]) => [key, new Field(item, this, key)]);
   }
 
   /** A whole number from `min` to `max`, both included. */
