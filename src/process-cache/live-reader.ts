@@ -167,7 +167,7 @@ export class LiveReader {
     return closure;
   }
 
-  /** What is described by itself is in no file that was written here. */
+  /** Makes each once. A description that refers to itself is in no file that was written here. */
   #once<T>(known: (T | null)[], id: number, field: Field, make: () => T): T {
     const found = known[id];
     if (found === null) field.fail('a description that does not refer to itself');

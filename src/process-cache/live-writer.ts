@@ -16,7 +16,7 @@ import { notKept } from './codec.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
 
-/** What a trace has had before it. */
+/** The surroundings of a trace. */
 export interface Traced {
   readonly frames: readonly Frame[];
   /** All places that it has read. */
@@ -182,7 +182,7 @@ export class LiveWriter {
     return [found.how, this.object(found.fn)];
   }
 
-  /** What stands at the places that were read, and everything that was described so far. */
+  /** The contents of the places that were read. */
   facts(): Readonly<Record<string, unknown>> {
     const objects: unknown[] = [];
     const constants: unknown[] = [];

@@ -36,7 +36,7 @@ import { device } from './device-codec.ts';
 import { numberExpr } from './guard-codec.ts';
 import { anyObject, anyValue, key, source } from './source-codec.ts';
 
-/** Of a variable before its declaration, too. */
+/** A constant, or the mark of a variable before its declaration. */
 const constant: Codec<Primitive | symbol> = {
   write: (value, live) =>
     value === uninitialized ? { uninitialized: true } : anyValue.write(value, live),
@@ -101,7 +101,7 @@ export const make: Codec<Make> = variants<Make>(() => ({
   symbol: made('a symbol'),
   cell: record({ content: recipe }),
   parameterCell: made('an arguments object'),
-  arrayIterator: record({ array: recipe, next: integer(), done: boolean }),
+  arrayIterator: record({ array: recipe, namesOf: item, next: integer(), done: boolean }),
   iteratorRecord: record({ iterator: recipe, next: item, done: boolean }),
   iterator: record({
     over: recipe,
