@@ -124,6 +124,7 @@ export function ownEdges(compiled: string): Plugin {
   return {
     name: 'own-edges',
     renderChunk(code, { moduleIds }) {
+      if (onlyImports.test(code)) return null;
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
       const edge = (name: string) => `function ${name}(){return new Error}`;
       const first = `${edge('__tostaticFirst')}(${registry}??=[]).push({part:"${part}",at:__tostaticFirst()});`;
@@ -132,6 +133,9 @@ export function ownEdges(compiled: string): Plugin {
     },
   };
 }
+
+/** No function of such a file is ever called. */
+const onlyImports = /^(?:import "[^"]*";\s*)*$/;
 
 function afterHashbang(code: string, statement: string): string {
   const end = code.startsWith('#!') ? code.indexOf('\n') + 1 : 0;

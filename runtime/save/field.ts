@@ -25,20 +25,11 @@ export const maxScalarArguments = 1000;
  */
 export class Field {
   readonly value: unknown;
-  readonly #around: Field | string;
-  readonly #key: string | number;
+  readonly path: string;
 
-  /** `around`: the part that it is the item or property `key` of, or a path. */
-  constructor(value: unknown, around: Field | string, key: string | number = '') {
+  constructor(value: unknown, path: string) {
     this.value = value;
-    this.#around = around;
-    this.#key = key;
-  }
-
-  get path(): string {
-    if (typeof this.#around === 'string') return this.#around;
-    const key = this.#key;
-    return `${this.#around.path}${typeof key === 'number' ? `[${key}]` : `.${key}`}`;
+    this.path = path;
   }
 
   fail(expected: string): never {
@@ -50,7 +41,7 @@ export class Field {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
     const found: unknown = Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-    return new Field(found, this, key);
+    return new Field(found, `${this.path}.${key}`);
   }
 
   has(key: string): boolean {
@@ -70,7 +61,7 @@ export class Field {
   items(max = Number.POSITIVE_INFINITY): Field[] {
     if (!Array.isArray(this.value)) this.fail('a list');
     if (this.value.length > max) this.fail(`a list of at most ${max}`);
-    return this.value.map((item, i) => new Field(item, this, i));
+    return this.value.map((item, i) => new Field(item, `${this.path}[${i}]`));
   }
 
   /** A list of so many. */
@@ -88,7 +79,10 @@ export class Field {
   entries(): [key: string, value: Field][] {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
-    return Object.entries(value).map(([key, item]) => [key, new Field(item, this, key)]);
+    return Object.entries(value).map(([key, item]) => [
+      key,
+      new Field(item, `${this.path}.${key}`),
+    ]);
   }
 
   /** A whole number from `min` to `max`, both included. */

@@ -124,7 +124,7 @@ export function record<T extends object>(fields: Fields<T>): Codec<T> {
       const items = field.items(codecs.length);
       const made: Partial<Record<string, unknown>> = {};
       for (let i = 0; i < codecs.length; i++) {
-        const value = codecs[i]!.read(items[i] ?? new Field(null, field, i), live);
+        const value = codecs[i]!.read(items[i] ?? new Field(null, field.path), live);
         if (value !== undefined) made[keys[i]!] = value;
       }
       return made as T;

@@ -1,4 +1,5 @@
-import * as library from '../../runtime/index.ts';
+import { nn, optim } from '../../runtime/functions.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { tracedFunctions } from '../3-trace/builtins/api.ts';
 import { performedFunctions } from '../3-trace/machine/calls/framework-calls.ts';
@@ -29,7 +30,9 @@ export class KnownObjects {
       if (isOwn) this.#addClass(name, value);
     }
     for (const [name, value] of hiddenPrototypes()) this.#add(name, value);
-    this.#addLibrary(packagePrefix, library, 2);
+    this.#addClass('Tensor', Tensor);
+    this.#addLibrary('nn', nn, 1);
+    this.#addLibrary('optim', optim, 1);
     this.#addAll('traced', tracedFunctions());
     this.#addAll('performed', performedFunctions());
   }
@@ -86,7 +89,7 @@ export class KnownObjects {
     this.#addClass(`${name} extends`, Object.getPrototypeOf(value));
   }
 
-  /** Functions and classes, those in namespaces like `nn`, too. */
+  /** Functions and classes, those in namespaces inside like `nn.init`, too. */
   #addLibrary(name: string, namespace: object, levels: number): void {
     for (const [key, value] of Object.entries(namespace)) {
       const path = `${name}.${key}`;
@@ -115,8 +118,7 @@ export class KnownObjects {
   }
 }
 
-const packagePrefix = 'tostatic';
-const ofPackage = /^(tostatic|traced|performed)\b/;
+const ofPackage = /^(Tensor|nn|optim|traced|performed)\b/;
 /** In no name of a property of the language or this package. */
 const separator = ' → ';
 

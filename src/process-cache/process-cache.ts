@@ -9,20 +9,16 @@ export interface ProcessCache {
 
 type Open = (folder: string) => ProcessCache | undefined;
 
-let open: Open | undefined;
+/** In Node, a bundle that was made for pages says once that it keeps nothing. */
+let open: Open = () => {
+  console.warn('tostatic: TOSTATIC_CACHE: a bundle for pages keeps no files');
+  open = () => undefined;
+  return undefined;
+};
 
 /** Registers what keeps files: a page has none, so that it doesn't load what writes them. */
 export function provideCache(provider: Open): void {
   open = provider;
 }
 
-let hasWarned = false;
-
-/** Undefined, with a warning, where nothing was registered: a bundle that was made for pages runs in Node. */
-export function cacheIn(folder: string): ProcessCache | undefined {
-  if (!open && !hasWarned) {
-    console.warn('tostatic: TOSTATIC_CACHE: a bundle for pages keeps no files');
-    hasWarned = true;
-  }
-  return open?.(folder);
-}
+export const cacheIn: Open = (folder) => open(folder);
