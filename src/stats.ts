@@ -79,8 +79,8 @@ export class StatsCounter {
     if (!this.#breaks.has(key)) this.#breaks.set(key, record);
   }
 
-  addUnkept(why: string): void {
-    this.#unkept.add(why);
+  addUnkept(why: string | undefined): void {
+    if (why) this.#unkept.add(why);
   }
 
   /** A run came to a break. */

@@ -1,7 +1,6 @@
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { CompileOptions } from '../compile/compilation.ts';
-import type { CompiledInput } from '../compile/known-choices.ts';
+import type { CompiledInput, CompileOptions } from '../compile/compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** The source of a planned subgraph, so that it can be compiled with other options. */

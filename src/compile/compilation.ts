@@ -1,9 +1,10 @@
+import type { DataError } from '../../runtime/errors/errors.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import type { Backend } from '../../runtime/program/backend.ts';
-import type { ValueId } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
-import { type ChoiceStore, Choices } from '../programs/choices.ts';
+import { Choices } from '../programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {
   countPasses,
@@ -36,6 +37,27 @@ export interface CompileOptions {
   readonly cache?: ChoiceStore;
   /** The backend that runs the programs; by default the kernels of their device. */
   readonly backend?: Backend;
+}
+
+/** Everything that decides how a program is compiled. */
+export interface CompiledInput {
+  readonly program: Program;
+  readonly wanted: {
+    readonly needsGrad: readonly boolean[];
+    readonly differentiable: readonly boolean[];
+  };
+  readonly options: CompileOptions;
+  readonly donated: readonly number[];
+}
+
+/** Where compilations leave their choices for others of the same program. */
+export interface ChoiceStore {
+  has(subject: CompiledInput): boolean;
+  /** Undefined: there are none. Throws DataError for what can't be read. */
+  find(subject: CompiledInput): Choices | undefined;
+  keep(subject: CompiledInput, choices: Choices): void;
+  /** Called for choices that are damaged, or of other searches: `keep` will replace them. */
+  refuse(subject: CompiledInput, why: DataError): void;
 }
 
 export const defaultCompileOptions: CompileOptions = {

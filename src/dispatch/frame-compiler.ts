@@ -117,12 +117,8 @@ export class FrameCompiler {
         spans.around(spanOf('trace', frames), () =>
           this.#trace(point, frames, stored?.codeOf ?? this.#codeOf),
         );
-      const keep = known
-        ? undefined
-        : (guards: readonly Guard[], of = result) => {
-            const why = stored?.keep({ ...of, places: result.places }, guards);
-            if (why !== undefined) this.#stats.addUnkept(why);
-          };
+      const keep: Keep = (guards, of = result) =>
+        this.#stats.addUnkept(stored?.keep({ ...of, places: result.places }, guards));
       return spans.around(spanOf('compile', frames), () =>
         this.#compile(point, frames, result, keep),
       );
@@ -145,12 +141,8 @@ export class FrameCompiler {
 
   /** Where an earlier process may have left the trace of the call. */
   #storedAt({ history }: ResumePoint, frames: readonly Frame[]): StoredTrace | undefined {
-    const { traces, dynamic, fullGraph, capture } = this.#settings;
-    if (!traces) return undefined;
-    const { unrollLimit, pathLimit, traceLimit } = this.#settings;
-    const limits = [unrollLimit, pathLimit, traceLimit].map(String);
-    const options = [dynamic, fullGraph, capture, limits, [...history.bounds]];
-    return traces.at({ frames, codeOf: this.#codeOf, history, settings: JSON.stringify(options) });
+    const settings = this.#settings;
+    return settings.traces?.at({ frames, codeOf: this.#codeOf, history, settings });
   }
 
   get #codeOf(): CodeOf {
@@ -182,10 +174,10 @@ export class FrameCompiler {
     point: ResumePoint,
     frames: readonly Frame[],
     result: TraceResult,
-    keep: Keep | undefined,
+    keep: Keep,
   ): Entry | NoEntry {
     const sized = this.#sizedEntry(point, frames, result, keep);
-    if (!sized) keep?.(result.guards);
+    if (!sized) keep(result.guards);
     const entry = sized ?? this.#fixedEntry(point, result);
     if (!entry) return { why: 'a value that backward needs is written in place' };
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
@@ -207,7 +199,7 @@ export class FrameCompiler {
     point: ResumePoint,
     frames: readonly Frame[],
     traced: TraceResult,
-    keep: Keep | undefined,
+    keep: Keep,
   ): Entry | undefined {
     const { resized } = traced;
     if (!resized) return undefined;
@@ -215,7 +207,7 @@ export class FrameCompiler {
     const compile = (result: TraceResult, sizes: readonly Guard[]): Entry | null => {
       const entry = this.#entryOf(result, resized.guards);
       if (!entry) return null;
-      keep?.([...resized.guards, ...sizes, ...result.guards], result);
+      keep([...resized.guards, ...sizes, ...result.guards], result);
       const guards = [...resized.guards, ...result.guards];
       first ??= partOf({ ...result, guards }, entry.part, entry.subgraph);
       this.#stats.sizes++;

@@ -5,11 +5,10 @@ import { unknownOption } from '../../runtime/options/expect-options.ts';
 import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
-import type { CompileOptions } from '../compile/compilation.ts';
+import type { ChoiceStore, CompileOptions } from '../compile/compilation.ts';
 import type { Dynamic } from '../guards/number-history.ts';
 import { cacheIn } from '../process-cache/process-cache.ts';
 import type { TraceStore } from '../process-cache/trace-store.ts';
-import type { ChoiceStore } from '../programs/choices.ts';
 import {
   type MemoryChoice,
   type MemoryOptions,

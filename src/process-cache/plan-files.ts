@@ -1,5 +1,8 @@
 import type { DataError } from '../../runtime/errors/errors.ts';
-import { type ChoiceStore, Choices } from '../programs/choices.ts';
+import { printProgram } from '../../runtime/program/print.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import type { ChoiceStore, CompiledInput } from '../compile/compilation.ts';
+import { Choices } from '../programs/choices.ts';
 import type { CacheFiles } from './cache-files.ts';
 import type { Digest } from './code-print.ts';
 
@@ -13,24 +16,48 @@ export class PlanFiles implements ChoiceStore {
     this.#digest = digest;
   }
 
-  has(program: string): boolean {
-    return this.#files.has(this.#nameOf(program));
+  has(subject: CompiledInput): boolean {
+    return this.#files.has(this.#nameOf(subject));
   }
 
-  find(program: string): Choices | undefined {
-    const header = this.#files.read(this.#nameOf(program));
+  find(subject: CompiledInput): Choices | undefined {
+    const header = this.#files.read(this.#nameOf(subject));
     return header && Choices.known(header.get('choices'));
   }
 
-  keep(program: string, choices: Choices): void {
-    this.#files.write(this.#nameOf(program), { choices });
+  keep(subject: CompiledInput, choices: Choices): void {
+    this.#files.write(this.#nameOf(subject), { choices });
   }
 
-  refuse(program: string, error: DataError): void {
-    this.#files.refuse(this.#nameOf(program), error);
+  refuse(subject: CompiledInput, error: DataError): void {
+    this.#files.refuse(this.#nameOf(subject), error);
   }
 
-  #nameOf(program: string): string {
-    return `${this.#digest(program)}.plan`;
+  #nameOf(subject: CompiledInput): string {
+    return `${this.#digest(textOf(subject))}.plan`;
   }
+}
+
+const printed = new WeakMap<Program, string>();
+
+/**
+ * Returns a text that is equal for programs and options that are compiled the same way. A wrong match would cost time or
+ * memory, and no bits.
+ */
+function textOf({ program, wanted, options, donated }: CompiledInput): string {
+  let text = printed.get(program);
+  if (text === undefined) {
+    text = printProgram(program, { positions: 'none' });
+    printed.set(program, text);
+  }
+  const { memory, without, tier, compact, rate } = options;
+  const devices = new Set(program.values.map(({ device }) => device));
+  const facts = [...devices].map((device) => {
+    const { kind, sumsInBlocks, overwritesOperands, fusesPointwise } = device;
+    const { innerBytes, mostTileColumns } = device;
+    return [kind, sumsInBlocks, overwritesOperands, fusesPointwise, innerBytes, mostTileColumns];
+  });
+  const { needsGrad, differentiable } = wanted;
+  const settings = [memory, [...without].sort(), tier, compact, rate];
+  return `${JSON.stringify([facts, settings, needsGrad, differentiable, donated])}\n${text}`;
 }

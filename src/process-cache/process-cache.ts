@@ -1,4 +1,4 @@
-import type { ChoiceStore } from '../programs/choices.ts';
+import type { ChoiceStore } from '../compile/compilation.ts';
 import type { TraceStore } from './trace-store.ts';
 
 /** A folder in which processes leave each other what they have found. */

@@ -40,12 +40,18 @@ export class TraceFiles implements TraceStore {
     const [known, digest] = [this.#known, this.#digest];
     const asked: AskedCode[] = [];
     const name = `${digest(this.#pointOf(request))}.trace`;
+    let isThere = false;
     let writer: LiveWriter | undefined;
     let facts: unknown;
     return {
       codeOf: notingCode(codeOf, asked),
-      find: () => this.#find(name, request),
+      find: () => {
+        const found = this.#find(name, request);
+        isThere = found !== undefined;
+        return found;
+      },
       keep: (result, guards) => {
+        if (isThere) return undefined;
         try {
           if (!writer) {
             const { places } = result;
@@ -64,12 +70,15 @@ export class TraceFiles implements TraceStore {
   }
 
   /** A text that is equal for calls that may have one trace, but for what its guards say. */
-  #pointOf({ frames, settings }: TraceRequest): string {
+  #pointOf({ frames, settings, history }: TraceRequest): string {
+    const { dynamic, fullGraph, capture, unrollLimit, pathLimit, traceLimit } = settings;
+    const limits = [unrollLimit, pathLimit, traceLimit].map(String);
+    const options = [dynamic, fullGraph, capture, limits, [...history.bounds]];
     const stack = frames.map(({ closure, pc, gradMode, guard }) => {
       const device = (guard as { name?: string } | null | undefined)?.name ?? guard;
       return [printCode(closure.code, closure.fn, this.#digest), pc, gradMode, device];
     });
-    return JSON.stringify([process.version, settings, hasMoreDevices(), stack]);
+    return JSON.stringify([process.version, options, hasMoreDevices(), stack]);
   }
 
   #find(name: string, request: TraceRequest): TraceResult | undefined {

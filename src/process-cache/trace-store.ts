@@ -1,5 +1,5 @@
 import type { CodeOf } from '../3-trace/variables/code-of.ts';
-import type { NumberHistory } from '../guards/number-history.ts';
+import type { Dynamic, NumberHistory } from '../guards/number-history.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 
@@ -8,8 +8,17 @@ export interface TraceRequest {
   readonly frames: readonly Frame[];
   readonly codeOf: CodeOf;
   readonly history: NumberHistory;
-  /** The options that a trace depends on, as text. */
-  readonly settings: string;
+  readonly settings: TraceSettings;
+}
+
+/** The options that a trace depends on. */
+export interface TraceSettings {
+  readonly dynamic: Dynamic;
+  readonly fullGraph: boolean;
+  readonly capture: string;
+  readonly unrollLimit: number;
+  readonly pathLimit: number;
+  readonly traceLimit: number;
 }
 
 /** Where processes leave each other their traces. */
@@ -24,7 +33,7 @@ export interface StoredTrace {
   /** The trace of an earlier process that fits the call. */
   find(): TraceResult | undefined;
   /**
-   * Leaves the trace to other processes. `guards`: all that must hold for it. Returns why it can't be left, where it
+   * Leaves the trace to other processes, unless one of them has left it. `guards`: all that must hold for it. Returns why it can't be left, where it
    * relies on what other processes don't have.
    */
   keep(result: TraceResult, guards: TraceResult['guards']): string | undefined;

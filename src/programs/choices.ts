@@ -1,4 +1,3 @@
-import type { DataError } from '../../runtime/errors/errors.ts';
 import { Field } from '../../runtime/save/field.ts';
 
 /**
@@ -73,16 +72,6 @@ export class Choices {
   toJSON(): unknown {
     return this.#made;
   }
-}
-
-/** Where compilations leave their choices for others of the same program, which is named by a text. */
-export interface ChoiceStore {
-  has(program: string): boolean;
-  /** Undefined: there are none. Throws DataError for what can't be read. */
-  find(program: string): Choices | undefined;
-  keep(program: string, choices: Choices): void;
-  /** Called for choices that are damaged, or of other searches: `keep` will replace them. */
-  refuse(program: string, why: DataError): void;
 }
 
 /** Whole numbers below `count`. */
