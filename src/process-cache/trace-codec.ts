@@ -1,3 +1,4 @@
+import type { LostHistory } from '../../runtime/autograd/lost-history.ts';
 import type { CalledNumber } from '../guards/called-numbers.ts';
 import { type BreakReason, type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { SameOutput } from '../traces/same-outputs.ts';
@@ -59,6 +60,18 @@ const called: Codec<CalledNumber> = {
   },
 };
 
+const facts = record<Exclude<LostHistory, string>>({
+  what: string,
+  given: string,
+  expected: string,
+  remedy: string,
+});
+
+const lostHistory: Codec<LostHistory> = {
+  write: (lost, live) => (typeof lost === 'string' ? lost : facts.write(lost, live)),
+  read: (field, live) => (typeof field.value === 'string' ? field.value : facts.read(field, live)),
+};
+
 /** The parts of a trace that say nothing of the process in which it was made. */
 export type KeptTrace = Omit<TraceResult, 'places' | 'sources' | 'codes' | 'pcs'>;
 
@@ -71,7 +84,7 @@ export const trace = record<KeptTrace>({
   resized: always<Resized | null>(null, 'it serves several sizes'),
   needsGrad: list(boolean),
   differentiable: list(boolean),
-  spent: list(nullable(string)),
+  lost: list(nullable(lostHistory)),
   program,
   makes: list(make),
   effects: list(effect),

@@ -16,10 +16,10 @@ import type { KeptTrace } from './trace-codec.ts';
  * what the program relies on. `frames`: those that it is entered with. Throws DataError.
  */
 export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
-  const { program, inputs, numbers, needsGrad, differentiable, spent, scalars, makes } = trace;
+  const { program, inputs, numbers, needsGrad, differentiable, lost, scalars, makes } = trace;
   const { inputs: taken, outputs, values } = program;
   expect(inputs.length === taken.length && needsGrad.length === taken.length, 'inputs');
-  expect(differentiable.length === outputs.length && spent.length === outputs.length, 'outputs');
+  expect(differentiable.length === outputs.length && lost.length === outputs.length, 'outputs');
   expect(scalars.inputs().length === numbers.length, 'numbers');
   const isOutput = (index: number) => index < outputs.length;
   const sameOnes = trace.same.flatMap(({ output, others }) => [
