@@ -66,11 +66,6 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): number;
-  /**
-   * The order in which an op that follows strides takes the elements of operand 0: the same text for orders
-   * that give the same bits. Undefined where bits are not guaranteed.
-   */
-  orderOf?(op: KernelOp, inputs: readonly TensorMeta[], attrs: Attrs): string;
   /** Writes a whole contiguous tensor. */
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
   /** Reads a tensor, any strides, in row-major order, after everything issued before. */

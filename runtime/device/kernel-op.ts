@@ -112,11 +112,6 @@ export interface KernelOp {
   readonly kernel: Kernel;
   /** `contiguous`: strided data operands are copied before the kernel. */
   readonly layout: 'any' | 'contiguous';
-  /**
-   * Adds or multiplies elements along memory: in another order, with other last bits, where its operand has
-   * other strides. A pass that rewrites a program gives such an op operands of the strides that they had.
-   */
-  readonly followsStrides?: boolean;
   /** Writes its result over operand 0. */
   readonly inPlace: boolean;
   /**

@@ -8,8 +8,6 @@ import type { ValueId } from './program.ts';
 export interface GivenGradient {
   readonly of: number;
   readonly recorded: boolean;
-  /** Where they decide in which order it is summed; contiguous by default. */
-  readonly strides?: readonly number[];
 }
 
 /** The request for a backward whose results have a history, or that receives gradients of such results. */

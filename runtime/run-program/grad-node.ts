@@ -86,8 +86,7 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
-    const isOther =
-      gradOutputs.length > this.backward.gradOutputs.length || this.#goesByStrides(gradOutputs);
+    const isOther = gradOutputs.length > this.backward.gradOutputs.length;
     if (gradEnabled() || isOther) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
@@ -142,16 +141,6 @@ export class RunProgramNode extends GradNode {
       this.#afterFailure(retainGraph);
       throw error;
     }
-  }
-
-  #goesByStrides(gradOutputs: readonly (Tensor | null | undefined)[]): boolean {
-    const order = this.subgraph.gradientOrder;
-    if (!order) return false;
-    for (let i = 0; i < gradOutputs.length; i++) {
-      const gradient = gradOutputs[i];
-      if (gradient && order.isChangedBy(gradient, i)) return true;
-    }
-    return false;
   }
 
   /** Throws AutogradError where a part of it has run already: no leaf has got anything yet, as in eager execution. */

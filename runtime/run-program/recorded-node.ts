@@ -47,13 +47,9 @@ export function applyRecorded(
     const recorded = gradEnabled();
     const described = (list: readonly { of: number; gradient: Tensor }[]) =>
       list.map(({ of, gradient }) => ({ of, recorded: recorded && gradient.requiresGrad }));
-    const order = subgraph.gradientOrder;
     const request: GradientRequest = {
       recorded,
-      outputs: described(ofOutputs).map((each, i) => {
-        const { of, gradient } = ofOutputs[i]!;
-        return order?.isChangedBy(gradient, of) ? { ...each, strides: gradient.strides } : each;
-      }),
+      outputs: described(ofOutputs),
       values: described(ofValues),
       earlier: described(earlier),
       watched: passInner !== null,

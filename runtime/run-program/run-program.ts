@@ -14,7 +14,6 @@ import { enter, enterCompact } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { type ContinuedTarget, continuedTargets } from './gradient-accumulators.ts';
-import { GradientOrder } from './gradient-order.ts';
 import { RecordedBackwards } from './higher-order-gradients.ts';
 import { MemorySnapshot } from './memory-snapshot.ts';
 import { Partials } from './partials.ts';
@@ -36,8 +35,6 @@ export class Subgraph {
   readonly partials: Partials | null;
   /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
-  /** The order of gradients; null also if no backward can be compiled for other strides. */
-  readonly gradientOrder: GradientOrder | null;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
@@ -66,7 +63,6 @@ export class Subgraph {
     this.recorded = backward?.again
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)
       : null;
-    this.gradientOrder = this.recorded && new GradientOrder(backward!, values);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     const { backend = null } = planned;
     this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true, backend });

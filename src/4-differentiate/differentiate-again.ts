@@ -59,10 +59,9 @@ export function differentiateAgain(
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const targets = targetsOf(forward, tensors, leaves, leafOutputs);
     const rootsOf = (given: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
-      given.map(({ of, recorded, strides }) => {
+      given.map(({ of, recorded }) => {
         const tensor = tensorOf(of);
-        const meta = contiguousMeta(tensor, tensor.device);
-        const gradient = builder.input(strides ? { ...meta, strides } : meta);
+        const gradient = builder.input(contiguousMeta(tensor, tensor.device));
         return { tensor, gradient: requireGrad(gradient, recorded) };
       });
     const roots = [

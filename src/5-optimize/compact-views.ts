@@ -1,4 +1,3 @@
-import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
@@ -26,7 +25,7 @@ export interface SavedViews {
 /**
  * In: a joint program, what backward reads of forward, and what the caller gets. Out: the memories of which backward
  * keeps views that copies could represent. A program that writes in place or decides has none, since a copy could be
- * seen there; nor can what an op reads whose bits or attributes depend on strides be copied.
+ * seen there; nor can what an op reads whose attributes depend on strides be copied.
  */
 export function savedViews(
   program: Program,
@@ -41,13 +40,8 @@ export function savedViews(
     return definition?.op.kernel.kind === 'view' ? [...chainOf(definition.inputs[0]!), id] : [id];
   };
   const shown = new Set([...outputs, ...program.outputs].map((id) => facts.rootOf(id)));
-  const fixed = new Set<ValueId>();
   for (const { op, inputs } of program.ops) {
     if (op === opNamed('asStrided')) shown.add(facts.rootOf(inputs[0]!));
-    if (!op.followsStrides) continue;
-    inputs.forEach((id, i) => {
-      if (operandUse(op, i) === 'data') for (const each of chainOf(id)) fixed.add(each);
-    });
   }
   const roots = new Set(saved.map((id) => facts.rootOf(id)));
   return [...roots].flatMap((root): SavedViews[] => {
@@ -57,7 +51,7 @@ export function savedViews(
     // A copy of all of it holds the other views as well.
     const views = chosen.has(root) ? [root] : [...chosen];
     const isMade = facts.definitionIndex(root) >= 0;
-    const isCopied = (id: ValueId) => !fixed.has(id) && !repeats(program.values[id]!);
+    const isCopied = (id: ValueId) => !repeats(program.values[id]!);
     if ((isMade && chosen.has(root)) || !views.every(isCopied)) return [];
     const bytes = views.reduce((sum, id) => sum + bytesOf(program.values, id), 0);
     return [{ root, views, bytes, owners: values.length }];

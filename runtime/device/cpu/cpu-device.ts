@@ -16,10 +16,8 @@ import { transferLaunch } from '../transfer/transfer-launch.ts';
 import { heap } from './core/heap.ts';
 import { indexOf } from './core/kernel.ts';
 import { collapse, walk } from './core/loops.ts';
-import { broadcastDims } from './core/reduction.ts';
 import { fillBytes } from './movement/bytes.ts';
 import { pointwise } from './pointwise/pointwise.ts';
-import { reductionOrder } from './reduce.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
@@ -89,11 +87,6 @@ export class CpuDevice implements Device {
       case 'control':
         throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
     }
-  }
-
-  orderOf({ name }: KernelOp, [x, like]: readonly TensorMeta[], { dims }: Attrs): string {
-    const reduced = name === 'sumTo' ? broadcastDims(x!, like!) : (dims as readonly number[]);
-    return reductionOrder(x!, reduced);
   }
 
   /** Kernels pack into a fixed region beside the tensors; halves are widened in memory of their own. */

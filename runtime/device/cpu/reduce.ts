@@ -4,53 +4,36 @@ import type { Launch } from '../device.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
 import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
 import { addressOf, type KernelFactory } from './core/kernel.ts';
-import type { Loops } from './core/loops.ts';
 import {
+  adjacentDim,
   broadcastDims,
-  type Reduction,
+  type Inner,
   type ReductionKind,
   reductionOver,
+  takeInner,
 } from './core/reduction.ts';
+import { gatheredReduction, isTakenInOrder } from './gathered-reduction.ts';
 import * as scalar from './scalar/reduce.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
-import { reduceKernels, topChunk, vectorStep } from './wasm/reduce-kernels.ts';
-
-/** One dimension that the kernel loops over, taken out of a nest; strides in bytes. */
-interface Inner {
-  readonly size: number;
-  readonly strides: readonly number[];
-  readonly outer: Loops;
-}
-
-/** Takes out the dimension whose elements are adjacent in operand 0, or else the last. */
-function takeInner(loops: Loops, size: number): Inner {
-  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * size));
-  const rank = loops.shape.length;
-  if (rank === 0) {
-    return { size: 1, strides: bytes.map(() => 0), outer: { shape: [], strides: bytes } };
-  }
-  const adjacent = loops.strides[0]!.indexOf(1);
-  const at = adjacent < 0 ? rank - 1 : adjacent;
-  const others = <T>(list: readonly T[]) => list.filter((_, d) => d !== at);
-  return {
-    size: loops.shape[at]!,
-    strides: bytes.map((strides) => strides[at]!),
-    outer: { shape: others(loops.shape), strides: bytes.map(others) },
-  };
-}
+import { inVectors, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
 
 function bindReduction(
-  { kept, reduced }: Reduction,
+  x: TensorMeta,
+  dims: readonly number[],
   kind: ReductionKind,
-  dtype: 'float32' | 'float64',
   goesOn = false,
 ): Launch {
+  const dtype = x.dtype as 'float32' | 'float64';
+  const { kept, reduced } = reductionOver(x, dims);
+  const rounds = kind === 'sum' || kind === 'prod';
+  if (rounds && !isTakenInOrder(reduced, dtype)) return gatheredReduction(x, dims, kind);
   const kernel = reduceKernels[dtype]()[`${kind}s`];
   const { bytes } = dtypes[dtype];
-  const rows = takeInner(kept, bytes);
-  const columns = takeInner(reduced, bytes);
+  const rows = takeInner(kept, bytes, adjacentDim(kept));
+  const innermost = rounds ? reduced.shape.length - 1 : adjacentDim(reduced);
+  const columns = takeInner(reduced, bytes, innermost);
   const [rowStep, outStep] = rows.strides as [number, number];
   const columnStep = columns.strides[0]!;
   const [fromSteps, toSteps] = rows.outer.strides as [number[], number[]];
@@ -176,14 +159,8 @@ class ColumnParts {
     this.#rows = rows;
     this.#columns = columns;
     const { size, strides } = columns;
-    const step = vectorStep[dtype];
-    const inVectors = strides[0] === dtypes[dtype].bytes && size >= step;
-    const most = topChunk[dtype][inVectors ? 'adjacent' : 'apart'];
-    const whole = inVectors ? size - (size % step) : size;
-    const lengths: number[] = [];
-    for (let at = 0; at < whole; at += most) lengths.push(Math.min(most, whole - at));
-    if (whole < size) lengths.push(size - whole);
-    this.#lengths = lengths;
+    const isInVectors = inVectors(dtype, size, strides[0]! / dtypes[dtype].bytes);
+    this.#lengths = rowPieces(dtype, size, isInVectors);
   }
 
   get areWorthIt(): boolean {
@@ -238,19 +215,8 @@ function reduction(
     const isFloat = dtype === 'float32' || dtype === 'float64';
     if (!hasSimd || !isFloat || sizeOf(x.shape) === 0) return fallback(inputs, outputs, attrs);
     const dims = dimsOf(inputs, attrs.dims as readonly number[]);
-    return bindReduction(reductionOver(x, dims), kind, dtype);
+    return bindReduction(x, dims, kind);
   };
-}
-
-/** The order in which a sum or product visits dimensions, innermost last, and whether it has partial results in lanes. */
-export function reductionOrder(x: TensorMeta, dims: readonly number[]): string {
-  const { reduced } = reductionOver(x, dims);
-  const { size, strides } = takeInner(reduced, 1);
-  const adjacent = reduced.strides[0]!.indexOf(1);
-  const inner = adjacent < 0 ? reduced.shape.length - 1 : adjacent;
-  const lanes = x.dtype === 'float64' ? 2 : 4;
-  const inLanes = strides[0] === 1 && size >= 4 * lanes;
-  return `${reduced.shape.join('x')} by ${inner}${inLanes ? ' in lanes' : ''}`;
 }
 
 const attrDims = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims;
@@ -263,6 +229,6 @@ export const sumTo = reduction('sum', scalar.sumTo, ([x, like]) => broadcastDims
 
 /** float32 with vectors, as its op says. */
 export const addSum: KernelFactory = ([, x], _outputs, attrs) => {
-  const add = bindReduction(reductionOver(x!, attrs.dims as number[]), 'sum', 'float32', true);
+  const add = bindReduction(x!, attrs.dims as number[], 'sum', true);
   return ([, source], target) => add([source!], target);
 };

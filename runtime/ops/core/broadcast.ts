@@ -56,7 +56,6 @@ export const sumToOp = defineOp({
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
   kernel: kernels.sumTo,
   layout: 'any',
-  followsStrides: true,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
 });
 

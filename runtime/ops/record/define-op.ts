@@ -96,7 +96,6 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   ) => TensorSpec | readonly TensorSpec[];
   readonly kernel: Kernel;
   readonly layout?: 'any' | 'contiguous';
-  readonly followsStrides?: boolean;
   readonly inPlace?: boolean;
   readonly overwrites?: readonly (keyof O & string)[];
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
@@ -135,7 +134,6 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     },
     kernel,
     layout: definition.layout ?? (kernel.kind === 'pointwise' ? 'any' : 'contiguous'),
-    followsStrides: definition.followsStrides ?? false,
     inPlace: definition.inPlace ?? false,
     overwrites: definition.overwrites ?? [],
     vjp: definition.vjp as OpRecord['vjp'],

@@ -87,7 +87,6 @@ export const sumOp = defineOp({
   infer: inferReduced,
   kernel: kernels.sum,
   layout: 'any',
-  followsStrides: true,
   rows: reducedRows,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
 });

@@ -102,7 +102,6 @@ export const prodOp = defineOp({
   infer: inferReduced,
   kernel: kernels.prod,
   layout: 'any',
-  followsStrides: true,
   vjp: {
     // The product is the last of the partial products.
     x: saving({ x: 'value' }, ({ x }, dy, { dims, keepDim }) => {

@@ -112,7 +112,7 @@ function withoutWholes(program: Program): Program {
     const isRead = op.op.name === 'narrow' && !hasChangingAttrs(op.attrs);
     const part = isRead && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
     if (part === undefined || facts.isWritten(part)) return op;
-    // With other strides its readers might walk it in another order.
+    // Readers may be views that rely on strides.
     const [own, shown] = [program.values[part]!, program.values[view!]!];
     const isLike = own.dtype === shown.dtype && isContiguousMeta(own) && isContiguousMeta(shown);
     if (!isLike) return op;

@@ -1,4 +1,4 @@
-import { type Shape, sizeOf } from '../../../spec/shape.ts';
+import { contiguousStrides, type Shape, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { collapse, type Loops } from './loops.ts';
 
@@ -8,12 +8,13 @@ export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';
 export interface Reduction {
   /** Operands: input, output. */
   readonly kept: Loops;
-  /** Operand: input. */
+  /** Operands: input, and a contiguous tensor of its shape. */
   readonly reduced: Loops;
 }
 
 export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction {
   const isReduced = x.shape.map((_, d) => dims.includes(d));
+  const whole = contiguousStrides(x.shape);
   const keptShape = x.shape.filter((_, d) => !isReduced[d]);
   const keptStrides = x.strides.filter((_, d) => !isReduced[d]);
   // The output is contiguous; its dimensions are the kept ones, whether or not it shows 1s between.
@@ -27,8 +28,35 @@ export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction
     kept: collapse(keptShape, [keptStrides, outStrides]),
     reduced: collapse(
       x.shape.filter((_, d) => isReduced[d]),
-      [x.strides.filter((_, d) => isReduced[d])],
+      [x.strides, whole].map((strides) => strides.filter((_, d) => isReduced[d])),
     ),
+  };
+}
+
+/** One dimension that the kernel loops over, taken out of a nest; strides in bytes. */
+export interface Inner {
+  readonly size: number;
+  readonly strides: readonly number[];
+  readonly outer: Loops;
+}
+
+/** The dimension whose elements are adjacent in operand 0, or else the last. */
+export function adjacentDim({ shape, strides }: Loops): number {
+  const adjacent = strides[0]!.indexOf(1);
+  return adjacent < 0 ? shape.length - 1 : adjacent;
+}
+
+/** Takes dimension `at` out of loops whose elements have `size` bytes. */
+export function takeInner(loops: Loops, size: number, at: number): Inner {
+  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * size));
+  if (loops.shape.length === 0) {
+    return { size: 1, strides: bytes.map(() => 0), outer: { shape: [], strides: bytes } };
+  }
+  const others = <T>(list: readonly T[]) => list.filter((_, d) => d !== at);
+  return {
+    size: loops.shape[at]!,
+    strides: bytes.map((strides) => strides[at]!),
+    outer: { shape: others(loops.shape), strides: bytes.map(others) },
   };
 }
 

@@ -289,13 +289,28 @@ type ReduceDefinitions = {
   readonly [N in keyof typeof folds | `${keyof typeof folds}s`]: Definition;
 };
 
-/** Elements of one row that its total takes at once, by whether they are adjacent: sums end in between. */
-export const topChunk = {
-  float32: { adjacent: chunk * chunk * 16, apart: chunk * chunk },
-  float64: { adjacent: chunk * chunk * 8, apart: chunk * chunk },
-} as const;
 /** So many adjacent elements are taken in vectors; what is left over is added on its own. */
-export const vectorStep = { float32: 16, float64: 8 } as const;
+const vectorStep = { float32: 16, float64: 8 } as const;
+
+/** Whether the kernel takes the columns of a row in vectors: their partial results are another sum than one by one. */
+export function inVectors(dtype: 'float32' | 'float64', columns: number, step: number): boolean {
+  return step === 1 && columns >= vectorStep[dtype];
+}
+
+/** The pieces of a row whose totals the kernel adds up: it may be given each of them by itself. */
+export function rowPieces(
+  dtype: 'float32' | 'float64',
+  columns: number,
+  isInVectors: boolean,
+): readonly number[] {
+  const step = isInVectors ? vectorStep[dtype] : 1;
+  const most = chunk * chunk * step;
+  const whole = columns - (columns % step);
+  const pieces: number[] = [];
+  for (let at = 0; at < whole; at += most) pieces.push(Math.min(most, whole - at));
+  if (whole < columns) pieces.push(columns - whole);
+  return pieces;
+}
 
 export const reduceKernels = {
   float32: lazily(() => kernelsOf('f32')),
