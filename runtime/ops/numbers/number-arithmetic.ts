@@ -3,7 +3,7 @@
  * of a comparison, the program depends on the outcome alone, not on the number.
  */
 
-import { invariant } from '../../errors/invariant.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import { knownDifference } from './linear-numbers.ts';
 import { scalarFunctions } from './scalar-functions.ts';
 import { isSymbolic, type SymbolicNumber } from './symbolic-number.ts';
@@ -109,7 +109,13 @@ function decide(fn: string, ...args: readonly (number | SymbolicNumber)[]): bool
 }
 
 function tableOf(args: readonly (number | SymbolicNumber)[]): SymbolicNumber['table'] {
+  const given: unknown = args.find((arg) => typeof arg !== 'number' && !isSymbolic(arg));
   const symbol = args.find(isSymbolic);
-  invariant(symbol, 'symbolic arithmetic on plain numbers');
-  return symbol.table;
+  if (given === undefined && symbol) return symbol.table;
+  throw new ArgumentError({
+    what: 'an argument is not a number',
+    given: given === null ? 'null' : typeof given,
+    expected: 'a number',
+    remedy: 'check the order of the arguments',
+  });
 }

@@ -32,6 +32,7 @@ import { byPosition, numberAmong } from '../control-flow/numbers/keyword-numbers
 import {
   clampedInPlace,
   decidesShape,
+  expectNumbersTaken,
   filledWith,
   integersCompared,
   scalarOperands,
@@ -174,6 +175,7 @@ export function callApi(
     t.guardDevice();
     return ofScalars;
   }
+  expectNumbersTaken(t, fn, receiver, args);
   const compared = integersCompared(t, fn, receiver, args);
   if (compared) return callApi(t, compared.fn, known(undefined), compared.args);
   const call = fn as (...args: unknown[]) => unknown;

@@ -1,9 +1,11 @@
 /** Results of a call in the sample runs, and the properties that these results share. */
 
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
+import { TostaticError } from '../../../runtime/errors/errors.ts';
+import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { GraphBreak } from '../../traces/graph-break.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import { DrawsNumbers } from './call-stream.ts';
 import { samples } from './samples.ts';
 import {
@@ -32,7 +34,7 @@ export function trialsOf(
   refused: (why: string) => GraphBreak,
 ): readonly [Trial, ...Trial[]] {
   const trials: Trial[] = [];
-  let refusal: unknown = new Error('numbers that it never gets');
+  const refusals: unknown[] = [];
   for (const world of samples.keys()) {
     const run = given.map((each) => each[world]);
     if (!run.every((each) => each !== undefined)) continue;
@@ -41,11 +43,18 @@ export function trialsOf(
     } catch (error) {
       if (error instanceof DrawsNumbers) throw error;
       if (error instanceof NotDynamic) throw refused(error.message);
-      refusal = error;
+      refusals.push(error);
     }
   }
   const [first, ...others] = trials;
   if (!first) {
+    const [refusal = new Error('numbers that it never gets'), ...more] = refusals;
+    const isSame = (error: unknown) => (error as Error).message === (refusal as Error).message;
+    // In these words whatever the numbers and sizes are.
+    const isOwn = refusal instanceof TostaticError && !(refusal instanceof ShapeDependsOnData);
+    if (isOwn && more.length > 0 && more.every(isSame)) {
+      throw new GraphBreak('op-error', refusal.message, refusal);
+    }
     throw refused(`says: ${refusal instanceof Error ? refusal.message : String(refusal)}`);
   }
   if (!isOneLength(trials)) {

@@ -17,14 +17,20 @@ import { CallStream, drawsNothing } from './call-stream.ts';
 /** Among the arguments of a call: one of its operands. */
 export class OperandPlace {
   readonly index: number;
-  constructor(index: number) {
+  /** The operand is a number that stands for a boolean. */
+  readonly isBoolean: boolean;
+  constructor(index: number, isBoolean: boolean) {
     this.index = index;
+    this.isBoolean = isBoolean;
   }
 }
 
 /** The argument with operands in their places. */
 export function placed(value: unknown, operands: readonly unknown[]): unknown {
-  if (value instanceof OperandPlace) return operands[value.index];
+  if (value instanceof OperandPlace) {
+    const operand = operands[value.index];
+    return value.isBoolean ? operand !== 0 : operand;
+  }
   if (Array.isArray(value)) return value.map((each) => placed(each, operands));
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;

@@ -248,10 +248,11 @@ class Call {
     form: OperandForm,
     tensor: Tensor,
     given: readonly (GivenOperand | undefined)[],
+    isBoolean = false,
   ): OperandPlace {
     this.#tensors.push(tensor);
     this.#given.push(given);
-    return new OperandPlace(this.#forms.push(form) - 1);
+    return new OperandPlace(this.#forms.push(form) - 1, isBoolean);
   }
 
   /** The argument with its operands taken out. */
@@ -313,7 +314,7 @@ class Call {
     const t = this.#t;
     const number = asNumber(t, scalar);
     const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
-    return this.#operand('number', number, given);
+    return this.#operand('number', number, given, scalar.type === 'boolean');
   }
 }
 

@@ -1,16 +1,21 @@
 /** Numbers of a program as arguments of the tensor API. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
-import { bind1 } from '../../../../runtime/ops/core/bind.ts';
+import { contiguousMeta } from '../../../../runtime/device/tensor-meta.ts';
+import { InvariantError } from '../../../../runtime/errors/invariant.ts';
+import { bind1, withInterceptor } from '../../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
 import * as inPlace from '../../../../runtime/ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../../../../runtime/ops/in-place/pointwise-in-place.ts';
+import { ShapeDependsOnData } from '../../../../runtime/ops/indexing/data-dependent.ts';
 import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
+import { ProgramBuilder } from '../../../../runtime/program/builder.ts';
 import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf } from '../../state/facts.ts';
+import { asOp } from '../../state/op-error.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import { resolved } from '../../variables/unions.ts';
@@ -34,6 +39,45 @@ const operandFunctions: ReadonlySet<unknown> = new Set<unknown>(
 export function takesOperands(fn: unknown): boolean {
   return operandFunctions.has(fn);
 }
+
+/**
+ * Makes the call with plain numbers in the place of those of the program, in a program that is dropped: as operands these
+ * are tensors, where eager execution may reject a number.
+ */
+export function expectNumbersTaken(
+  t: Tracer,
+  fn: (...args: never[]) => unknown,
+  receiver: Variable,
+  args: readonly Variable[],
+): void {
+  const given = args.map(resolved);
+  if (!operandFunctions.has(fn) || !given.some(({ kind }) => kind === 'scalar')) return;
+  const trial = new ProgramBuilder(() => {
+    throw new InvariantError('a tensor with data in a trial of a call');
+  });
+  const sampleOf = (variable: Variable): unknown => {
+    if (variable.kind === 'scalar') return variable.type === 'boolean' ? true : 1;
+    if (variable.kind === 'symbolic') return variable.value;
+    const tensor = tensorOf(t, variable);
+    if (!tensor) return constantOf(t, variable);
+    const { dtype, device } = tensor;
+    const shape = variable.kind === 'dynamic' ? [] : tensor.shape;
+    return trial.input(contiguousMeta({ dtype, shape }, device));
+  };
+  if (!given.every(({ kind }) => kind in sampled)) return;
+  const self = tensorOf(t, receiver) && sampleOf(receiver);
+  const values = given.map(sampleOf);
+  asOp(t, () => {
+    try {
+      withInterceptor(trial, () => noGrad(() => Reflect.apply(fn, self, values)));
+    } catch (error) {
+      // The call itself says so.
+      if (!(error instanceof ShapeDependsOnData)) throw error;
+    }
+  });
+}
+
+const sampled = { scalar: 1, symbolic: 1, constant: 1, tensor: 1, dynamic: 1 };
 
 /** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
 export function scalarOperands(
