@@ -2,8 +2,9 @@ import { dtypes } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
-import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
+import { partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
 import { addressOf, type KernelFactory } from './core/kernel.ts';
+import { type Loops, walk } from './core/loops.ts';
 import {
   adjacentDim,
   broadcastDims,
@@ -12,8 +13,8 @@ import {
   reductionOver,
   takeInner,
 } from './core/reduction.ts';
-import { gatheredReduction, isTakenInOrder } from './gathered-reduction.ts';
-import * as scalar from './scalar/reduce.ts';
+import { gatheredRows, type ReduceRows } from './gathered-rows.ts';
+import { reduction as oneByOne } from './scalar/reduce.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
@@ -23,76 +24,65 @@ function bindReduction(
   x: TensorMeta,
   dims: readonly number[],
   kind: ReductionKind,
-  goesOn = false,
+  goesOn = 0,
 ): Launch {
   const dtype = x.dtype as 'float32' | 'float64';
   const { kept, reduced } = reductionOver(x, dims);
-  const rounds = kind === 'sum' || kind === 'prod';
-  if (rounds && !isTakenInOrder(reduced, dtype)) return gatheredReduction(x, dims, kind);
   const kernel = reduceKernels[dtype]()[`${kind}s`];
   const { bytes } = dtypes[dtype];
   const rows = takeInner(kept, bytes, adjacentDim(kept));
+  const [rowStep, outStep] = rows.strides as [number, number];
+  // Largest and smallest elements are the same in any order.
+  const rounds = kind === 'sum' || kind === 'prod';
+  const apart = rounds ? columnsApart(reduced, dtype) : 0;
   const innermost = rounds ? reduced.shape.length - 1 : adjacentDim(reduced);
   const columns = takeInner(reduced, bytes, innermost);
-  const [rowStep, outStep] = rows.strides as [number, number];
   const columnStep = columns.strides[0]!;
-  const [fromSteps, toSteps] = rows.outer.strides as [number[], number[]];
-  const last = columns.outer.shape.length - 1;
   // The dimension that the kernel goes over besides its rows and columns.
-  const count = columns.outer.shape[last] ?? 1;
-  const countStep = columns.outer.strides[0]![last] ?? 0;
-  const columnSteps = columns.outer.strides[0]!;
-
-  const call: ReductionCall = (to, from, height, accumulate) => {
+  const {
+    shape: ahead,
+    strides: [aheadSteps],
+  } = columns.outer;
+  const last = ahead.length - 1;
+  const count = ahead[last] ?? 1;
+  const countStep = aheadSteps![last] ?? 0;
+  const direct: ReduceRows = (to, from, height, accumulate) => {
     const { size } = columns;
     kernel(to, outStep, from, rowStep, columnStep, height, size, accumulate, count, countStep);
   };
-  const overReduced = (dim: number, from: number, to: number, accumulate: number): number => {
-    if (dim >= last) {
-      call(to, from, rows.size, accumulate);
-      return 1;
-    }
-    let goesOnNow = accumulate;
-    for (let i = 0; i < columns.outer.shape[dim]!; i++) {
-      goesOnNow = overReduced(dim + 1, from + i * columnSteps[dim]!, to, goesOnNow);
-    }
-    return goesOnNow;
-  };
-  const overKept = (
-    dim: number,
-    from: number,
-    to: number,
-    visit: (from: number, to: number) => void,
-  ): void => {
-    if (dim === rows.outer.shape.length) {
-      visit(from, to);
-      return;
-    }
-    for (let i = 0; i < rows.outer.shape[dim]!; i++) {
-      overKept(dim + 1, from + i * fromSteps[dim]!, to + i * toSteps[dim]!, visit);
-    }
+  const within = reduced.shape.length - apart;
+  const take = apart > 0 ? gatheredRows(kind, x, reduced, within, rows.strides) : direct;
+  const nest = apart > 0 ? within : Math.max(last, 0);
+  const before: Loops = {
+    shape: ahead.slice(0, nest),
+    strides: [aheadSteps!.slice(0, nest)],
   };
   const alone = (from: number, to: number): void => {
-    overReduced(0, from, to, goesOn ? 1 : 0);
+    let accumulate = goesOn;
+    const at = [from];
+    walk(before, at, () => {
+      take(to, at[0]!, rows.size, accumulate);
+      accumulate = 1;
+    });
   };
 
   const perRow = columns.size * count * perElement;
   const outer = sizeOf(rows.outer.shape);
-  const work = outer * rows.size * perRow * sizeOf(columns.outer.shape.slice(0, Math.max(last, 0)));
+  const work = outer * rows.size * perRow * sizeOf(before.shape);
   const height = Math.ceil(Math.ceil(leastPart / perRow) / rowsAtOnce) * rowsAtOnce;
-  const hasRows = last <= 0 && rows.size * perRow >= leastCall && outer * rows.size > 2 * height;
-  const inColumns = new ColumnParts(kind, dtype, { rows, columns });
-  const isLong = last < 0 && outer === 1 && !hasRows && inColumns.areWorthIt;
+  const hasRows =
+    !apart && last <= 0 && rows.size * perRow >= leastCall && outer * rows.size > 2 * height;
+  const isLong = !apart && last < 0 && outer === 1 && !hasRows;
+  const together = isLong ? inPieces(kind, dtype, rows, columns) : null;
 
   return ([source], [target]) => {
-    const from = addressOf(source!, dtype);
-    const to = addressOf(target!, dtype);
-    if (!(hasRows || isLong) || !pool.shares(work)) {
-      overKept(0, from, to, alone);
+    const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
+    if (!(hasRows || together) || !pool.shares(work)) {
+      walk(rows.outer, at, () => alone(at[0]!, at[1]!));
       return;
     }
-    if (isLong) {
-      inColumns.run(from, to, goesOn);
+    if (together) {
+      together(at[0]!, at[1]!, goesOn);
       return;
     }
     let parts = 0;
@@ -100,28 +90,33 @@ function bindReduction(
       pool.run(kernel, parts, 10);
       parts = 0;
     };
-    overKept(0, from, to, (rowFrom, rowTo) => {
+    walk(rows.outer, at, () => {
+      const [rowFrom, rowTo] = at as [number, number];
       for (let row = 0; row < rows.size; row += height) {
         if (parts === mostParts) run();
         const { numbers } = pool;
-        let at = parts++ * 10;
-        numbers[at++] = rowTo + row * outStep;
-        numbers[at++] = outStep;
-        numbers[at++] = rowFrom + row * rowStep;
-        numbers[at++] = rowStep;
-        numbers[at++] = columnStep;
-        numbers[at++] = Math.min(height, rows.size - row);
-        numbers[at++] = columns.size;
-        numbers[at++] = goesOn ? 1 : 0;
-        numbers[at++] = count;
-        numbers[at++] = countStep;
+        const first = [rowTo + row * outStep, outStep, rowFrom + row * rowStep, rowStep];
+        const size = [columnStep, Math.min(height, rows.size - row), columns.size];
+        numbers.set([...first, ...size, goesOn, count, countStep], parts++ * 10);
       }
     });
     run();
   };
 }
 
-type ReductionCall = (to: number, from: number, height: number, accumulate: number) => void;
+/**
+ * How many inner dimensions lie without a jump in a contiguous tensor, but not here: 0 where the kernel takes their
+ * elements as it would there. The order of a sum or product follows from the shape, so that bits don't depend on strides.
+ */
+function columnsApart({ shape, strides }: Loops, dtype: 'float32' | 'float64'): number {
+  const [own, whole] = strides as [number[], number[]];
+  const last = shape.length - 1;
+  let first = last;
+  while (first > 0 && whole[first - 1] === whole[first]! * shape[first]!) first--;
+  if (first < last) return shape.length - first;
+  const isInVectors = (steps: number[]) => inVectors(dtype, shape[last]!, steps[last]!);
+  return isInVectors(own) === isInVectors(whole) ? 0 : 1;
+}
 
 /** Nanoseconds of an element, of a part, and of a call that a thread takes. */
 const perElement = 0.25;
@@ -131,104 +126,62 @@ const leastCall = 500;
 /** Adjacent rows that a kernel takes at once. */
 const rowsAtOnce = 16;
 
-const combine: { readonly [K in ReductionKind]: (a: number, b: number) => number } = {
-  sum: (a, b) => a + b,
-  prod: (a, b) => a * b,
-  max: Math.max,
-  min: Math.min,
-};
-
 /**
- * Few long rows: the kernel adds up parts of them, each of which it would add to a row's total as a whole, and the
- * totals are made here, in the same order.
+ * Few long rows: the kernel adds up pieces of them, and the totals of these in the order in which it would add them.
+ * Null where that isn't worth it.
  */
-class ColumnParts {
-  readonly #kind: ReductionKind;
-  readonly #dtype: 'float32' | 'float64';
-  readonly #rows: Inner;
-  readonly #columns: Inner;
-  readonly #lengths: readonly number[];
-
-  constructor(
-    kind: ReductionKind,
-    dtype: 'float32' | 'float64',
-    { rows, columns }: { readonly rows: Inner; readonly columns: Inner },
-  ) {
-    this.#kind = kind;
-    this.#dtype = dtype;
-    this.#rows = rows;
-    this.#columns = columns;
-    const { size, strides } = columns;
-    const isInVectors = inVectors(dtype, size, strides[0]! / dtypes[dtype].bytes);
-    this.#lengths = rowPieces(dtype, size, isInVectors);
-  }
-
-  get areWorthIt(): boolean {
-    const parts = this.#lengths.length;
-    const bytes = parts * this.#rows.size * dtypes[this.#dtype].bytes;
-    return parts > 2 && parts <= mostParts && bytes <= partArgumentsBytes;
-  }
-
-  run(from: number, to: number, goesOn: boolean): void {
-    const { bytes } = dtypes[this.#dtype];
-    const [rowStep, outStep] = this.#rows.strides as [number, number];
-    const columnStep = this.#columns.strides[0]!;
-    const { size: height } = this.#rows;
-    const { numbers } = pool;
+function inPieces(
+  kind: ReductionKind,
+  dtype: 'float32' | 'float64',
+  { size: height, strides: [rowStep, outStep] }: Inner,
+  { size, strides: [columnStep] }: Inner,
+): ((from: number, to: number, goesOn: number) => void) | null {
+  const { bytes } = dtypes[dtype];
+  const pieces = rowPieces(dtype, size, inVectors(dtype, size, columnStep! / bytes));
+  const parts = pieces.length;
+  const totals = height * bytes;
+  if (parts <= 2 || parts > mostParts || parts * totals > partArgumentsBytes) return null;
+  const kernel = reduceKernels[dtype]()[kind];
+  const add = (to: number, step: number, from: number, goesOn: number) =>
+    kernel(to, step, from, bytes, 0, height, 1, goesOn);
+  return (from, to, goesOn) => {
     let start = 0;
-    this.#lengths.forEach((length, part) => {
-      let at = part * 8;
-      numbers[at++] = partArgumentsAt + part * height * bytes;
-      numbers[at++] = bytes;
-      numbers[at++] = from + start * columnStep;
-      numbers[at++] = rowStep;
-      numbers[at++] = columnStep;
-      numbers[at++] = height;
-      numbers[at++] = length;
-      numbers[at++] = 0;
+    pieces.forEach((length, part) => {
+      const own = [partArgumentsAt + part * totals, bytes, from + start * columnStep!];
+      pool.numbers.set([...own, rowStep!, columnStep!, height, length, 0], part * 8);
       start += length;
     });
-    pool.run(reduceKernels[this.#dtype]()[this.#kind], this.#lengths.length, 8);
-    const data = this.#dtype === 'float32' ? heap.f32 : heap.f64;
-    const both = combine[this.#kind];
-    const round = this.#dtype === 'float32' ? Math.fround : (x: number) => x;
-    const partial = partArgumentsAt / bytes;
-    for (let row = 0; row < height; row++) {
-      let total = data[partial + row]!;
-      for (let part = 1; part < this.#lengths.length; part++) {
-        total = round(both(total, data[partial + part * height + row]!));
-      }
-      const out = (to + row * outStep) / bytes;
-      data[out] = goesOn ? both(data[out]!, total) : total;
+    pool.run(kernel, parts, 8);
+    for (let part = 1; part < parts; part++) {
+      add(partArgumentsAt, bytes, partArgumentsAt + part * totals, 1);
     }
-  }
+    add(to, outStep!, partArgumentsAt, goesOn);
+  };
 }
 
 function reduction(
   kind: ReductionKind,
-  fallback: KernelFactory,
-  dimsOf: (inputs: readonly TensorMeta[], dims: readonly number[]) => readonly number[],
+  dimsOf = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims,
 ): KernelFactory {
-  return (inputs, outputs, attrs) => {
+  return (inputs, [out], attrs) => {
     const x = inputs[0]!;
     const { dtype } = x;
-    const isFloat = dtype === 'float32' || dtype === 'float64';
-    if (!hasSimd || !isFloat || sizeOf(x.shape) === 0) return fallback(inputs, outputs, attrs);
     const dims = dimsOf(inputs, attrs.dims as readonly number[]);
-    return bindReduction(x, dims, kind);
+    const isFloat = dtype === 'float32' || dtype === 'float64';
+    return hasSimd && isFloat && sizeOf(x.shape) > 0
+      ? bindReduction(x, dims, kind)
+      : oneByOne(x, out!, dims, kind);
   };
 }
 
-const attrDims = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims;
-
-export const sum = reduction('sum', scalar.sum, attrDims);
-export const prod = reduction('prod', scalar.prod, attrDims);
-export const max = reduction('max', scalar.max, attrDims);
-export const min = reduction('min', scalar.min, attrDims);
-export const sumTo = reduction('sum', scalar.sumTo, ([x, like]) => broadcastDims(x!, like!));
+export const sum = reduction('sum');
+export const prod = reduction('prod');
+export const max = reduction('max');
+export const min = reduction('min');
+export const sumTo = reduction('sum', ([x, like]) => broadcastDims(x!, like!));
 
 /** float32 with vectors, as its op says. */
 export const addSum: KernelFactory = ([, x], _outputs, attrs) => {
-  const add = bindReduction(x!, attrs.dims as number[], 'sum', true);
+  const add = bindReduction(x!, attrs.dims as number[], 'sum', 1);
   return ([, source], target) => add([source!], target);
 };

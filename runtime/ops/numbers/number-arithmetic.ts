@@ -113,9 +113,9 @@ function tableOf(args: readonly (number | SymbolicNumber)[]): SymbolicNumber['ta
   const symbol = args.find(isSymbolic);
   if (given === undefined && symbol) return symbol.table;
   throw new ArgumentError({
-    what: 'an argument is not a number',
-    given: given === null ? 'null' : typeof given,
+    what: 'an operand is not a number',
+    given: typeof given,
     expected: 'a number',
-    remedy: 'check the order of the arguments',
+    remedy: 'check where the value comes from',
   });
 }

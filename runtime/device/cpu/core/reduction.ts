@@ -17,15 +17,9 @@ export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction
   const whole = contiguousStrides(x.shape);
   const keptShape = x.shape.filter((_, d) => !isReduced[d]);
   const keptStrides = x.strides.filter((_, d) => !isReduced[d]);
-  // The output is contiguous; its dimensions are the kept ones, whether or not it shows 1s between.
-  const outStrides: number[] = [];
-  let stride = 1;
-  for (let d = keptShape.length - 1; d >= 0; d--) {
-    outStrides[d] = stride;
-    stride *= keptShape[d]!;
-  }
   return {
-    kept: collapse(keptShape, [keptStrides, outStrides]),
+    // The output is contiguous; its dimensions are the kept ones, whether or not it shows 1s between.
+    kept: collapse(keptShape, [keptStrides, contiguousStrides(keptShape)]),
     reduced: collapse(
       x.shape.filter((_, d) => isReduced[d]),
       [x.strides, whole].map((strides) => strides.filter((_, d) => isReduced[d])),
@@ -47,16 +41,12 @@ export function adjacentDim({ shape, strides }: Loops): number {
 }
 
 /** Takes dimension `at` out of loops whose elements have `size` bytes. */
-export function takeInner(loops: Loops, size: number, at: number): Inner {
-  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * size));
-  if (loops.shape.length === 0) {
-    return { size: 1, strides: bytes.map(() => 0), outer: { shape: [], strides: bytes } };
-  }
-  const others = <T>(list: readonly T[]) => list.filter((_, d) => d !== at);
+export function takeInner({ shape, strides }: Loops, size: number, at: number): Inner {
+  const bytes = strides.map((steps) => steps.map((step) => step * size));
   return {
-    size: loops.shape[at]!,
-    strides: bytes.map((strides) => strides[at]!),
-    outer: { shape: others(loops.shape), strides: bytes.map(others) },
+    size: shape[at] ?? 1,
+    strides: bytes.map((steps) => steps[at] ?? 0),
+    outer: { shape: shape.toSpliced(at, 1), strides: bytes.map((steps) => steps.toSpliced(at, 1)) },
   };
 }
 
