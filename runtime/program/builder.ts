@@ -68,7 +68,6 @@ export class ProgramBuilder implements Interceptor {
 
   /** Appended ops will be rolled back: tensors are not updated. */
   #isTrial = false;
-  readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
   readonly freedNodes: FreedNodes;
@@ -91,7 +90,6 @@ export class ProgramBuilder implements Interceptor {
     } = {},
   ) {
     this.#onForeign = onForeign;
-    this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
     this.freedNodes = new FreedNodes(outside);
@@ -205,9 +203,7 @@ export class ProgramBuilder implements Interceptor {
     const id = this.valueOf(target);
     // So has another value that a branch or loop may have merged with this one.
     const hasOthers = this.isInput(this.#memory.rootOf(id)) || this.#memory.isLinked(id);
-    if (this.#isRegion || hasOthers) {
-      throw new RecordedWriteInPlace(userName(op));
-    }
+    if (hasOthers) throw new RecordedWriteInPlace(userName(op));
     const inputs = this.#apartFromTarget(op, operands, true);
     const attrs = resolvedAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
@@ -302,6 +298,10 @@ export class ProgramBuilder implements Interceptor {
   /** Some op runs even if its results are unused. */
   hasEffect(since = 0): boolean {
     return this.#ops.some((op, i) => i >= since && hasEffect(op));
+  }
+
+  some(test: (op: ProgramOp) => boolean): boolean {
+    return this.#ops.some(test);
   }
 
   /** Whether an op from that place on does more than make a view. */

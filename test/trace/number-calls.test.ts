@@ -126,6 +126,17 @@ function deciding(): Readonly<Record<string, Step>> {
       return y;
     },
     'a call in a branch': (x) => (x.sum().itemSync() > 5 ? x.mul(Math.random()) : x),
+    'calls after one that decides': (x, log) => {
+      const y = Math.random() < 0.5 ? x.mul(2) : x.sub(1);
+      log.push(Math.random());
+      return y.mul(Math.random());
+    },
+    'calls after one in a branch': (x, log) => {
+      log.push(Math.random());
+      const y = x.sum().itemSync() > 5 ? x.mul(Math.random()) : x;
+      log.push(Math.random());
+      return { y, last: Math.random() };
+    },
     'a loop until a number is small': (x) => {
       let y = x;
       while (Math.random() > 0.3) y = y.add(Math.random());

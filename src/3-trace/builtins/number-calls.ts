@@ -3,20 +3,28 @@
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import type { NumberCall } from '../../../runtime/ops/numbers/number-calls.ts';
 import { numberCallOp } from '../../../runtime/program/control-ops.ts';
+import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
-/** In a branch or loop, and where its number decides something there, the program makes the call. */
+/**
+ * In a branch or loop, and where its number decides something there, the program makes the call; after such a call all
+ * others, too: a run makes its own calls before the program or behind it.
+ */
 function call(t: Tracer, fn: NumberCall): Variable {
   const { builder, control, journal, top } = t;
   const site = { code: top.closure.code, pc: top.pc };
   if (control.plans.breaksAt(site.code, site.pc)) {
     throw new GraphBreak('changing-call', `${fn}() between two ops`);
   }
-  const isComputed = t.isInRegion || control.plans.isComputed(site.code, site.pc);
+  const isCall = ({ op, attrs, regions = [] }: ProgramOp): boolean =>
+    (op === numberCallOp && attrs.fn === fn) ||
+    regions.some(({ program }) => program.ops.some(isCall));
+  const isComputed =
+    t.isInRegion || control.plans.isComputed(site.code, site.pc) || builder.some(isCall);
   return isComputed ? inProgram(t, fn) : t.called.add(fn, site, builder, journal);
 }
 

@@ -1,7 +1,7 @@
 import { predictedPeak } from '../../../src/explain/predicted-peak.ts';
 import { FullGraphError, type StaticFunction, toStatic } from '../../../src/index.ts';
 import { allocated, type Fn, functionOf, outcome, scope } from './outcomes.ts';
-import { type Node, smaller } from './tree.ts';
+import { type Node, print, smaller } from './tree.ts';
 
 const inputs = [
   [1.1, 2.3],
@@ -39,11 +39,14 @@ export function problem(nodes: readonly Node[], mode: Mode, options: object): Pr
   const expected = inputs.map((values) => outcome(eager, values));
   const before = allocated();
   const wrong = (text: string): Problem => ({ kind: 'wrong', text });
+  const calls = callsForNumbers(nodes);
   let rounded: Problem | null = null;
   try {
     for (const i of [0, 1, 2, 0]) {
-      const found = outcome(graph, inputs[i]!);
+      const found = outcome(graph, inputs[i]!, 'captured');
       if (found === expected[i]) continue;
+      // The function's own code has run after the program, and drawn other numbers.
+      if (calls && isThrown(expected[i]!)) continue;
       const text = `of ${inputs[i]}: ${difference(expected[i]!, found)}`;
       if (!isRounded(expected[i]!, found)) return wrong(text);
       rounded = { kind: 'rounded', text };
@@ -59,6 +62,13 @@ export function problem(nodes: readonly Node[], mode: Mode, options: object): Pr
   const leaked = allocated() - before;
   return leaked === 0 ? rounded : wrong(`${leaked} bytes are left`);
 }
+
+/** Whether the numbers of a run decide something: where the program is not all of it, others are called. */
+export function callsForNumbers(nodes: readonly Node[]): boolean {
+  return /Math\.random|Date\.now/.test(print(nodes));
+}
+
+const isThrown = (expected: string): boolean => expected.startsWith('["RangeError"');
 
 /** Nothing but gradients differs, and they hardly do. */
 function isRounded(expected: string, found: string): boolean {

@@ -6,10 +6,13 @@ const numbers = ['n', 'm', 'box.k', 'held.k', 'cell.count'] as const;
 /** Expressions over the variables of a program: tensors of two elements, numbers, decisions. */
 export class Expressions {
   readonly #choices: Choices;
+  /** Numbers that each run calls for are among them. */
+  readonly #calls: boolean;
   #nested = 0;
 
-  constructor(choices: Choices) {
+  constructor(choices: Choices, calls: boolean) {
     this.#choices = choices;
+    this.#calls = calls;
   }
 
   /** A name of a tensor. */
@@ -50,6 +53,9 @@ export class Expressions {
       () => `(held?.h ?? ${t}).sub(0.2)`,
       () => `[${t}, ${this.name()}].reduce((all, each) => all.add(each)).mul(0.4)`,
       () => `${t}.mul(rand([2]))`,
+      ...(this.#calls
+        ? [() => `${t}.add((Date.now() % 5) * 0.2)`, () => `${t}.mul(Math.random())`]
+        : []),
     ]);
     return form();
   }
@@ -64,6 +70,7 @@ export class Expressions {
       `${t}.select(0, 1).itemSync()`,
       `${t}.mean().itemSync() * ${this.number()}`,
       'buffer.sum().itemSync()',
+      ...(this.#calls ? [`(Math.random() * 3 - ${this.number()})`, 'Date.now() % 4'] : []),
     ]);
   }
 

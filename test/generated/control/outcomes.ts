@@ -1,3 +1,4 @@
+import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
 import { randomState } from '../../../runtime/random/seed.ts';
 import {
   dropout,
@@ -10,13 +11,13 @@ import {
   tensor,
   tidy,
 } from '../../../src/index.ts';
-import { functionText, outerNames, Table } from './programs.ts';
+import { functionText, outerNames, Steps, Table, Tags } from './programs.ts';
 import type { Node } from './tree.ts';
 
 export type Fn = (x: Tensor, buffer: Tensor, rows: Tensor, w: Tensor) => unknown;
 
 /** What the text of a program takes from around it. */
-export const scope = { stack, rand, dropout, noGrad, Table };
+export const scope = { stack, rand, dropout, noGrad, Table, Steps, Tags };
 
 export function functionOf(nodes: readonly Node[]): Fn {
   const text = `'use strict'; return ${functionText(nodes)}`;
@@ -58,11 +59,39 @@ function withLines<T>(body: () => T): T {
   }
 }
 
+/** Who calls for the numbers of a run: the language, or programs and their entries. */
+const callers = {
+  eager: [Math, 'random', Date, 'now'],
+  captured: [numberCalls, 'Math.random', numberCalls, 'Date.now'],
+} as const;
+
+/** Inside `body` the calls return the same numbers each time. */
+function withNumbers<T>(caller: keyof typeof callers, body: () => T): T {
+  const [random, randomName, clock, clockName] = callers[caller];
+  const natives = [Reflect.get(random, randomName), Reflect.get(clock, clockName)];
+  let [state, time] = [17, 1000];
+  Reflect.set(random, randomName, () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  });
+  Reflect.set(clock, clockName, () => time++);
+  try {
+    return body();
+  } finally {
+    Reflect.set(random, randomName, natives[0]);
+    Reflect.set(clock, clockName, natives[1]);
+  }
+}
+
 /**
  * The value or error, the gradients, what was written, the lines of the console, and how many random numbers
  * were drawn.
  */
-export function outcome(fn: Fn, values: readonly number[]): string {
+export function outcome(
+  fn: Fn,
+  values: readonly number[],
+  caller: keyof typeof callers = 'eager',
+): string {
   seed(7);
   return tidy(() => {
     const x = tensor(values).requiresGrad_();
@@ -71,7 +100,7 @@ export function outcome(fn: Fn, values: readonly number[]): string {
     const w = tensor([0.4, -1.3]).requiresGrad_();
     const given = [x, rows, w];
     try {
-      const value = withLines(() => fn(x, buffer, rows, w));
+      const value = withNumbers(caller, () => withLines(() => fn(x, buffer, rows, w)));
       const [first, ...others] = [...tensorsIn(value)].filter((each) => each.requiresGrad);
       if (first) others.reduce((sum, each) => sum.add(each.sum()), first.sum()).backward();
       const gradients = given.map((each) => each.grad);

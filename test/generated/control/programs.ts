@@ -7,7 +7,7 @@ import { outermost, result, Statements } from './statements.ts';
 import { Choices, type Node, print } from './tree.ts';
 
 /** Functions that the text takes from around it. */
-export const outerNames = ['stack', 'rand', 'dropout', 'noGrad', 'Table'] as const;
+export const outerNames = ['stack', 'rand', 'dropout', 'noGrad', 'Table', 'Steps', 'Tags'] as const;
 
 /** A class of Maps with a method and a field of its own. */
 export class Table extends Map<unknown, unknown> {
@@ -15,6 +15,22 @@ export class Table extends Map<unknown, unknown> {
   override set(key: unknown, value: unknown): this {
     this.writes++;
     return super.set(key, value);
+  }
+}
+
+/** A class of arrays that counts. */
+export class Steps<T> extends Array<T> {
+  pushes = 0;
+  override push(...items: T[]): number {
+    this.pushes++;
+    return super.push(...items);
+  }
+}
+
+/** A class of Sets with a getter. */
+export class Tags extends Set<unknown> {
+  get isLong(): boolean {
+    return this.size > 1;
   }
 }
 
@@ -28,9 +44,9 @@ export function functionText(nodes: readonly Node[]): string {
   const box = { h: x, k: 1 };
   const other = { h: x.mul(1.7), k: 2 };
   let held = box;
-  const list = [x];
+  const list = ${nodes.length > 3 ? 'Steps.of(x)' : '[x]'};
   const map = new ${nodes.length % 2 === 0 ? 'Map' : 'Table'}();
-  const seen = new Set();
+  const seen = new ${nodes.length % 3 === 0 ? 'Tags' : 'Set'}();
   let f = (y) => y.mul(0.6);
   const cell = {
     h: x.sub(0.3),
@@ -49,8 +65,9 @@ ${print(nodes)}
 }`;
 }
 
+/** Seeds from 100,000 on make what they made before runs called for numbers. */
 export function programFrom(seed: number): readonly Node[] {
   const choices = new Choices(seed);
-  const statements = new Statements(choices);
+  const statements = new Statements(choices, seed < 100_000);
   return Array.from({ length: 2 + choices.below(3) }, () => statements.statement(outermost));
 }

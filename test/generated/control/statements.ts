@@ -31,9 +31,10 @@ export class Statements {
   readonly #choices: Choices;
   readonly #values: Expressions;
 
-  constructor(choices: Choices) {
+  /** `calls`: with numbers that each run calls for. */
+  constructor(choices: Choices, calls: boolean) {
     this.#choices = choices;
-    this.#values = new Expressions(choices);
+    this.#values = new Expressions(choices, calls);
   }
 
   block(place: Place): readonly Node[] {
