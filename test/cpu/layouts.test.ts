@@ -6,10 +6,10 @@ import { bind } from '../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { forwardCases } from './cases/forward-cases.ts';
-import { tensorOf, valuesOf } from './cases/forward-dtypes.ts';
-import { gradientCases } from './cases/gradient-cases.ts';
-import { spread, type Tensor, tensor } from './eager.ts';
+import { forwardCases } from '../ops/cases/forward-cases.ts';
+import { tensorOf, valuesOf } from '../ops/cases/forward-dtypes.ts';
+import { gradientCases } from '../ops/cases/gradient-cases.ts';
+import { spread, type Tensor, tensor } from '../ops/eager.ts';
 
 type Layout = (x: Tensor) => Tensor;
 
@@ -44,7 +44,7 @@ function bitsOf(x: Tensor): number[] {
   return [...new Uint8Array(buffer, byteOffset, byteLength)];
 }
 
-describe.each(Object.entries(layouts))('ops/layouts: operands that are %s', (_name, layout) => {
+describe.each(Object.entries(layouts))('cpu/layouts: operands that are %s', (_name, layout) => {
   it('make the same results', () => {
     let strided = 0;
     for (const [name, examples] of Object.entries(forwardCases)) {
@@ -130,7 +130,7 @@ const gradientLayouts: Readonly<Record<string, readonly [whole: Layout, strided:
 };
 
 describe.each(Object.entries(gradientLayouts))(
-  'ops/layouts: a gradient that is %s',
+  'cpu/layouts: a gradient that is %s',
   (_name, placed) => {
     it('makes the same gradients', () => {
       let strided = 0;
