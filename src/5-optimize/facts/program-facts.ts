@@ -8,8 +8,10 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 /** The facts about a straight-line program that rewriting rules ask for. Ops are named by their index. */
 export class ProgramFacts {
   readonly program: Program;
-  readonly #definedBy = new Map<ValueId, number>();
-  readonly #rootOf = new Map<ValueId, ValueId>();
+  /** By value: the op that makes it; −1: an input. */
+  readonly #definedBy: Int32Array;
+  /** By value: the value whose memory it shows. */
+  readonly #rootOf: Int32Array;
   /** The ops that read the data of each memory, through any view, in program order. */
   readonly #readers = new Map<ValueId, number[]>();
   /** The ops that write, or may write, each memory. */
@@ -19,14 +21,16 @@ export class ProgramFacts {
 
   constructor(program: Program) {
     this.program = program;
+    this.#definedBy = new Int32Array(program.values.length).fill(-1);
+    this.#rootOf = Int32Array.from(program.values.keys());
     program.ops.forEach((each, index) => {
       const { op, inputs, outputs } = each;
       inputs.forEach((id, i) => {
         if (operandUse(op, i) === 'data' && op.kernel.kind !== 'view') this.#read(id, index);
       });
       for (const id of outputs) {
-        this.#definedBy.set(id, index);
-        if (op.kernel.kind === 'view') this.#rootOf.set(id, this.rootOf(inputs[0]!));
+        this.#definedBy[id] = index;
+        if (op.kernel.kind === 'view') this.#rootOf[id] = this.rootOf(inputs[0]!);
       }
     });
     this.#groups = new ValueGroups(program.ops, 'memory');
@@ -43,7 +47,7 @@ export class ProgramFacts {
 
   /** The value whose memory this one shows. */
   rootOf(id: ValueId): ValueId {
-    return this.#rootOf.get(id) ?? id;
+    return this.#rootOf[id] as ValueId;
   }
 
   /** On the way to the value from its memory some view has no gradient history. */
@@ -61,12 +65,12 @@ export class ProgramFacts {
 
   /** Undefined for inputs. */
   definitionOf(id: ValueId): ProgramOp | undefined {
-    const index = this.#definedBy.get(id);
-    return index === undefined ? undefined : this.program.ops[index];
+    const index = this.definitionIndex(id);
+    return index < 0 ? undefined : this.program.ops[index];
   }
 
   definitionIndex(id: ValueId): number {
-    return this.#definedBy.get(id) ?? -1;
+    return this.#definedBy[id]!;
   }
 
   /** Index of the last op that reads the memory of the value; −1: none does. */

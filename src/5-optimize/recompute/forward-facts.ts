@@ -16,6 +16,9 @@ export class ForwardFacts {
   readonly #handedOut: ReadonlySet<ValueId>;
   /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
+  /** By op, what was asked of it before. */
+  readonly #operands: (readonly ValueId[] | undefined)[] = [];
+  readonly #read: (readonly ValueId[] | undefined)[] = [];
 
   /** `outputs`: what the caller gets, and so stays anyway. */
   constructor(
@@ -44,17 +47,18 @@ export class ForwardFacts {
     return this.#facts.definitionIndex(id);
   }
 
-  /** For each operand of an op, whether the result is computed from its data. */
-  dataOperands({ op, inputs }: ProgramOp): readonly boolean[] {
-    return inputs.map((_, i) => {
-      return operandUse(op, i) === 'data' || (op.kernel.kind === 'view' && i === 0);
-    });
-  }
-
+  /** The operands from whose data, or as views of which, the op's results are computed. */
   operandsOf(index: number): readonly ValueId[] {
     const op = this.program.ops[index]!;
-    const isData = this.dataOperands(op);
-    return op.inputs.filter((_, i) => isData[i]);
+    this.#operands[index] ??= op.inputs.filter((_, i) => isComputedFrom(op, i));
+    return this.#operands[index];
+  }
+
+  /** The operands whose data the op reads. */
+  readBy(index: number): readonly ValueId[] {
+    const { op, inputs } = this.program.ops[index]!;
+    this.#read[index] ??= inputs.filter((_, i) => operandUse(op, i) === 'data');
+    return this.#read[index];
   }
 
   /** The first op after this one that writes the memory; infinity: none does. */
@@ -105,4 +109,9 @@ export class ForwardFacts {
   workOfOp(index: number): number {
     return opWork(this.program.ops[index]!, this.program.values);
   }
+}
+
+/** Whether the results of an op are computed from the data of an operand, or are views of it. */
+export function isComputedFrom({ op }: ProgramOp, operand: number): boolean {
+  return operandUse(op, operand) === 'data' || (op.kernel.kind === 'view' && operand === 0);
 }

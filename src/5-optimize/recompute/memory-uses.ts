@@ -85,7 +85,7 @@ export class MemoryUses {
         if (!facts.canBeMadeAgain(id)) continue;
         for (const operand of this.reads[index]!) dependents[operand]!.push(id);
         const lastRead = readers[id]!.at(-1) ?? index;
-        if (lastRead < until.get(id)!) this.evictableAfter[id] = index;
+        if (lastRead < until[id]!) this.evictableAfter[id] = index;
       }
     }
     for (const index of facts.forward) {

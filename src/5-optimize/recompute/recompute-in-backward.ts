@@ -1,7 +1,7 @@
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { ForwardFacts } from './forward-facts.ts';
+import { type ForwardFacts, isComputedFrom } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
 import { validity } from './validity.ts';
 
@@ -31,12 +31,14 @@ export function recomputeInBackward(
   return new Rewriter(facts, stays, brief).run();
 }
 
+const nothing: readonly number[] = [];
+
 class Rewriter {
   readonly #facts: ForwardFacts;
   readonly #program: Program;
   readonly #values: TensorMeta[];
-  /** For recomputed values, the index up to which their operands are unchanged. */
-  readonly #until: ReadonlyMap<ValueId, number>;
+  /** For values that are recomputed, the index up to which their operands are unchanged; −1 for others. */
+  readonly #until: Float64Array;
   readonly #brief: ReadonlySet<ValueId>;
   /** Values of forward, and what represents them in backward. */
   readonly #again = new Map<ValueId, ValueId>();
@@ -59,22 +61,22 @@ class Rewriter {
         this.#result.push(op);
         return;
       }
-      const read = op.inputs.filter((_, i) => operandUse(op.op, i) === 'data');
+      const read = this.#facts.readBy(index);
+      if (!read.some((id) => this.#isMadeAgain(id, index))) {
+        // What was found of an op holds for the programs that have it in common.
+        this.#result.push(op);
+        return;
+      }
       const made = read.flatMap((id) => this.#makeMissing(id, index));
       const inputs = op.inputs.map((id, i) => {
-        return operandUse(op.op, i) === 'data' ? this.#inBackward(id, index) : id;
+        const isAgain = operandUse(op.op, i) === 'data' && this.#isMadeAgain(id, index);
+        return isAgain ? this.#again.get(id)! : id;
       });
-      // What was found of an op holds for the programs that have it in common.
-      const isSame = inputs.every((id, i) => id === op.inputs[i]);
-      this.#result.push(isSame ? op : { ...op, inputs });
+      this.#result.push({ ...op, inputs });
       this.#forget(made, read);
     });
     const program = { ...this.#program, values: this.#values, ops: this.#result };
     return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain };
-  }
-
-  #inBackward(id: ValueId, at: number): ValueId {
-    return this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
   }
 
   /** Runs the ops again that an operand of a backward op depends on, as far as needed. */
@@ -99,12 +101,12 @@ class Rewriter {
     if (this.#again.has(id)) return true;
     // A view that backward takes of recomputed memory follows it by its operand.
     if (!this.#facts.isForward(this.#facts.definitionIndex(id))) return false;
-    const until = this.#until.get(this.#facts.rootOf(id));
-    return until !== undefined && at < until;
+    return at < this.#until[this.#facts.rootOf(id)]!;
   }
 
   /** The ops that lead to the value and haven't run again, in their order. */
   #missingFor(id: ValueId, at: number): readonly number[] {
+    if (this.#again.has(id) || !this.#isMadeAgain(id, at)) return nothing;
     const found = new Set<number>();
     const pending = [id];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -118,9 +120,8 @@ class Rewriter {
   }
 
   #make(definition: ProgramOp, at: number): void {
-    const operands = this.#facts.dataOperands(definition);
     const inputs = definition.inputs.map((id, i) => {
-      return operands[i] && this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
+      return isComputedFrom(definition, i) && this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
     });
     const outputs = definition.outputs.map((id) => {
       const made = (this.#values.push(this.#values[id]!) - 1) as ValueId;

@@ -1,20 +1,19 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
-/** For each memory that can be recomputed from what stays, the first write to one of its operands. */
-export function validity(
-  facts: ForwardFacts,
-  stays: ReadonlySet<ValueId>,
-): ReadonlyMap<ValueId, number> {
-  const until = new Map<ValueId, number>();
+/** For each memory that can be recomputed from what stays, the first write to one of its operands; −1 for others. */
+export function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Float64Array {
+  const until = new Float64Array(facts.program.values.length).fill(-1);
   for (const index of facts.forward) {
     for (const id of facts.program.ops[index]!.outputs) {
       if (stays.has(id) || !facts.canBeMadeAgain(id)) continue;
-      const limits = facts.operandsOf(index).map((operand) => {
+      let limit = Number.POSITIVE_INFINITY;
+      for (const operand of facts.operandsOf(index)) {
         const root = facts.rootOf(operand);
-        return until.get(root) ?? facts.nextWrite(root, index);
-      });
-      until.set(id, Math.min(Number.POSITIVE_INFINITY, ...limits));
+        const own = until[root]! >= 0 ? until[root]! : facts.nextWrite(root, index);
+        limit = Math.min(limit, own);
+      }
+      until[id] = limit;
     }
   }
   return until;
