@@ -1,5 +1,6 @@
 /** How long planning takes as training steps get deeper: processor time from the trace to the plan, with all passes. */
 
+import { parseArgs } from 'node:util';
 import { Captured } from '../src/dispatch/captured-function.ts';
 import { crossEntropy, deviceGuard, gelu, nn, optim, type Tensor, zeros } from '../src/index.ts';
 
@@ -23,6 +24,7 @@ class Block extends nn.Module {
 
 interface Planning {
   readonly depth: number;
+  /** Ops of the traced program: slices multiply them, and fusion makes them fewer. */
   readonly ops: number;
   /** Processor time in milliseconds: of the whole first call, with a first plan, and without planning. */
   readonly call: number;
@@ -57,18 +59,19 @@ function planning(depth: number): Planning {
     const [trace] = firstCall({ order: false, slices: false, arena: false, minimizeSaved: false });
     const [first] = firstCall({});
     const [call, captured] = firstCall({ prefer: 'bytes' });
-    const { forward } = captured.parts.at(-1)!.stages!.planned;
-    const { peakBytes, lowerBoundBytes } = forward.predicted;
+    const { planned, traced } = captured.parts.at(-1)!.stages!;
+    const { peakBytes, lowerBoundBytes } = planned.forward.predicted;
     for (const each of [x, labels, optimizer, model]) each.dispose();
     const overBound = peakBytes / lowerBoundBytes;
-    return { depth, ops: forward.steps.length, call, first, trace, overBound };
+    return { depth, ops: traced.ops.length, call, first, trace, overBound };
   });
 }
 
 function benchPlanning(): void {
   // The first one finds cold code.
   planning(4);
-  const rows = [25, 50, 100].map(planning);
+  const { values } = parseArgs({ options: { blocks: { type: 'string', default: '25,50,100' } } });
+  const rows = values.blocks.split(',').map(Number).map(planning);
   process.stdout.write(
     'blocks     ops   first call ms   planning ms   ms / 1000 ops   plan / bound of what is made\n',
   );

@@ -38,7 +38,7 @@ const probes = 6;
 /** In programs above this size, only a round that saves a share of the peak is followed by another. */
 const largeOps = 4000;
 const leastShare = 1e-3;
-/** Cuts of the largest programs take seconds: one for the bound, and none to refine. */
+/** Cuts of the largest programs take seconds: one for the bound, at the peak of the order found, and none to refine. */
 const hugeOps = 20_000;
 
 /**
@@ -160,11 +160,16 @@ class OrderSearch {
   *run(): Steps<void> {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
+    if (this.#graph.size > hugeOps) {
+      this.#tryLists(this.order);
+      yield;
+      this.#cut(this.profile.peakAt);
+      return;
+    }
     this.#cut(this.profile.peakAt);
     if (peak <= this.lowerBound) return;
     yield;
     this.#tryLists(this.order);
-    if (this.#graph.size > hugeOps) return;
     for (let round = 0; round < rounds && this.#refine(); round++) yield;
     if (this.#graph.size <= exactOps) this.#searchAll();
     yield;
