@@ -1,3 +1,4 @@
+import { invariant } from '../runtime/errors/invariant.ts';
 import type { ScalarTable } from '../runtime/ops/numbers/symbolic-number.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
@@ -6,6 +7,7 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/cleanup/normalize.ts';
 import { compactedInputs, compactViews } from './5-optimize/compact-views.ts';
 import type { PassName } from './5-optimize/passes.ts';
+import { placedInArena } from './7-plan/arena/place-in-arena.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { besideNoBudget, viewsOfLarger } from './compile/beside-no-budget.ts';
@@ -19,7 +21,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, isExpensive } from './compile/within-budget.ts';
+import { cheaper, cheapShare, isExpensive } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -78,10 +80,11 @@ function* compileInSteps(
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
 }
 
-/** Says which backend runs the programs, and whether a pass has changed what runs. */
-function finished({ planned, passes }: SubgraphStages, { backend }: CompileOptions) {
+/** Lays out the arena, and says which backend runs the programs, and whether a pass has changed what runs. */
+function finished({ planned, passes }: SubgraphStages, { backend, memory }: CompileOptions) {
   const isRewritten = Object.values(passes).some(({ applied }) => applied > 0);
-  const { forward } = planned;
+  const { backward, values } = planned;
+  const forward = backward ? planned.forward : placedInArena(planned.forward, values, memory);
   return {
     ...planned,
     forward: { ...forward, reordered: forward.reordered || isRewritten },
@@ -169,12 +172,9 @@ function* differentiated(
   wanted: Differentiation,
   owned: Ownership,
 ): Steps<SubgraphStages> {
-  const { options, memory, choices } = compilation;
+  const { memory, choices } = compilation;
   if (memory.savedMasks !== 'bits') return yield* savingBest(compilation, traced, wanted, owned);
-  const asBytes = () => {
-    const bytes = { ...options, memory: { ...memory, savedMasks: true } };
-    return savingBest(new Compilation(bytes, compilation.choices), traced, wanted, owned);
-  };
+  const asBytes = () => savingBest(compilation.with({ savedMasks: true }), traced, wanted, owned);
   const asBits = () => savingBest(compilation, traced, wanted, owned);
   const known = choices.of('masks', (choice) => choice.oneOf(['bits', 'bytes']));
   if (known) return yield* known === 'bits' ? asBits() : asBytes();
@@ -194,40 +194,48 @@ function* savingBest(
   wanted: Differentiation,
   owned: Ownership,
 ): Steps<SubgraphStages> {
-  const { options, memory, choices } = compilation;
-  const without = (names: readonly SavingLess[]): Steps<SubgraphStages> => {
+  const { choices } = compilation;
+  const whole = () => onlyPlan(split(compilation, traced, wanted, owned));
+  const without = (names: readonly SavingLess[], known?: SubgraphStages) => {
     const off = Object.fromEntries(
       names.map((name) => [name, name === 'savedDtype' ? null : false]),
     );
-    const own = new Compilation({ ...options, memory: { ...memory, ...off } }, compilation.choices);
-    return split(own, traced, wanted, owned);
+    return split(compilation.with(off, known && shareOf(known)), traced, wanted, owned);
   };
   const known = choices.of('saved', (choice) =>
     choice.items().map((name) => name.oneOf(savingLess)),
   );
-  if (known)
-    return yield* known.length === 0 ? split(compilation, traced, wanted, owned) : without(known);
-  const whole = yield* compilation.candidate(() => split(compilation, traced, wanted, owned));
+  if (known) return yield* known.length === 0 ? whole() : onlyPlan(without(known));
+  const all = yield* compilation.candidate(whole);
   const take = (names: readonly SavingLess[], { made, take }: Candidate<SubgraphStages>) => {
     choices.note('saved', names);
     take();
     return made;
   };
-  const applied = savingLess.filter((name) => whole.made.passes[name]?.applied);
-  if (applied.length === 0) return take([], whole);
-  // Masks repeat nothing: where little else does, there is nothing to gain without them.
+  const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
+  if (applied.length === 0) return take([], all);
+  // Where little else is repeated, there is nothing to gain without masks, which repeat nothing, nor without the others.
   const isMasked = applied.every((name) => name === 'savedMasks');
-  if (isMasked && whole.made.recompute && !isExpensive(whole.made)) return take([], whole);
+  const { recompute } = all.made;
+  if (recompute && !isExpensive(all.made, isMasked ? undefined : cheapShare)) return take([], all);
   let off = savingLess;
-  let best = yield* compilation.candidate(() => without(off));
-  if (isBetter(whole.made, best.made)) return take([], whole);
-  if (applied.length === 1) return take(off, best);
-  for (const name of applied) {
+  const none = yield* compilation.candidateBelow(() => without(off, all.made));
+  if (!none || isBetter(all.made, none.made)) return take([], all);
+  let best = none;
+  for (const name of applied.length > 1 ? applied : []) {
     const others = savingLess.filter((other) => other !== name);
-    const alone = yield* compilation.candidate(() => without(others));
-    if (isBetter(alone.made, best.made)) [off, best] = [others, alone];
+    const { made } = best;
+    const alone = yield* compilation.candidateBelow(() => without(others, made));
+    if (alone && isBetter(alone.made, made)) [off, best] = [others, alone];
   }
   return take(off, best);
+}
+
+/** The plan of a candidate that isn't compared with another one. */
+function* onlyPlan(steps: Steps<SubgraphStages | null>): Steps<SubgraphStages> {
+  const stages = yield* steps;
+  invariant(stages !== null, 'a candidate without others was not planned');
+  return stages;
 }
 
 type SavingLess = PassName & keyof MemoryOptions;
@@ -235,13 +243,13 @@ type SavingLess = PassName & keyof MemoryOptions;
 /** Passes that save smaller values in place of others, each with a memory option of its name. */
 const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
 
-/** Without gradients the program is not split. */
+/** Without gradients the program is not split. Null: another candidate is as cheap. */
 function* split(
   compilation: Compilation,
   traced: Program,
   { needsGrad, differentiable }: Differentiation,
   owned: Ownership,
-): Steps<SubgraphStages> {
+): Steps<SubgraphStages | null> {
   if (!differentiable.includes(true)) return yield* planWhole(compilation, traced, owned);
   const complete = compilation.phase('differentiate', () =>
     differentiate(traced, needsGrad, differentiable),
@@ -255,10 +263,12 @@ function* split(
   const stages = yield* compilation.inSteps('plan', () =>
     planner.trainingWithin(traced, joint, owned),
   );
+  if (!stages) return null;
+  const { options } = compilation;
   return withHigherOrderGradients(
     counted(compilation, stages),
     needsGrad,
-    compilation.options,
+    options,
     compileSubgraph,
   );
 }
@@ -268,39 +278,46 @@ function* planWhole(
   compilation: Compilation,
   traced: Program,
   owned: Ownership,
-): Steps<SubgraphStages> {
-  function* planned(by: Compilation) {
+): Steps<SubgraphStages | null> {
+  function* planned(by: Compilation): Steps<SubgraphStages | null> {
     const planner = new SubgraphPlanner(by);
-    const steps = by.inSteps('plan', () => planner.inferenceWithin(traced, owned));
-    return counted(by, yield* steps);
+    const stages = yield* by.inSteps('plan', () => planner.inferenceWithin(traced, owned));
+    return stages && counted(by, stages);
   }
-  const { options, memory, choices } = compilation;
-  const withoutSlices = () => {
-    const unsliced = { ...options, memory: { ...memory, slices: false } };
-    return planned(new Compilation(unsliced, compilation.choices));
-  };
+  const { memory, choices } = compilation;
+  const withoutSlices = (below?: number) => planned(compilation.with({ slices: false }, below));
   if (!memory.slices || memory.budget === null) return yield* planned(compilation);
   const known = choices.of('sliced', (choice) => ({
     isSliced: choice.get('isSliced').boolean(),
     bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
   }));
   if (known) {
-    const stages = yield* known.isSliced ? planned(compilation) : withoutSlices();
+    const stages = yield* onlyPlan(known.isSliced ? planned(compilation) : withoutSlices());
     const { bytesBefore } = known;
     return { ...stages, recompute: { ...stages.recompute!, bytesBefore } };
   }
-  let best = yield* compilation.candidate(() => planned(compilation));
-  let isSliced = true;
-  if (isExpensive(best.made) && best.made.passes.slices?.applied) {
-    const unsliced = yield* compilation.candidate(withoutSlices);
-    const made = cheaper(best.made, unsliced.made);
-    isSliced = made === best.made;
-    best = { made, take: isSliced ? best.take : unsliced.take };
+  const sliced = yield* compilation.candidateBelow(() => planned(compilation));
+  let best = sliced;
+  if (compilation.passes.slices?.applied && (!sliced || isExpensive(sliced.made))) {
+    const below = sliced ? shareOf(sliced.made) : undefined;
+    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(below));
+    const made = sliced && unsliced && cheaper(sliced.made, unsliced.made);
+    if (unsliced && made !== sliced?.made)
+      best = { made: made ?? unsliced.made, take: unsliced.take };
   }
+  if (!best) return null;
   const { made, take } = best;
-  choices.note('sliced', { isSliced, bytesBefore: made.recompute!.bytesBefore });
+  choices.note('sliced', {
+    isSliced: take === sliced?.take,
+    bytesBefore: made.recompute!.bytesBefore,
+  });
   take();
   return made;
+}
+
+/** The share of forward's arithmetic that a plan recomputes, if that is within its budget. */
+function shareOf({ recompute }: SubgraphStages): number | undefined {
+  return recompute && recompute.bytes <= recompute.budget ? recompute.share : undefined;
 }
 
 function counted({ passes }: Compilation, stages: SubgraphStages): SubgraphStages {

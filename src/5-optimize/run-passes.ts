@@ -4,15 +4,18 @@ import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { passes } from './passes.ts';
+import { SharedPasses } from './shared-passes.ts';
 
 /**
  * Runs the passes of one stage in order. `settings` disables passes, gets a record of each
- * that ran, and may observe the program after it. The bytes of a program are counted once for all passes.
+ * that ran, and may observe the program after it. The bytes of a program are counted once for all passes; `shared` has
+ * the results that other candidates of the compilation have found.
  */
 export function* runPasses(
   given: Staged,
   uncounted: PassContext,
   settings: PassSettings,
+  shared = new SharedPasses(),
 ): Steps<Staged> {
   const context = { ...uncounted, costOf: oncePerProgram(uncounted.costOf) };
   let current = given;
@@ -20,7 +23,7 @@ export function* runPasses(
     const stages: readonly string[] = pass.stages;
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
     if ('enabled' in pass && !pass.enabled(context)) continue;
-    const [after, ms] = yield* timed(() => pass.run(current, context));
+    const [after, ms] = yield* timed(shared.after(pass, current, context));
     const applied = !hasSameOps(current, after);
     const [{ program: given }, { program }] = [current, after];
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
@@ -32,14 +35,11 @@ export function* runPasses(
 }
 
 /** The result of a pass, and the milliseconds that its steps took. */
-function* timed(run: () => Staged | Steps<Staged>): Steps<readonly [Staged, number]> {
-  let before = performance.now();
-  const begun = run();
-  let ms = performance.now() - before;
-  if (!('next' in begun)) return [begun, ms];
+function* timed(steps: Steps<Staged>): Steps<readonly [Staged, number]> {
+  let ms = 0;
   for (;;) {
-    before = performance.now();
-    const { done, value } = begun.next();
+    const before = performance.now();
+    const { done, value } = steps.next();
     ms += performance.now() - before;
     if (done) return [value, ms];
     yield;

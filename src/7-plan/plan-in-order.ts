@@ -5,7 +5,6 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
 import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
-import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
 import { type CountOptions, countInOrder } from './count-in-order.ts';
 import { OpMemories } from './op-memory.ts';
@@ -18,7 +17,7 @@ export interface PlanOptions extends CountOptions {
   readonly choices?: Choices;
   /** The forward plan in whose scope a backward program continues. */
   readonly after?: ForwardBefore;
-  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
+  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order'>;
   /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
   readonly rewrite?: Rewrite;
   /** Plans the regions of a control op; `recorded`: the tape is read. */
@@ -80,7 +79,6 @@ export function planInOrder(
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
   const savedStorages = new Set([...kept.values()].filter((s) => !outputStorages.has(s)));
-  const arena = hasArena(program, options) ? placeInArena(program, steps) : noArena(steps);
   const freesAtEnd = count.values().filter((id) => !keep.has(id));
   for (const id of freesAtEnd) count.free(id);
   return {
@@ -89,8 +87,8 @@ export function planInOrder(
     kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
     plan: {
       inputs: program.inputs,
-      steps: arena.steps,
-      arenaBytes: arena.bytes,
+      steps,
+      arenaBytes: 0,
       outputs: program.outputs,
       unusedInputs: program.inputs.filter((id) => !isRead(id)),
       freesAtEnd,
@@ -121,21 +119,6 @@ function donatedBytesOf(
   let bytes = 0;
   for (const id of donated) if (isRead(id)) bytes += bytesOf(values, id);
   return bytes;
-}
-
-/**
- * Only where the run is all there is: memory that is kept for a backward would hold the whole block.
- * And only on one device, whose memory is addressed by offsets.
- */
-function hasArena({ values, ops }: Program, { keep, carried, memory }: PlanOptions): boolean {
-  if (!memory.arena || !memory.freeAtLastUse || keep.length > 0 || carried) return false;
-  const devices = new Set(ops.flatMap(({ outputs }) => outputs.map((id) => values[id]!.device)));
-  const [device] = devices;
-  return devices.size === 1 && device!.allocator.openRegion !== undefined;
-}
-
-function noArena(steps: readonly Step[]): ArenaPlan {
-  return { steps, bytes: 0 };
 }
 
 /** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */

@@ -94,11 +94,6 @@ function rewrittenBy(
   return rewrite?.(program, costOf) ?? program;
 }
 
-/** The arena changes no peak. */
-function withoutArena(options: PlanOptions): PlanOptions {
-  return { ...options, memory: { ...options.memory, arena: false } };
-}
-
 /** A rewritten program may need less than any order of the ops that it was made of. */
 function atMost(planned: Planned): Planned {
   const { plan } = planned;
@@ -135,7 +130,7 @@ function* planWithControl(
     }
   }
   const rewritten = rewrittenBy(options, best.program, (each) => {
-    const trial = planInOrder(each, given, withoutArena(options), 0);
+    const trial = planInOrder(each, given, options, 0);
     return worstCase(trial.plan, simulatable).bytes.peakBytes;
   });
   const least = { ...graph, control: worst.control, least: true } as const;

@@ -4,6 +4,7 @@ import type { Backend } from '../../runtime/program/backend.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
+import { SharedPasses } from '../5-optimize/shared-passes.ts';
 import { Choices } from '../programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {
@@ -33,6 +34,11 @@ export interface CompileOptions {
    * isn't kept for backward.
    */
   readonly rate?: number;
+  /**
+   * The share of forward's arithmetic that another candidate recomputes within the budget: one that can't be cheaper isn't
+   * planned.
+   */
+  readonly below?: number;
   /** The choices of earlier searches; without it they search. */
   readonly cache?: ChoiceStore;
   /** The backend that runs the programs; by default the kernels of their device. */
@@ -74,6 +80,9 @@ export interface Candidate<T> {
   readonly take: () => void;
 }
 
+/** What the caller of the passes knows. */
+type OwnContext = Omit<PassContext, 'isFirst' | 'choices'>;
+
 /** One run of the pipeline: its options, and a record of the passes that ran in it. */
 export class Compilation {
   readonly options: CompileOptions;
@@ -81,9 +90,19 @@ export class Compilation {
   choices: Choices;
   readonly #counted: Pick<PassRecord, 'pass' | 'applied'>[] = [];
 
-  constructor(options: CompileOptions, choices: Choices) {
+  readonly #shared: SharedPasses;
+
+  constructor(options: CompileOptions, choices: Choices, shared = new SharedPasses()) {
     this.options = options;
     this.choices = choices;
+    this.#shared = shared;
+  }
+
+  /** A candidate of this compilation with memory options of its own, which needs to be cheaper than others. */
+  with(memory: Partial<MemoryOptions>, below = this.options.below): Compilation {
+    const own = { ...this.options, ...(below !== undefined && { below }) };
+    const options = { ...own, memory: { ...this.memory, ...memory } };
+    return new Compilation(options, this.choices, this.#shared);
   }
 
   get memory(): MemoryOptions {
@@ -111,6 +130,12 @@ export class Compilation {
       if (done) return { made: value, take: () => before.take(choices) };
       yield;
     }
+  }
+
+  /** Compiles a candidate; null where it can't be as cheap as another one. */
+  *candidateBelow<T>(begin: () => Steps<T | null>): Steps<Candidate<T> | null> {
+    const { made, take } = yield* this.candidate(begin);
+    return made === null ? null : { made, take };
   }
 
   /** Compiles something that searches for itself, whatever was chosen before. */
@@ -141,22 +166,25 @@ export class Compilation {
   }
 
   /** Phase 5: the passes of one stage. */
-  optimize(given: Staged, context: PassContext): Staged {
+  optimize(given: Staged, context: OwnContext): Staged {
     return this.phase('optimize', () => finish(this.#optimize(given, context)));
   }
 
   /** Runs the passes of one stage in steps. */
-  optimizeInSteps(given: Staged, context: PassContext): Steps<Staged> {
+  optimizeInSteps(given: Staged, context: OwnContext): Steps<Staged> {
     return this.inSteps('optimize', () => this.#optimize(given, context));
   }
 
-  #optimize(given: Staged, context: PassContext): Steps<Staged> {
+  #optimize(given: Staged, context: OwnContext): Steps<Staged> {
     const { without, verify } = this.options;
     const record = ({ pass, applied, ...rest }: PassRecord) => {
       this.#counted.push({ pass, applied });
       passObservers.tell({ pass, applied, ...rest });
     };
     const { isFirst, choices } = this;
-    return runPasses(given, { ...context, isFirst, choices }, { without, verify, record });
+    const settings = { without, verify, record };
+    // What is fused in one order is of no use for another plan.
+    const shared = context.stage === 'ordered' ? undefined : this.#shared;
+    return runPasses(given, { ...context, isFirst, choices }, settings, shared);
   }
 }

@@ -22,6 +22,7 @@ import { forwardOfStep } from '../5-optimize/recompute/forward-of-step.ts';
 import { MemoryUses } from '../5-optimize/recompute/memory-uses.ts';
 import { materializeLayouts } from '../6-split/materialize-layouts.ts';
 import { split } from '../6-split/split.ts';
+import { placedInArena } from '../7-plan/arena/place-in-arena.ts';
 import { enteringAlone } from '../7-plan/entering.ts';
 import { OpMemories } from '../7-plan/op-memory.ts';
 import { planProgram, roughBytes, roughOrder } from '../7-plan/plan.ts';
@@ -66,6 +67,8 @@ export interface Ownership {
 /** How a program is planned in its order. */
 interface InOrder {
   readonly order?: boolean;
+  /** One of several plans, of which the one that is chosen gets an arena. */
+  readonly isCandidate?: boolean;
   /** Sums of gradients, of which a run may take single parts. */
   readonly sums?: readonly ValueId[];
   /** Inputs that a run may have or lack. */
@@ -96,8 +99,8 @@ export class SubgraphPlanner {
     this.#recorded = recorded;
   }
 
-  /** Within the budget, if there is one and that is possible. */
-  *inferenceWithin(traced: Program, owned: Ownership): Steps<SubgraphStages> {
+  /** Within the budget, if there is one and that is possible; null: another candidate is as cheap. */
+  *inferenceWithin(traced: Program, owned: Ownership): Steps<SubgraphStages | null> {
     const chosen = yield* this.#optimized('step', traced, owned);
     const { budget } = this.#memory;
     if (budget === null) return withCopies(yield* this.inference(traced, owned, chosen));
@@ -116,12 +119,17 @@ export class SubgraphPlanner {
           const needed = withoutDead(given).program;
           return withCopies(finish(this.inference(traced, owned, needed)));
         },
+        donatedBytes: donatedBytesOf(chosen, owned),
       },
       this.#compilation,
     );
   }
 
-  *trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): Steps<SubgraphStages> {
+  *trainingWithin(
+    traced: Program,
+    joint: JointProgram,
+    owned: Ownership,
+  ): Steps<SubgraphStages | null> {
     const { budget } = this.#memory;
     const { rate } = this.#compilation.options;
     if (budget === null) return withCopies(yield* this.training(traced, joint, owned));
@@ -136,10 +144,11 @@ export class SubgraphPlanner {
     if (rate !== undefined) return atRate(facts, budget, rate, plan);
     const costOf: Cost = (program, enough) =>
       roughBytes({ ...program, outputs }, owned.donated, enough);
+    const donatedBytes = donatedBytesOf(joint.program, owned);
     return withinBudget(
       facts,
       budget,
-      { costOf, plan, usesOf: () => usesOf(facts, owned) },
+      { costOf, plan, usesOf: () => usesOf(facts, owned), donatedBytes },
       this.#compilation,
     );
   }
@@ -162,11 +171,12 @@ export class SubgraphPlanner {
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
-    const { plan } = yield* this.#plan(forward, {
-      keep: [],
+    const entering = {
       ...(inputs && { inputsEnterAlone: inputs }),
       ...(donated && { donated }),
-    });
+    };
+    const isCandidate = given !== undefined;
+    const { plan } = yield* this.#plan(forward, { keep: [], ...entering }, { isCandidate });
     const planned = { values, forward: plan, backward: null };
     return { traced, joint: null, forward, backward: null, planned, recompute: null, passes: {} };
   }
@@ -228,6 +238,7 @@ export class SubgraphPlanner {
     options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions' | 'planCall'>,
     {
       order = this.#memory.order,
+      isCandidate = false,
       sums = [],
       missing = [],
       gradients = [],
@@ -237,7 +248,7 @@ export class SubgraphPlanner {
     const memory = { ...this.#memory, order };
     const context = { stage: 'ordered', memory, gradOutputs: 0, gradients, available } as const;
     const fixed = () => new Set([...sums, ...optionalGradientsOf(program.ops, missing)]);
-    return yield* planProgram(program, {
+    const planned = yield* planProgram(program, {
       ...options,
       isFirst: this.#compilation.isFirst,
       choices: this.#compilation.choices,
@@ -250,6 +261,8 @@ export class SubgraphPlanner {
       planRegions: this.#planRegions,
       planCall: this.#planCall,
     });
+    if (isCandidate || options.keep.length > 0 || options.carried) return planned;
+    return { ...planned, plan: placedInArena(planned.plan, program.values, memory) };
   }
 
   /** Regions are planned once for several candidates: what is chosen for them belongs to none of these. */
@@ -317,6 +330,10 @@ export class SubgraphPlanner {
     this.#recorded.set(region, planned);
     return planned;
   }
+}
+
+function donatedBytesOf({ values }: Program, { donated = new Set() }: Ownership): number {
+  return [...donated].reduce((sum, id) => sum + bytesOf(values, id), 0);
 }
 
 function usesOf(facts: ForwardFacts, { donated }: Ownership): MemoryUses {

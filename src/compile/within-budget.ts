@@ -1,6 +1,6 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/field.ts';
-import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
+import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';
 import {
   better,
   type Candidate,
@@ -29,19 +29,24 @@ interface Planning {
   /** The uses of memory, in an order with a low peak. */
   readonly usesOf: () => MemoryUses;
   readonly plan: (program: Program) => SubgraphStages;
+  /** Bytes of inputs that the program may free. */
+  readonly donatedBytes: number;
 }
 
 /** The parts of a compilation that are compiled and that note its choices. */
-type Noted = Pick<Compilation, 'choices' | 'candidate'>;
+type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 
 /** A plan that recomputes more than this share of forward's arithmetic is expensive. */
 const expensiveShare = 0.05;
 
 /** Where less of forward's arithmetic than this runs again, nothing else is tried. */
-const cheap = 0.01;
+export const cheapShare = 0.01;
 
 /** With this many times the arithmetic of the other search, one isn't asked again for a budget nearby. */
 const behind = 1.5;
+
+/** Rates of exchange between bytes and arithmetic that bound what must be recomputed. */
+const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
@@ -52,14 +57,14 @@ const attempts = 4;
 /**
  * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
  * backward computes some of forward again, with as little arithmetic as was found to be enough. Where nothing
- * is enough: the plan that needs least.
+ * is enough: the plan that needs least. Null: it can't be as cheap as another candidate.
  */
 export function withinBudget(
   facts: ForwardFacts,
   budget: number,
   planning: Planning,
   compilation: Noted,
-): SubgraphStages {
+): SubgraphStages | null {
   const { choices } = compilation;
   const { plan, usesOf } = planning;
   const known = choices.of('recompute', (choice) => {
@@ -68,6 +73,9 @@ export function withinBudget(
     return { bytesBefore, recomputed: recomputed ?? (how && choice.fail('an eviction policy')) };
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
+  const { below } = compilation.options;
+  if (below !== undefined && leastShare(facts, budget + planning.donatedBytes) >= below)
+    return null;
   const { best, chosen, take } = searched(facts, budget, planning, compilation);
   choices.note('recompute', chosen);
   take();
@@ -86,6 +94,11 @@ export function withinBudget(
     const share = work / Math.max(1, facts.forwardWork);
     return { ...stages, recompute: { budget, bytesBefore, bytes, ops, share } };
   }
+}
+
+/** No plan within these bytes recomputes a smaller share of forward's arithmetic. */
+function leastShare(facts: ForwardFacts, bytes: number): number {
+  return leastWorkAgain(facts, bytes, boundRates) / Math.max(1, facts.forwardWork);
 }
 
 interface Chosen {
@@ -146,7 +159,7 @@ function searched(
     const evicted = isBehind ? evictions!.within(target) : null;
     if (evicted) return evicted;
     const kept = search.within(target);
-    if (kept.ops === 0 || (kept.fits(target) && kept.work <= cheap * all)) return kept;
+    if (kept.ops === 0 || (kept.fits(target) && kept.work <= cheapShare * all)) return kept;
     evictions ??= new EvictionSearch(usesOf(), costOf);
     const other = evictions.within(target);
     isBehind = other !== null && kept.work > behind * other.work;
@@ -204,10 +217,8 @@ export function atRate(
 }
 
 /** The budget isn't held, or takes more than a little arithmetic. */
-export function isExpensive({ recompute }: SubgraphStages): boolean {
-  return (
-    recompute !== null && (recompute.bytes > recompute.budget || recompute.share > expensiveShare)
-  );
+export function isExpensive({ recompute }: SubgraphStages, share = expensiveShare): boolean {
+  return recompute !== null && (recompute.bytes > recompute.budget || recompute.share > share);
 }
 
 /**

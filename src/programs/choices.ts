@@ -48,6 +48,11 @@ export class Choices {
     if (!this.#isOver && !this.#known) this.#made.push([search, choice]);
   }
 
+  /** Whether an earlier compilation has made the choices that are left. */
+  get areKnown(): boolean {
+    return !this.#isOver && this.#known !== null;
+  }
+
   /** For one of several candidates that are compiled: `take` it if it is the best. */
   candidate(): Choices {
     return this.#isOver || this.#known ? this : Choices.noted();

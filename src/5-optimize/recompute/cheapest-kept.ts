@@ -16,10 +16,68 @@ export function cheapestKept(
   rate: number,
   free: ReadonlySet<ValueId>,
 ): ReadonlySet<ValueId> {
+  const { network, made, again } = keptNetwork(facts, rate, free, facts.forward);
+  network.maxFlow();
+  const inCut = network.sourceSide();
+  const runsAgain = (id: ValueId) => {
+    const node = again.get(facts.definitionIndex(id));
+    return node !== undefined && inCut(node);
+  };
+  return new Set(made.filter((id) => free.has(id) || !runsAgain(id)));
+}
+
+/**
+ * A lower bound of the arithmetic that backward must do again if no more than `bytes` of forward stay until it begins:
+ * bytes that stay, plus any rate times the arithmetic, are at least the minimum cut at that rate. Where a step has forward
+ * several times, each is bounded by itself.
+ */
+export function leastWorkAgain(
+  facts: ForwardFacts,
+  bytes: number,
+  rates: readonly number[],
+): number {
+  const parts = stretchesOf(facts.forward);
+  const bounds = rates.map((rate) => {
+    const each = parts.map((ops) => {
+      const cut = keptNetwork(facts, rate, none, ops).network.maxFlow();
+      return Math.max(0, cut - bytes) / rate;
+    });
+    return each.reduce((sum, work) => sum + work, 0);
+  });
+  return Math.max(0, ...bounds);
+}
+
+const none: ReadonlySet<ValueId> = new Set();
+
+/** Runs of consecutive numbers. */
+function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[] {
+  const stretches: number[][] = [];
+  for (const number of numbers) {
+    const last = stretches.at(-1);
+    if (last?.at(-1) === number - 1) last.push(number);
+    else stretches.push([number]);
+  }
+  return stretches;
+}
+
+interface KeptNetwork {
+  readonly network: FlowNetwork;
+  /** The memories that the ops make. */
+  readonly made: readonly ValueId[];
+  /** The nodes of those ops that can run again. */
+  readonly again: ReadonlyMap<number, number>;
+}
+
+function keptNetwork(
+  facts: ForwardFacts,
+  rate: number,
+  free: ReadonlySet<ValueId>,
+  ops: readonly number[],
+): KeptNetwork {
   const network = new FlowNetwork();
   const had = new Map<ValueId, number>();
   const again = new Map<number, number>();
-  const made = facts.forward.flatMap((index) =>
+  const made = ops.flatMap((index) =>
     facts.program.ops[index]!.outputs.filter((id) => facts.rootOf(id) === id),
   );
   for (const id of made) {
@@ -43,11 +101,5 @@ export function cheapestKept(
       network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
     }
   }
-  network.maxFlow();
-  const inCut = network.sourceSide();
-  const runsAgain = (id: ValueId) => {
-    const node = again.get(facts.definitionIndex(id));
-    return node !== undefined && inCut(node);
-  };
-  return new Set(made.filter((id) => free.has(id) || !runsAgain(id)));
+  return { network, made, again };
 }

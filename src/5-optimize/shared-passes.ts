@@ -1,0 +1,48 @@
+import type { Program } from '../../runtime/program/program.ts';
+import type { Choices } from '../programs/choices.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { Pass, PassContext, Staged } from './facts/pass.ts';
+
+/** The result of a pass, and what it chose. */
+interface Known {
+  readonly after: Staged;
+  readonly choices: Choices | undefined;
+}
+
+/**
+ * Results of passes that the candidates of one compilation have in common. Candidates differ in the memory options of
+ * single passes, so most of them begin with the same passes on the same program.
+ */
+export class SharedPasses {
+  readonly #known = new WeakMap<Program, Map<string, Known>>();
+
+  /** The result of the pass; found once for each program and what the pass may read of the memory options. */
+  *after(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
+    // Choices of an earlier compilation are those of the candidate that it took: there is no other.
+    if (context.choices?.areKnown) return yield* stepsOf(pass, given, context);
+    const ofProgram = this.#known.get(given.program) ?? new Map<string, Known>();
+    this.#known.set(given.program, ofProgram);
+    const key = keyOf(pass, context);
+    let known = ofProgram.get(key);
+    if (!known) {
+      const choices = context.choices?.candidate();
+      const after = yield* stepsOf(pass, given, choices ? { ...context, choices } : context);
+      known = { after, choices };
+      ofProgram.set(key, known);
+    }
+    if (known.choices) context.choices!.take(known.choices);
+    return known.after;
+  }
+}
+
+function* stepsOf(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
+  const run = pass.run(given, context);
+  return 'next' in run ? yield* run : run;
+}
+
+/** A pass reads the memory option of its own name, and whether bytes are preferred or limited. */
+function keyOf({ name }: Pass, { stage, memory }: PassContext): string {
+  const own = name in memory ? memory[name as keyof MemoryOptions] : null;
+  return `${stage} ${name} ${own} ${memory.prefer} ${memory.budget}`;
+}

@@ -1,0 +1,112 @@
+/** The arithmetic that a budget costs at least, by which candidates are passed over. */
+
+import { expect, it } from 'vitest';
+import { leastWorkAgain } from '../../src/5-optimize/recompute/cheapest-kept.ts';
+import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
+import { forwardOfStep } from '../../src/5-optimize/recompute/forward-of-step.ts';
+import { sourceOf } from '../../src/check/sources.ts';
+import { Compilation } from '../../src/compile/compilation.ts';
+import { SubgraphPlanner } from '../../src/compile/subgraph-planner.ts';
+import {
+  crossEntropy,
+  deviceGuard,
+  gelu,
+  nn,
+  optim,
+  relu,
+  type Tensor,
+  toStatic,
+  zeros,
+} from '../../src/index.ts';
+import { Choices } from '../../src/programs/choices.ts';
+import { finish } from '../../src/programs/steps.ts';
+
+const rates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
+
+type Forward = (x: Tensor) => Tensor;
+
+/** A whole step with some forward, as its plans within a budget. */
+function stepOf(modules: readonly nn.Module[], forward: Forward, shape: number[]) {
+  return deviceGuard('meta', () => {
+    const optimizer = new optim.SGD(
+      modules.flatMap((each) => [...each.parameters()]),
+      { lr: 0.1 },
+    );
+    const f = toStatic(
+      (x: Tensor) => {
+        const y = forward(x);
+        const loss = crossEntropy(y, zeros([y.shape[0]!], { dtype: 'int32' }));
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { fallback: 'error' },
+    );
+    using x = zeros(shape);
+    f(x).dispose();
+    const source = sourceOf(f.programs().at(-1)!.stages!.planned)!;
+    const plan = (budget: number | null) => {
+      const { program, wanted, options, donated } = source;
+      const memory = { ...options.memory, budget, slices: false };
+      return source.compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+    };
+    return { plan, source };
+  });
+}
+
+const linear = (from: number, to: number) => deviceGuard('meta', () => new nn.Linear(from, to));
+
+const steps = [
+  ...[4, 9].map((depth) => {
+    const layers = Array.from({ length: depth }, () => linear(24, 24));
+    const forward: Forward = (x) => layers.reduce((y, layer) => gelu(layer.forward(y)), x);
+    return { name: `mlp of ${depth}`, ...stepOf(layers, forward, [256, 24]) };
+  }),
+  ...[3, 6].map((depth) => {
+    const [up, down] = [8, 8].map(() => Array.from({ length: depth }, () => linear(16, 16)));
+    const forward: Forward = (x) =>
+      up!.reduce((y, layer, i) => y.add(down![i]!.forward(relu(layer.forward(y)))), x);
+    return {
+      name: `${depth} residual blocks`,
+      ...stepOf([...up!, ...down!], forward, [512, 16]),
+    };
+  }),
+];
+
+it.each(steps)('no plan of $name recomputes less than the bound', ({ plan }) => {
+  const { planned, forward } = plan(null);
+  const facts = new ForwardFacts(forward, forwardOfStep(forward));
+  const most = planned.forward.predicted.peakBytes;
+  let bounded = 0;
+  for (const share of [0.9, 0.7, 0.5, 0.4, 0.3]) {
+    const budget = Math.floor(most * share);
+    const { recompute } = plan(budget);
+    const least = leastWorkAgain(facts, budget, rates) / facts.forwardWork;
+    if (recompute!.bytes > budget) continue;
+    expect(least).toBeLessThanOrEqual(recompute!.share + 1e-9);
+    if (least > 0.25 * recompute!.share) bounded++;
+  }
+  expect(bounded).toBeGreaterThan(0);
+});
+
+it('a candidate that cannot be cheaper than a known plan is not planned', () => {
+  const layers = Array.from({ length: 10 }, () => linear(32, 32));
+  const { plan, source } = stepOf(
+    layers,
+    (x) => layers.reduce((y, layer) => gelu(layer.forward(y)), x),
+    [1024, 32],
+  );
+  const budget = Math.floor(plan(null).planned.forward.predicted.peakBytes * 0.4);
+  const { share } = plan(budget).recompute!;
+  expect(share).toBeGreaterThan(0.05);
+  const { program, options } = source;
+  const memory = { ...options.memory, budget, slices: false };
+  const planned = (below: number) => {
+    const own = { ...options, tier: 'final' as const, memory, below };
+    const planner = new SubgraphPlanner(new Compilation(own, Choices.none()));
+    return finish(planner.inferenceWithin(program, {}));
+  };
+  expect(planned(share * 0.2)).toBeNull();
+  expect(planned(share * 1.5)?.recompute?.share).toBeCloseTo(share, 6);
+});
