@@ -40,6 +40,7 @@ const largeOps = 4000;
 const leastShare = 1e-3;
 /** Cuts of the largest programs take seconds: one for the bound, at the peak of the order found, and none to refine. */
 const hugeOps = 20_000;
+const hugeProbes = 32;
 
 /**
  * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
@@ -163,7 +164,7 @@ class OrderSearch {
     if (this.#graph.size > hugeOps) {
       this.#tryLists(this.order);
       yield;
-      this.#cut(this.profile.peakAt);
+      this.#cut(this.#boundedBest());
       return;
     }
     this.#cut(this.profile.peakAt);
@@ -186,13 +187,7 @@ class OrderSearch {
   /** Bounds at the ops where most bytes are live. */
   probe(): void {
     if (this.profile.peak <= this.lowerBound) return;
-    const during = new Float64Array(this.order.length);
-    this.#walk.restart();
-    this.order.forEach((op, i) => {
-      during[i] = this.#walk.step(op);
-    });
-    const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
-    const highest = positions.slice(0, probes);
+    const highest = this.#highest(probes);
     for (const position of highest) this.#cut(position);
     if (this.#graph.size > hugeOps) return;
     const families = new Set(highest.map((at) => this.#families[this.order[at]!]));
@@ -200,6 +195,32 @@ class OrderSearch {
       if (!family || this.profile.peak <= this.lowerBound) continue;
       this.lowerBound = Math.max(this.lowerBound, cutAtLast(this.#graph, family));
     }
+  }
+
+  /** The positions where most bytes are live, in this order. */
+  #highest(count: number): readonly number[] {
+    const during = new Float64Array(this.order.length);
+    this.#walk.restart();
+    this.order.forEach((op, i) => {
+      during[i] = this.#walk.step(op);
+    });
+    const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
+    return positions.slice(0, count);
+  }
+
+  /**
+   * Of the highest positions, that of the op with most ops before and behind it in any order: others might run while
+   * little is live.
+   */
+  #boundedBest(): number {
+    const { before, after } = this.#graph;
+    let [best, most] = [this.profile.peakAt, -1];
+    for (const position of this.#highest(hugeProbes)) {
+      const op = this.order[position]!;
+      const count = Math.min(countReached(op, before), countReached(op, after));
+      if (count > most) [best, most] = [position, count];
+    }
+    return best;
   }
 
   /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */
@@ -266,6 +287,13 @@ class OrderSearch {
     if (order) this.#offer(order);
     if (complete) this.lowerBound = this.profile.peak;
   }
+}
+
+/** The number of ops that edges lead to from one. */
+function countReached(op: OpIndex, edges: MemoryGraph['before']): number {
+  const seen = new Set([op]);
+  for (const next of seen) for (const other of edges.of(next)) seen.add(other);
+  return seen.size - 1;
 }
 
 /**
