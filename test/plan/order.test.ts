@@ -15,7 +15,7 @@ import { memory, type Tensor } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
 import { finish } from '../../src/programs/steps.ts';
 import { data } from '../run-program/memory-counter.ts';
-import { randomInts, randomProgram } from './random-program.ts';
+import { randomInts, randomProgram, side, traced } from './random-program.ts';
 
 const noInputBytes = {
   keep: [],
@@ -166,5 +166,24 @@ describe('plan/order', () => {
         expect(cutAtLast(graph, [...ops])).toBeLessThanOrEqual(best);
       }
     }
+  });
+
+  it('bounds the largest programs at their peak, where smaller ops might run at another time', () => {
+    const layers = 4600;
+    const program = traced((input) => {
+      const values = [input()];
+      for (let i = 0; i < layers; i++) values.push(values.at(-1)!.exp());
+      let gradient = values.at(-1)!.sum().expand([side, side]);
+      return values.slice(1).flatMap((_, i) => {
+        gradient = gradient.mul(values[layers - i]!);
+        return [gradient.matmul(gradient).sum(0).mul(0.1)];
+      });
+    });
+    const { program: ordered, lowerBound } = finish(orderForMemory(program, noInputBytes));
+    const graph = memoryGraph(ordered, noInputBytes);
+    expect(graph.size).toBeGreaterThan(20_000);
+    const { peak } = profileOf(new LiveBytes(graph), sourceOrder(graph));
+    expect(lowerBound).toBeLessThanOrEqual(peak);
+    expect(peak).toBeLessThan(1.01 * lowerBound);
   });
 });

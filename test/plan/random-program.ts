@@ -19,7 +19,20 @@ export function randomInts(seed: number): (bound: number) => number {
   };
 }
 
-const side = 8;
+export const side = 8;
+
+/** The program of what `make` computes from square matrices, and returns. */
+export function traced(make: (input: () => Tensor) => readonly Tensor[]): Program {
+  const builder = new ProgramBuilder(() => {
+    throw new Error('no tensor from outside');
+  });
+  const device = deviceNamed('cpu');
+  const input = () =>
+    builder.input(contiguousMeta({ dtype: 'float32', shape: [side, side] }, device));
+  return withInterceptor(builder, () =>
+    noGrad(() => builder.finish(make(input).map((each) => builder.valueOf(each)))),
+  );
+}
 
 /** `size` ops on `inputs` square matrices; one to three results are outputs. */
 export function randomProgram(seed: number, size: number, inputs = 3): Program {
