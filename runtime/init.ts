@@ -22,6 +22,8 @@ export interface InitOptions {
   readonly kernels?: 'all' | 'gpu.js';
   /** The API that reaches the GPU: by default WebGPU, or WebGL2 in pages where that has no adapter. */
   readonly api?: 'webgpu' | 'webgl2';
+  /** For `file`: where the file is made; by default in the system's folder for temporary files. */
+  readonly folder?: string;
 }
 
 // Threads and numerics are checked where they are set; the environment sets them, too.
@@ -32,6 +34,7 @@ const initKinds: OptionKinds<InitOptions> = {
   missingKernels: oneOf('cpu', 'error'),
   kernels: oneOf('all', 'gpu.js'),
   api: oneOf('webgpu', 'webgl2'),
+  folder: text,
 };
 
 type Loader = (options: InitOptions) => Promise<Device>;
@@ -40,11 +43,14 @@ type Loader = (options: InitOptions) => Promise<Device>;
 const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
   ['gpu', async (options) => (await import('./device/gpu/init.ts')).initGpu(options)],
   ['cpu:1', async () => (await import('./device/cpu/second-cpu.ts')).secondCpu()],
+  ['host', async () => (await import('./device/store/host-store.ts')).hostStore()],
+  ['file', async ({ folder }) => (await import('./device/store/file-store.ts')).fileStore(folder)],
 ]);
 
 /**
  * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
- * `cpu:1` is a second device that the CPU computes, with memory statistics of its own. Throws DeviceError when
+ * `cpu:1` is a second device that the CPU computes, with memory statistics of its own; `host` and `file` keep saved values
+ * for `memory: { offload }`. Throws DeviceError when
  * there is no adapter, ArgumentError for a number of threads that isn't 1 to 16,
  * and DeviceError for numerics that differ from those of kernels that exist.
  */

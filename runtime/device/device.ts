@@ -75,6 +75,11 @@ export interface Device {
    * read asynchronously.
    */
   downloadSync(meta: TensorMeta, source: Operand, use?: string): TypedArray;
+  /**
+   * Throws unless a value that comes from a GPU has landed. Only devices have it that keep values of others, and compute
+   * none.
+   */
+  expectLanded?(meta: TensorMeta, source: Operand): void;
   /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */
   poison?(ptr: number, bytes: number): void;
 }

@@ -1,5 +1,5 @@
 import type { TypedArray } from '../spec/dtype.ts';
-import type { Operand } from './device.ts';
+import type { Device, Operand } from './device.ts';
 import type { Holder } from './holder.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
@@ -12,13 +12,17 @@ interface Download {
 
 const downloads = new WeakMap<Holder, Download>();
 
+/** Whether data of the device can only be read after an await, or before one only sometimes. */
+export const isReadLater = ({ kind, expectLanded }: Device): boolean =>
+  kind === 'gpu' || expectLanded !== undefined;
+
 /**
  * Reads a tensor, so that a transfer right after can continue without waiting. Resolves immediately where nothing has to be
  * awaited.
  */
 export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<void> {
   const { holder, offset } = source;
-  if (!holder || meta.device.kind !== 'gpu') return;
+  if (!holder || !isReadLater(meta.device)) return;
   const { version } = holder;
   const data = await meta.device.download(meta, source);
   downloads.set(holder, { data, version, offset });

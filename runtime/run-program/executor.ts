@@ -1,5 +1,5 @@
 import type { Launch } from '../device/device.ts';
-import { downloadAhead } from '../device/downloads.ts';
+import { downloadAhead, isReadLater } from '../device/downloads.ts';
 import { Holder } from '../device/holder.ts';
 import { type Attrs, userName } from '../device/kernel-op.ts';
 import { hasChangingAttrs, launchAttrs } from '../device/symbolic-attrs.ts';
@@ -96,7 +96,7 @@ export class Executable {
   async runAwaiting({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const { steps } = this.plan;
     for (const [i, action] of this.#actions.entries()) {
-      const id = leavingGpu(steps[i]!, this.#values);
+      const id = leavingGpu(steps[i]!.op, this.#values);
       if (id !== undefined) await downloadAhead(this.#values[id]!, slots[id]!);
       const { op, at } = events;
       try {
@@ -145,11 +145,15 @@ export class Executable {
   }
 }
 
-/** The operand of a step that is copied from a GPU to another device; undefined for any other step. */
-function leavingGpu({ op: { op, inputs } }: Step, values: ValueTable): ValueId | undefined {
+/** The operand of a step that copies from a device which is read later; undefined for any other step. */
+function leavingGpu(
+  { op: { target }, inputs }: ProgramOp,
+  values: ValueTable,
+): ValueId | undefined {
   const [id] = inputs;
-  const leaves = op.target && op.target.kind !== 'gpu' && values[id!]!.device.kind === 'gpu';
-  return leaves ? id : undefined;
+  if (!target || target.expectLanded) return undefined;
+  const { device } = values[id!]!;
+  return isReadLater(device) && device.kind !== target.kind ? id : undefined;
 }
 
 const leaving = new WeakMap<Plan, boolean>();
@@ -158,7 +162,7 @@ const leaving = new WeakMap<Plan, boolean>();
 export function leavesGpu(plan: Plan, values: ValueTable): boolean {
   let known = leaving.get(plan);
   if (known === undefined) {
-    known = plan.steps.some((step) => leavingGpu(step, values) !== undefined);
+    known = plan.steps.some((step) => leavingGpu(step.op, values) !== undefined);
     leaving.set(plan, known);
   }
   return known;

@@ -91,6 +91,7 @@ export class RunProgramNode extends GradNode {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
     try {
+      this.#expectLanded();
       this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
     } catch (error) {
       passComplete(this, gradOutputs, innerOutputsOf(this.backward.plan), passInner);
@@ -140,6 +141,15 @@ export class RunProgramNode extends GradNode {
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
+    }
+  }
+
+  /** Throws AutogradError while a saved value that has left a GPU is on its way. */
+  #expectLanded(): void {
+    const { slots } = this.scope;
+    for (const id of this.subgraph.stored) {
+      const meta = this.subgraph.values[id]!;
+      if (slots[id]!.holder) meta.device.expectLanded!(meta, slots[id]!);
     }
   }
 

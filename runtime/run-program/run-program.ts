@@ -31,6 +31,8 @@ export class Subgraph {
   readonly values: ValueTable;
   /** Gradients with several contributions, which may be added to those of other nodes. */
   readonly continuedSums: readonly ContinuedTarget[];
+  /** Saved values that have left their device. */
+  readonly stored: readonly ValueId[];
   /** Its backward programs, by the outputs that have a gradient. */
   readonly partials: Partials | null;
   /** Backward programs with differentiable results; null without a compiler. */
@@ -59,6 +61,7 @@ export class Subgraph {
     const continued = backward ? continuedTargets(backward, values) : { targets: [], values };
     this.continuedSums = continued.targets;
     this.values = continued.values;
+    this.stored = (backward?.saved.withData ?? []).filter((id) => values[id]!.device.expectLanded);
     this.partials = backward && new Partials(backward, values);
     this.recorded = backward?.again
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)

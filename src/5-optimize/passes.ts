@@ -22,9 +22,10 @@ import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { recomputeScores } from './recompute-scores.ts';
 import { rematerialize } from './rematerialize.ts';
-import { savedDtype } from './saved-dtype.ts';
-import { savedMasks } from './saved-masks.ts';
-import { savedPlaces } from './saved-places.ts';
+import { offload } from './saved/offload.ts';
+import { savedDtype } from './saved/saved-dtype.ts';
+import { savedMasks } from './saved/saved-masks.ts';
+import { savedPlaces } from './saved/saved-places.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
@@ -143,6 +144,12 @@ export const passes = [
     stages: ['joint', 'step'],
     enabled: ({ memory }) => memory.savedDtype !== null,
     run: savedDtype,
+  },
+  {
+    name: 'offload',
+    stages: ['joint', 'step'],
+    enabled: ({ memory }) => memory.offload !== null,
+    run: offload,
   },
   {
     name: 'checkpoints',

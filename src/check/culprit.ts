@@ -62,6 +62,7 @@ const allOff: MemoryOptions = {
   prefer: 'time',
   budget: null,
   savedDtype: null,
+  offload: null,
 };
 
 /** The traced program itself: the reference of check mode. */
@@ -118,6 +119,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
     donate: isOn('donate'),
     prefer: options.memory.prefer,
     savedDtype: null,
+    offload: null,
     budget: on.has('memory: { budget: null }') ? options.memory.budget : null,
   };
   const without = new Set(passNames.filter((name) => !on.has(`passes: { ${name}: false }`)));

@@ -29,8 +29,9 @@ import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { equalValues } from '../5-optimize/common-subexpressions.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
-import { valuesFromCodes } from '../5-optimize/saved-dtype.ts';
-import { placesFromCodes } from '../5-optimize/saved-places.ts';
+import { valuesFromStores } from '../5-optimize/saved/offload.ts';
+import { valuesFromCodes } from '../5-optimize/saved/saved-dtype.ts';
+import { placesFromCodes } from '../5-optimize/saved/saved-places.ts';
 import { Choices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
@@ -84,11 +85,14 @@ export function withHigherOrderGradients(
     masks: keptMasks(stages, kept),
     restoring: () => {
       const values: TensorMeta[] = [...planned.values];
+      const stored = valuesFromStores(stages.forward.ops, kept, values);
+      const known = new Set([...kept, ...stored.flatMap(({ outputs }) => outputs)]);
       const ops = [
-        ...inputsFromCopies({ inputs: traced.inputs, ops: done }, kept, values),
-        ...placesFromCodes(traced, stages.forward, kept, values),
-        ...valuesFromCodes(stages.forward, kept, values),
-        ...copiesOfEqual(traced, kept),
+        ...stored,
+        ...inputsFromCopies({ inputs: traced.inputs, ops: done }, known, values),
+        ...placesFromCodes(traced, stages.forward, known, values),
+        ...valuesFromCodes(stages.forward, known, values),
+        ...copiesOfEqual(traced, known),
       ];
       return { values, ops };
     },

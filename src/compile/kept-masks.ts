@@ -8,7 +8,7 @@ import {
   maskRuleOf,
   opsOf,
   unpacked,
-} from '../5-optimize/mask-rules.ts';
+} from '../5-optimize/saved/mask-rules.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** Masks that forward keeps instead of values, and that its traced program doesn't compute. */

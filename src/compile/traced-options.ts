@@ -20,6 +20,7 @@ export function tracedOptions({ memory, verify }: CompileOptions): CompileOption
     stridedInputs: true,
     budget: null,
     savedDtype: null,
+    offload: null,
   };
   const without = new Set(passNames);
   return { memory: { ...memory, ...asTraced }, without, verify, tier: 'final' };

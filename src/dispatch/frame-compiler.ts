@@ -302,7 +302,7 @@ const smallOps = 100;
 /** How a program is compiled before it has proved hot. */
 function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
   const { program } = wanted;
-  const { prefer, budget, savedDtype, order, simplify, slices } = options.memory;
+  const { prefer, budget, savedDtype, offload, order, simplify, slices } = options.memory;
   const isFinal =
     options.backend !== undefined ||
     program.ops.length <= smallOps ||
@@ -310,6 +310,7 @@ function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOpti
     budget !== null ||
     // What is rounded may depend on the plan.
     savedDtype !== null ||
+    offload !== null ||
     !(order || simplify || slices) ||
     // Without its searches it is as soon there, too.
     hasKnownChoices({ program, wanted, options, donated: [] });

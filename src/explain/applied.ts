@@ -26,6 +26,8 @@ export interface AppliedCounts {
   readonly tileAttention: number;
   /** Passes that replaced saved values by others of fewer bits. */
   readonly savedDtype: number;
+  /** Passes that let saved values leave the device. */
+  readonly offload: number;
   /** Inputs of which backward keeps copies of views. */
   readonly compactViews: number;
   /** Chains of ops that run part by part. */
@@ -64,6 +66,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     recomputeScores: applied('recomputeScores'),
     tileAttention: steps.filter(({ op }) => op.op.kernel.kind === 'tiled').length,
     savedDtype: applied('savedDtype'),
+    offload: applied('offload'),
     compactViews: stages.planned.compacted?.length ?? 0,
     slices: applied('slices'),
     checkpoints: applied('checkpoints'),

@@ -1,3 +1,4 @@
+import { deviceNames } from '../../runtime/device/current.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 
 /**
@@ -78,6 +79,11 @@ export interface MemoryOptions extends MemorySwitches {
    * mode rejects it. Null: their own.
    */
   readonly savedDtype: SavedDType | null;
+  /**
+   * The store to which values leave the device that forward saves for backward: `host`, for those of a GPU, or `file`.
+   * `await init(…)` makes it ready. Null: none leaves.
+   */
+  readonly offload: 'host' | 'file' | null;
 }
 
 const savedDTypes = ['float16', 'bfloat16', 'int8'] as const;
@@ -107,6 +113,7 @@ const allOn: MemoryOptions = {
   prefer: 'time',
   budget: null,
   savedDtype: null,
+  offload: null,
 };
 
 /** Every value is freed at its last use, in program order; no reuse, no arena, strided inputs are copied. */
@@ -149,7 +156,7 @@ export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 /** Names of the single clean-ups. */
 export const memorySwitches = Object.keys(allOn).filter(
   (name): name is keyof MemorySwitches =>
-    name !== 'budget' && name !== 'prefer' && name !== 'savedDtype',
+    name !== 'budget' && name !== 'prefer' && name !== 'savedDtype' && name !== 'offload',
 );
 
 /** Throws ArgumentError for a name that is not a preset or no switch, an unknown preference, a budget that is not a size. */
@@ -162,10 +169,12 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
     if (!Object.hasOwn(allOn, name))
       throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
   }
-  const { budget = null, prefer = 'time', savedDtype = null } = choice;
+  const { budget = null, prefer = 'time', savedDtype = null, offload = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);
   if (budget !== null && !(budget >= 0)) throw noBudget(budget);
   if (savedDtype !== null && !savedDTypes.includes(savedDtype)) throw noSavedDtype(savedDtype);
+  const isStore = offload === 'host' || offload === 'file';
+  if (offload !== null && !(isStore && deviceNames().includes(offload))) throw noStore(offload);
   return { ...allOn, ...choice };
 }
 
@@ -205,9 +214,19 @@ function noSavedDtype(given: unknown): ArgumentError {
   });
 }
 
+function noStore(given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic: memory.offload is not a store that is ready',
+    given: String(given),
+    expected: "'host' or 'file' after await init('host') or await init('file'), or null",
+    remedy: 'call await init(…) first',
+  });
+}
+
 /** The options of programs that any device may run: a GPU has no bytes for places. */
 export const portableMemory = (memory: MemoryOptions): MemoryOptions => ({
   ...memory,
   savedPlaces: false,
   recomputeScores: false,
+  offload: null,
 });

@@ -14,7 +14,7 @@ export function transfer(x: Tensor, device: Device): Tensor {
 moveOperandsBy(transfer);
 
 /** (x, any strides) → a contiguous copy on `device`; its gradient goes back to where x is. One record per device. */
-function transferTo(device: Device): OpRecord {
+export function transferTo(device: Device): OpRecord {
   let record = records.get(device);
   if (!record) {
     record = {

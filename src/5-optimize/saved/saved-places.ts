@@ -1,8 +1,8 @@
-import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { Staged } from './facts/pass.ts';
-import { ProgramFacts } from './facts/program-facts.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Staged } from '../facts/pass.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 import { decodedPlaces, fitsBytes, windowsOf } from './place-codes.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { Attrs } from '../../runtime/device/kernel-op.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { reachOf } from '../../runtime/ops/convolution/max-pool.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { reachOf } from '../../../runtime/ops/convolution/max-pool.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
 /** Windows of a max-pooling whose places are uint8, over planes of `[height, width]`. */
 export interface PoolWindows {

@@ -1,8 +1,8 @@
-import type { Attrs } from '../../runtime/device/kernel-op.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { sizeOf } from '../../runtime/spec/shape.ts';
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 
 /** The compared values, the gradient, the mask, or the result of an earlier step by its number. */
 type Operand = 'compared' | 'gradient' | 'mask' | number;

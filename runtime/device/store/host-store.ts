@@ -1,0 +1,13 @@
+import { registerDevice } from '../current.ts';
+import { StoreDevice } from './store-device.ts';
+
+let store: StoreDevice | undefined;
+
+/** Keeps values of a GPU in JavaScript's memory. */
+export function hostStore(): StoreDevice {
+  if (!store) {
+    store = new StoreDevice('host', { put: (data) => ({ read: () => data, drop: () => {} }) });
+    registerDevice(store);
+  }
+  return store;
+}
