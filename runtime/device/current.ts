@@ -12,13 +12,13 @@ let unguarded: Device | null = null;
 /** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */
 const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
 
-/** Whether `init` has made a device known: without one, captured code is the same under every `deviceGuard`. */
+/** Whether `init` has made a device known that computes: without one, captured code is the same under every `deviceGuard`. */
 let hasMore = false;
 
 /** Makes a device known by name; the first one, or the one that TOSTATIC_DEVICE names, becomes current. */
 export function registerDevice(device: Device): void {
   devices.set(device.name, device);
-  hasMore ||= device.name !== 'cpu' && device.name !== 'meta';
+  hasMore ||= device.name !== 'cpu' && device.name !== 'meta' && !device.expectLanded;
   if (device.name === wanted) current = device;
   else current ??= device;
 }

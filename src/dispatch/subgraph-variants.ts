@@ -195,7 +195,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   /** The final plan for a file: as traced where a call has brought inputs that are one memory. */
   get portable(): Subgraph {
     const { stages, subgraph } = (this.#asTraced ?? this.#plain).finish();
-    if (!stages.passes.savedPlaces?.applied) return subgraph;
+    const { savedPlaces, offload } = stages.passes;
+    if (!savedPlaces?.applied && !offload?.applied) return subgraph;
     const choice = { donated: none, asTraced: false, compact: [], rate: null };
     this.#portable ??= this.#compile({ ...choice, portable: true });
     return this.#portable.finish().subgraph;

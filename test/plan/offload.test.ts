@@ -1,6 +1,7 @@
 /** Saved values that leave for a file: fewer bytes are kept, and every bit is the same. */
 
-import { describe, expect, it } from 'vitest';
+import fs from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
 import { deviceNamed } from '../../runtime/device/current.ts';
 import { FileShelf } from '../../runtime/device/store/file-store.ts';
 import { appliedTo } from '../../src/explain/applied.ts';
@@ -11,11 +12,14 @@ import {
   gelu,
   grad,
   init,
+  load,
   memory,
   nn,
+  OutOfMemoryError,
   optim,
   randn,
   relu,
+  save,
   seed,
   type Tensor,
   toStatic,
@@ -175,6 +179,40 @@ describe('plan/offload', () => {
     const f = toStatic((y: Tensor) => y.tanh().exp().sum(), { memory: { offload: 'host' } });
     expect(() => f(x)).toThrow(/'host' } is for values of a GPU[\s\S]*init\('file'\)/);
     expect(() => new FileShelf('/no/such/folder')).toThrow(/no file for 'file' can be made/);
+  });
+
+  it('a full disk and a file that was cut short are named, and leave nothing behind', () => {
+    using x = randn([64, 64]).requiresGrad_();
+    const f = toStatic(losses['functions of one another']!, { memory: { offload: 'file' } });
+    f(x).dispose();
+    const before = memory.stats('cpu').allocated;
+    const full = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw new Error('ENOSPC: no space left on device, write');
+    });
+    expect(() => f(x)).toThrow(OutOfMemoryError);
+    expect(() => f(x)).toThrow(/can't be written to its file[\s\S]*ENOSPC[\s\S]*folder/);
+    full.mockRestore();
+    expect(stored()).toBe(0);
+    expect(memory.stats('cpu').allocated).toBe(before);
+    const loss = f(x);
+    const cut = vi.spyOn(fs, 'readSync').mockReturnValue(0);
+    expect(() => loss.backward()).toThrow(/cut short/);
+    cut.mockRestore();
+    loss.dispose();
+    expect(stored()).toBe(0);
+    expect(memory.stats('cpu').allocated).toBe(before);
+  });
+
+  it('a saved program keeps its values on the device', async () => {
+    seed(1);
+    using x = randn([32, 64]).requiresGrad_();
+    const f = toStatic(losses['functions of one another']!, { memory: { offload: 'file' } });
+    using loss = f(x);
+    const before = stored();
+    const again = (await load(await save(f))) as typeof f;
+    using other = again(x);
+    expect(other.itemSync()).toBe(loss.itemSync());
+    expect(stored()).toBe(before);
   });
 
   it('computes nothing there', () => {
