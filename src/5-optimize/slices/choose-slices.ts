@@ -14,10 +14,12 @@ import { writeSlices } from './write-slices.ts';
 export type Cost = (program: Program) => number;
 
 /** More parts are taken while each doubling saves at least this share: every part costs time. */
-const worthwhile = 0.1;
-/** Programs don't grow beyond this, as planning takes time. */
-const mostOps = 40_000;
-const mostParts = 8;
+const worthwhile = 0.05;
+/** A product is sliced for being read apart if that saves at least this share. */
+const worthwhileApart = 0.0125;
+/** Programs don't grow beyond this, as planning takes time; with more than `fewParts` not beyond the smaller number. */
+const [mostOps, mostOpsOfMany] = [40_000, 4000];
+const [fewParts, mostParts] = [8, 32];
 /** A saving below this is negligible. */
 const leastBytes = 1 << 16;
 /** Slices are tried if gradients are at least this share of all bytes. */
@@ -146,10 +148,11 @@ function sumsInBlocks({ values }: Program): boolean {
 }
 
 function sliced(program: Program, plan: SlicePlan): Program | null {
+  const { parts } = plan;
   const region = findRegion(program, plan);
-  if (!region || program.ops.length + region.slicings.size * (plan.parts - 1) > mostOps)
-    return null;
-  return writeSlices(program, region, plan.parts);
+  const limit = parts > fewParts ? mostOpsOfMany : mostOps;
+  if (!region || program.ops.length + region.slicings.size * (parts - 1) > limit) return null;
+  return writeSlices(program, region, parts);
 }
 
 type Chosen = readonly [program: Program, cost: number];
@@ -217,7 +220,7 @@ function* sliceReadApart(
     if (!candidate || candidate.ops.length > mostOps) continue;
     yield;
     const needed = costOf(candidate);
-    if (needed > cost * (1 - worthwhile / 8)) continue;
+    if (needed > cost * (1 - worthwhileApart)) continue;
     yield;
     if (!isFastEnough(candidate, program)) continue;
     best = [candidate, needed];
