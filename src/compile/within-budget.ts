@@ -48,6 +48,10 @@ const behind = 1.5;
 /** Rates of exchange between bytes and arithmetic that bound what must be recomputed. */
 const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
+/** For programs of up to so many ops, what the search finds for smaller budgets counts as well: it may miss that for this one. */
+const fewOps = 500;
+const smaller = [0.96, 0.92, 0.87];
+
 /** A plan this near to the budget, or with so little arithmetic, is good enough. */
 const tight = 0.02;
 
@@ -168,7 +172,9 @@ function searched(
   let target = budget - bytesBefore + costOf(facts.program);
   const planned = new Set<Program>();
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const choice = within(target);
+    const isFirst = attempt === 0 && facts.program.ops.length <= fewOps;
+    const below = isFirst ? smaller.map((share) => within(share * target)) : [];
+    const choice = below.reduce((a, b) => better(a, b, target), within(target));
     if (choice.ops === 0 || planned.has(choice.program)) return done();
     planned.add(choice.program);
     const candidate = plan(choice.program);
