@@ -3,8 +3,8 @@ import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
+import { SharedPasses } from './facts/shared-passes.ts';
 import { passes } from './passes.ts';
-import { SharedPasses } from './shared-passes.ts';
 
 /**
  * Runs the passes of one stage in order. `settings` disables passes, gets a record of each

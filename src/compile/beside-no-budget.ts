@@ -1,7 +1,7 @@
 import type { ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { savedViews } from '../5-optimize/compact-views.ts';
-import { readsMask } from '../5-optimize/saved/saved-masks.ts';
+import { readsMask } from '../5-optimize/saved-masks.ts';
 import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';

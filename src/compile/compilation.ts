@@ -3,8 +3,8 @@ import { spans } from '../../runtime/profiler/spans.ts';
 import type { Backend } from '../../runtime/program/backend.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Pass, PassContext, Staged } from '../5-optimize/facts/pass.ts';
+import { SharedPasses } from '../5-optimize/facts/shared-passes.ts';
 import { runPasses } from '../5-optimize/run-passes.ts';
-import { SharedPasses } from '../5-optimize/shared-passes.ts';
 import { Choices } from '../programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {

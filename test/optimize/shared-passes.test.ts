@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Program } from '../../runtime/program/program.ts';
 import { Field } from '../../runtime/save/field.ts';
 import type { Pass, Staged } from '../../src/5-optimize/facts/pass.ts';
-import { SharedPasses } from '../../src/5-optimize/shared-passes.ts';
+import { SharedPasses } from '../../src/5-optimize/facts/shared-passes.ts';
 import { Choices } from '../../src/programs/choices.ts';
 import { type MemoryOptions, memoryOptions } from '../../src/programs/memory-options.ts';
 import { finish } from '../../src/programs/steps.ts';

@@ -1,13 +1,13 @@
-import { operandUse } from '../../../runtime/device/kernel-op.ts';
-import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../../runtime/ops/op-table.ts';
-import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { bytesOf } from '../../../runtime/program/value-bytes.ts';
-import { sizeOf } from '../../../runtime/spec/shape.ts';
-import type { Steps } from '../../programs/steps.ts';
-import type { PassContext, Staged } from '../facts/pass.ts';
-import { ProgramFacts } from '../facts/program-facts.ts';
-import { whileNotLarger } from '../while-not-larger.ts';
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
+import { whileNotLarger } from './while-not-larger.ts';
 
 /** A memory that backward reads, and that would be saved for nothing else. */
 interface Candidate {

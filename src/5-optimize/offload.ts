@@ -1,11 +1,11 @@
-import { deviceNamed } from '../../../runtime/device/current.ts';
-import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import { transferTo } from '../../../runtime/ops/core/transfer.ts';
-import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { sizeOf } from '../../../runtime/spec/shape.ts';
-import type { Steps } from '../../programs/steps.ts';
-import type { PassContext, Staged } from '../facts/pass.ts';
+import { deviceNamed } from '../../runtime/device/current.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { transferTo } from '../../runtime/ops/core/transfer.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
 import { type Like, savedAs } from './saved-forms.ts';
 
 /** Values of fewer elements stay: a copy costs more than their bytes are worth. */

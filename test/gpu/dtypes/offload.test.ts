@@ -1,9 +1,9 @@
 /** Saved values that leave a GPU after forward, and come back in backward: bytes, bits, and when. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deviceGuard } from '../../runtime/device/current.ts';
-import { StoreDevice } from '../../runtime/device/store/store-device.ts';
-import { appliedTo } from '../../src/explain/applied.ts';
+import { deviceGuard } from '../../../runtime/device/current.ts';
+import { StoreDevice } from '../../../runtime/device/store/store-device.ts';
+import { appliedTo } from '../../../src/explain/applied.ts';
 import {
   AutogradError,
   gelu,
@@ -15,8 +15,8 @@ import {
   type Tensor,
   tick,
   toStatic,
-} from '../../src/index.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+} from '../../../src/index.ts';
+import { gpuForTests, skipGpu } from '../open-gpu.ts';
 
 const layers = 5;
 const [rows, width] = [64, 32];

@@ -1,8 +1,8 @@
-import type { Program } from '../../runtime/program/program.ts';
-import type { Choices } from '../programs/choices.ts';
-import type { MemoryOptions } from '../programs/memory-options.ts';
-import type { Steps } from '../programs/steps.ts';
-import type { Pass, PassContext, Staged } from './facts/pass.ts';
+import type { Program } from '../../../runtime/program/program.ts';
+import type { Choices } from '../../programs/choices.ts';
+import type { MemoryOptions } from '../../programs/memory-options.ts';
+import type { Steps } from '../../programs/steps.ts';
+import type { Pass, PassContext, Staged } from './pass.ts';
 
 /** The result of a pass, and what it chose. */
 interface Known {

@@ -1,9 +1,9 @@
-import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { Staged } from '../facts/pass.ts';
-import { ProgramFacts } from '../facts/program-facts.ts';
-import { decodedPlaces, fitsBytes, windowsOf } from './place-codes.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
+import { decodedPlaces, fitsBytes, windowsOf } from './saved/place-codes.ts';
 
 /**
  * For the gradient of max-pooling the place of each largest element is uint8, within its window, instead of int32,

@@ -1,10 +1,10 @@
-import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { scalesOf } from '../../../runtime/ops/core/quantize.ts';
-import { opNamed } from '../../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { SavedDType } from '../../programs/memory-options.ts';
-import type { Steps } from '../../programs/steps.ts';
-import type { PassContext, Staged } from '../facts/pass.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { scalesOf } from '../../runtime/ops/core/quantize.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { SavedDType } from '../programs/memory-options.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
 import { type Like, savedAs } from './saved-forms.ts';
 
 const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;

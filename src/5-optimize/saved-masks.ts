@@ -1,11 +1,10 @@
-import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { bytesOf } from '../../../runtime/program/value-bytes.ts';
-import type { Steps } from '../../programs/steps.ts';
-import type { PassContext, Staged } from '../facts/pass.ts';
-import { ProgramFacts } from '../facts/program-facts.ts';
-import { whileNotLarger } from '../while-not-larger.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import type { Steps } from '../programs/steps.ts';
+import type { PassContext, Staged } from './facts/pass.ts';
+import { ProgramFacts } from './facts/program-facts.ts';
 import {
   bitsMeta,
   fitsBits,
@@ -15,7 +14,8 @@ import {
   maskRuleOf,
   opsOf,
   unpacked,
-} from './mask-rules.ts';
+} from './saved/mask-rules.ts';
+import { whileNotLarger } from './while-not-larger.ts';
 
 /** A memory that backward reads only to compare its elements with constants. */
 interface Candidate {
