@@ -80,7 +80,7 @@ export interface Candidate<T> {
   readonly take: () => void;
 }
 
-/** What the caller of the passes knows. */
+/** The context of passes, as far as their caller knows it. */
 type OwnContext = Omit<PassContext, 'isFirst' | 'choices'>;
 
 /** One run of the pipeline: its options, and a record of the passes that ran in it. */

@@ -209,7 +209,7 @@ class OrderSearch {
   }
 
   /**
-   * Of the highest positions, that of the op with most ops before and behind it in any order: others might run while
+   * The position, among the highest, of the op with most ops before and behind it in any order: others might run while
    * little is live.
    */
   #boundedBest(): number {
