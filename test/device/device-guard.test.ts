@@ -63,6 +63,6 @@ describe('device/device-guard', () => {
 });
 
 it('init names the devices that it can make ready', async () => {
-  await expect(init('toaster')).rejects.toThrow(/'cpu', 'cpu:1', 'gpu', 'meta'/);
+  await expect(init('toaster')).rejects.toThrow(/'cpu', 'cpu:1', 'file', 'gpu', 'host', 'meta'/);
   expect((await init('meta')).name).toBe('meta');
 });
