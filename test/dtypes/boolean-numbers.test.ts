@@ -72,3 +72,21 @@ describe('booleans in the place of numbers', () => {
     expect(text(natively(true))).toBe(expected);
   });
 });
+
+describe('numbers that equal nothing, or no other', () => {
+  const uses: Readonly<Record<string, (value: number) => Tensor>> = {
+    full: (value) => full([2], value),
+    'where of booleans': (value) => where(mask(), mask(), value),
+    'where of integers': (value) => where(mask(), int(), value),
+    'where of two numbers': (value) => where(mask(), 1, value),
+    'maskedFill of floats': (value) => float().maskedFill(mask(), value),
+  };
+
+  it.each(Object.keys(uses))('%s: float32', (name) => {
+    for (const value of [Number.NaN, Infinity, -Infinity, 0.5]) {
+      const x = uses[name]!(value);
+      expect(x.dtype).toBe('float32');
+      expect([x.toArraySync()].flat(3).some((each) => Object.is(each, value))).toBe(true);
+    }
+  });
+});

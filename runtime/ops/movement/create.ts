@@ -81,7 +81,7 @@ export function full<D extends DType = 'float32'>(
 export function full(shape: Shape, given: number | boolean, options?: CreateOptions): Tensor {
   const value = asNumber(given);
   expectNumber('full', 'value', value);
-  return filled('full', shape, value, options, value === given ? 'float32' : 'bool');
+  return filled('full', shape, value, options, typeof given === 'boolean' ? 'bool' : 'float32');
 }
 
 export const zeros = <D extends DType = 'float32'>(

@@ -157,7 +157,7 @@ const filledWhere = (a: Tensor, mask: Tensor, value: number | boolean): Tensor =
 
 /** A boolean changes no dtype. */
 const joined = (dtype: DType, value: number | boolean): DType =>
-  value === asNumber(value) ? joinedBy(dtype, value) : dtype;
+  typeof value === 'boolean' ? dtype : joinedBy(dtype, value);
 
 const isScalar = (value: unknown): value is number | boolean => isNumber(asNumber(value));
 

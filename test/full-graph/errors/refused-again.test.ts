@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 const refused: Readonly<Record<string, (x: Tensor) => unknown>> = {
-  'a value that backward needs is written': (x) => {
+  'a value that backward needs is written, beside a branch': (x) => {
     const y = x.mul(1.5);
     y.hypot_(y.t());
-    return y.mul(y);
+    if (x.sum().itemSync() > 0) return y.mul(y);
+    return y.mul(2);
   },
   // biome-ignore lint/security/noGlobalEval: what is refused.
   'direct eval': (x) => [x.mul(2), eval('1')],
