@@ -17,16 +17,16 @@ class LostNode extends GradNode {
     super([], 1);
     this.#lost = lost;
     this.name = typeof lost === 'string' ? lost : lost.what;
-    this.consume();
+    // A backward finds out before it begins that a graph was freed, but only on its way that a value was overwritten.
+    if (typeof lost === 'string') this.consume();
   }
 
   override refusedTwice(): AutogradError {
-    const lost = this.#lost;
-    return typeof lost === 'string' ? secondBackward(lost) : new AutogradError(lost);
+    return secondBackward(this.name);
   }
 
-  override apply(): (Tensor | null)[] {
-    return [];
+  override apply(): never {
+    throw new AutogradError(this.#lost as Exclude<LostHistory, string>);
   }
 
   protected override releaseSaved(): void {}

@@ -78,8 +78,10 @@ describe('the names that PyTorch users type first', () => {
   });
 
   it.each(Object.entries(absentModuleMethods))('model.%s() says what to write', (name, remedy) => {
-    const method = (model as unknown as Record<string, () => void>)[name]!;
-    expect(() => method.call(model)).toThrow(`remedy:   ${remedy}`);
+    // One without `forward`.
+    const bare = new (class extends nn.Module {})();
+    const method = (bare as unknown as Record<string, () => void>)[name]!;
+    expect(() => method.call(bare)).toThrow(`remedy:   ${remedy}`);
   });
 
   it('parts of modules are found by their paths', () => {
