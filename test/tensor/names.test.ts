@@ -79,7 +79,7 @@ describe('the names that PyTorch users type first', () => {
 
   it.each(Object.entries(absentModuleMethods))('model.%s() says what to write', (name, remedy) => {
     // One without `forward`.
-    const bare = new (class extends nn.Module {})();
+    const bare = new (class extends tostatic.nn.Module {})();
     const method = (bare as unknown as Record<string, () => void>)[name]!;
     expect(() => method.call(bare)).toThrow(`remedy:   ${remedy}`);
   });
