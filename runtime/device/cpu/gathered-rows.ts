@@ -1,5 +1,6 @@
 import { dtypes } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
+import type { Launch, Operand } from '../device.ts';
 import type { Holder } from '../holder.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
 import type { Loops } from './core/loops.ts';
@@ -46,43 +47,66 @@ export function gatheredRows(
   // What is adjacent comes last.
   const axes = (row: number, line: number, column: number) =>
     isInVectors ? [row, line, column] : [line, column, row];
+  /** The copies of each piece, of so many rows at once. */
+  const bound: (readonly BoundPiece[])[] = [];
+  const bind = (height: number): readonly BoundPiece[] => {
+    // Columns of a single row are not adjacent either.
+    const [toRow, toColumn] = isInVectors ? [longest, 1] : [1, height + 1];
+    let start = 0;
+    return pieces.map((length) => {
+      const copies: BoundCopy[] = [];
+      for (let done = 0; done < length; ) {
+        const begin = (start + done) % width;
+        const run = Math.min(width - begin, length - done);
+        let line = (start + done - begin) / width;
+        // All whole lines of a matrix at once.
+        const lines = run < width || last > 1 ? 1 : Math.floor((length - done) / width);
+        let place = begin * steps[last]!;
+        for (let dim = last - 1; dim >= 0; dim--) {
+          place += (line % shape[dim]!) * steps[dim]!;
+          line = Math.floor(line / shape[dim]!);
+        }
+        const box = { ...x, offset: 0, shape: axes(height, lines, run) };
+        const source = axes(rowStep! / bytes, steps[last - 1] ?? 0, steps[last]!);
+        const target = axes(toRow, run * toColumn, toColumn);
+        const launch = copy([{ ...box, strides: source }], [{ ...box, strides: target }], {});
+        const offset = gatheredAt / bytes + done * toColumn;
+        copies.push({ launch, place, to: [{ holder: memory, offset }] });
+        done += lines * run;
+      }
+      start += length;
+      return { length, copies, toRow: toRow * bytes, toColumn: toColumn * bytes };
+    });
+  };
   return (to, from, rows, accumulate) => {
     for (let row = 0; row < rows; row += most) {
       const height = Math.min(most, rows - row);
-      // Columns of a single row are not adjacent either.
-      const [toRow, toColumn] = isInVectors ? [longest, 1] : [1, height + 1];
-      let start = 0;
-      for (const length of pieces) {
-        for (let done = 0; done < length; ) {
-          const begin = (start + done) % width;
-          const run = Math.min(width - begin, length - done);
-          let line = (start + done - begin) / width;
-          // All whole lines of a matrix at once.
-          const lines = run < width || last > 1 ? 1 : Math.floor((length - done) / width);
-          let place = (from + row * rowStep!) / bytes + begin * steps[last]!;
-          for (let dim = last - 1; dim >= 0; dim--) {
-            place += (line % shape[dim]!) * steps[dim]!;
-            line = Math.floor(line / shape[dim]!);
-          }
-          const box = { ...x, offset: 0, shape: axes(height, lines, run) };
-          const source = axes(rowStep! / bytes, steps[last - 1] ?? 0, steps[last]!);
-          const target = axes(toRow, run * toColumn, toColumn);
-          copy(
-            [{ ...box, strides: source }],
-            [{ ...box, strides: target }],
-            {},
-          )(
-            [{ holder: memory, offset: place }],
-            [{ holder: memory, offset: gatheredAt / bytes + done * toColumn }],
-          );
-          done += lines * run;
+      bound[height] ??= bind(height);
+      const first = (from + row * rowStep!) / bytes;
+      let goesOn = 0;
+      for (const { length, copies, toRow, toColumn } of bound[height]) {
+        for (const { launch, place, to } of copies) {
+          launch([{ holder: memory, offset: first + place }], to);
         }
-        const [toRowBytes, toColumnBytes] = [toRow * bytes, toColumn * bytes];
-        const goesOn = start > 0 ? 1 : 0;
-        kernel(totalsAt, bytes, gatheredAt, toRowBytes, toColumnBytes, height, length, goesOn);
-        start += length;
+        kernel(totalsAt, bytes, gatheredAt, toRow, toColumn, height, length, goesOn);
+        goesOn = 1;
       }
       kernel(to + row * outStep!, outStep!, totalsAt, bytes, 0, height, 1, accumulate);
     }
   };
+}
+
+/** A copy of a part of a piece; `place`: in elements, from the first of the rows. */
+interface BoundCopy {
+  readonly launch: Launch;
+  readonly place: number;
+  readonly to: readonly Operand[];
+}
+
+/** Where its elements lie once they are gathered; steps in bytes. */
+interface BoundPiece {
+  readonly length: number;
+  readonly copies: readonly BoundCopy[];
+  readonly toRow: number;
+  readonly toColumn: number;
 }
