@@ -33,7 +33,7 @@ function isSpreadSpecially(t: Tracer, part: Variable): boolean {
   return part.kind === 'object' && (!Array.isArray(part.value) || key in part.value);
 }
 
-/** The length of some of the arrays only the program knows. */
+/** The concatenation where some of the arrays have a data-dependent length. */
 function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   const result = newArray([]);
   for (const part of parts) {

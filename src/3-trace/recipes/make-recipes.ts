@@ -36,7 +36,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
       return arrayMake(to, variable);
     case 'newObject': {
       const type = to.tracer.classes.get(variable);
-      if (type) to.tracer.control.plans.makeNatively([type]);
+      if (type) to.tracer.control.plans.makeNatively(type);
       return {
         kind: 'object',
         entries: entriesOf(to, variable),
@@ -116,7 +116,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
       };
     case 'closure': {
       const { code, outer, cells, thisVariable, name, home } = variable;
-      if (home) to.tracer.control.plans.makeNatively([code]);
+      if (home) to.tracer.control.plans.makeNatively(code);
       expectNotPassed(to.tracer, outer);
       return {
         kind: 'closure',

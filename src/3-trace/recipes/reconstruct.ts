@@ -123,7 +123,7 @@ export class Reconstruction {
       case 'generator':
         return { kind: 'made', index: this.make(variable) };
       case 'class':
-        return this.tracer.control.plans.makeNatively([variable.code]);
+        return this.tracer.control.plans.makeNatively(variable.code);
       case 'dynamic':
         return { kind: 'output', index: this.outputs.of(variable.tensor) };
       case 'list':
@@ -203,8 +203,8 @@ export class Reconstruction {
     expectNotPassed(this.tracer, closure);
     expectNoPrivateFields(this.tracer, closure);
     const { plans } = this.tracer.control;
-    if (frame.made) plans.makeNatively([frame.made.code]);
-    if (frame.home) plans.makeNatively([closure.code]);
+    if (frame.made) plans.makeNatively(frame.made.code);
+    if (frame.home) plans.makeNatively(closure.code);
     // A frame that waits for its call may continue after it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),

@@ -66,7 +66,7 @@ export function setElement(t: Tracer, array: ArrayVariable, index: number, value
       t.effects.write(array.value, array.source, String(index), value);
       return;
     }
-    if (own) throw new GraphBreak('object-write', `element ${index} has a setter, or is fixed`);
+    if (own) throw new GraphBreak('object-write', `element ${index} is fixed or has a setter`);
   }
   const length = arrayLength(t, array);
   if (index > length) setLength(t, array, index);

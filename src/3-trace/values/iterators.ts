@@ -310,7 +310,7 @@ function callNext(
 }
 
 export const iteratorResult = (result: Variable): Variable =>
-  expectObject(result, 'what an iterator returns');
+  expectObject(result, 'an iterator result');
 
 /** Methods have run by then, so it is thrown natively. */
 function expectObject(value: Variable, what: string): Variable {
@@ -332,7 +332,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
     const method = specialized(readProperty(t, iterator, 'return'));
     if (isCallable(method)) iteratorResult(t.execution.callInside(method, iterator, []));
     else if (!isPrimitiveVariable(method) || !isNullish(t, method)) {
-      throw new GraphBreak('throw', 'the method return of an iterator is not a function');
+      throw new GraphBreak('throw', 'return of an iterator is not a function');
     }
     t.journal.note(() => {
       iteration.done = false;

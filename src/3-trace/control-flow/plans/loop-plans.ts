@@ -51,11 +51,10 @@ export class LoopPlans {
     this.#native.add(type);
   }
 
-  /** Classes, or methods, that the trace has made, by their code: it begins again without them. */
-  makeNatively(codes: Iterable<Code>): never {
-    const more = [...codes].filter((code) => !this.#native.has(code));
-    invariant(more.length > 0, 'what is made natively is not in the trace');
-    for (const code of more) this.#native.add(code);
+  /** A class, or method, that the trace has made, by its code: it begins again without it. */
+  makeNatively(code: Code): never {
+    invariant(!this.#native.has(code), 'it is made natively already');
+    this.#native.add(code);
     throw new RestartTrace();
   }
 
