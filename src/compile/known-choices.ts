@@ -7,14 +7,14 @@ import type { CompiledInput } from './compilation.ts';
 
 /**
  * Compiles with the choices that the cache has for the program, or leaves them there. Choices that are damaged, or
- * those of other searches, are replaced, with a warning.
+ * those of other searches, are replaced, with a warning. A first plan has none: nothing is searched for it.
  */
 export function* withKnownChoices(
   subject: CompiledInput,
   compile: (choices: Choices) => Steps<SubgraphStages>,
 ): Steps<SubgraphStages> {
-  const { cache } = subject.options;
-  if (!cache) return yield* compile(Choices.none());
+  const { cache, tier } = subject.options;
+  if (!cache || tier === 'first') return yield* compile(Choices.none());
   try {
     const choices = cache.find(subject);
     if (choices) return yield* repeated(choices, compile);

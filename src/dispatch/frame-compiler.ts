@@ -296,8 +296,8 @@ function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);
 }
 
-/** Programs of at most this size get their final plan right away: a first plan wouldn't be ready earlier. */
-const smallOps = 100;
+/** Programs of at most so many ops get their final plan right away: a first plan wouldn't be there earlier. */
+const smallOps = 8;
 
 /** How a program is compiled before it has proved hot. */
 function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {

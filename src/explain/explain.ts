@@ -90,6 +90,7 @@ function explainPart(part: CompiledPart, index: number, withGuards: boolean): st
     `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}${small}`,
     ...(withGuards ? listedGuards(trace) : countedGuards(trace)),
     ...explainMemory(stages, withGuards),
+    ...(part.isFirst ? ['  plan:   the first; ready() makes the final one'] : []),
     ...explainRuns(part, stages),
   ];
 }

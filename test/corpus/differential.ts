@@ -63,6 +63,7 @@ export function differential(make: () => CorpusWorld, options: DifferentialOptio
     const expected = eager.call(call);
     byEager += allocated() - start;
     expectSame(compiled.call(call), expected, `call ${call}`);
+    void captured!.ready();
   }
   compiled.dispose();
   const leaked = allocated() - before - byEager;

@@ -180,4 +180,16 @@ describe('explain/log', () => {
     const f = toStatic((x: Tensor) => x.add(1));
     expect(() => logged('9', () => f(ones([2])))).toThrow('TOSTATIC_LOG');
   });
+
+  it('says which plan is in force', async () => {
+    const f = toStatic((x: Tensor) => {
+      let y = x;
+      for (let i = 0; i < 10; i++) y = y.mul(2).exp();
+      return y;
+    });
+    f(ones([4]));
+    expect(f.explain()).toContain('  plan:   the first; ready() makes the final one\n');
+    await f.ready();
+    expect(f.explain()).not.toContain('plan:   the first');
+  });
 });

@@ -45,6 +45,8 @@ export function compareWorlds(
     for (let call = 0; call < calls; call++) {
       const expected = observe(eager, eager.fn, call);
       const actual = observe(world, captured, call);
+      // Each program runs by its first plan once, and then by the final one.
+      void captured.ready();
       if (actual.isRefused) {
         disposeState([eager, world]);
         return 'refused';
@@ -75,6 +77,7 @@ export async function compareAwaitedWorlds(
   for (let call = 0; call < calls; call++) {
     const expected = await observeAwaited(eager, eager.fn, call);
     const actual = await observeAwaited(world, captured, call);
+    await captured.ready();
     const differs = difference(expected, actual, true);
     if (!differs) continue;
     const text = `call ${call}: ${differs.text}\n${captured.explain()}`;

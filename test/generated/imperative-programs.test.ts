@@ -39,7 +39,10 @@ function shown(value: unknown): unknown {
 }
 
 /** Results, what was written to the arguments, gradients and errors of three calls; null: it is refused. */
-function observed(fn: Fn, { data, gradients }: ImperativeProgram): unknown[] | null {
+function observed(
+  fn: Fn & { ready?(): unknown },
+  { data, gradients }: ImperativeProgram,
+): unknown[] | null {
   const calls: unknown[] = [];
   for (let call = 0; call < 3; call++) {
     const own = data.slice(call * 10, call * 10 + 10).map((value) => value / 4);
@@ -51,6 +54,7 @@ function observed(fn: Fn, { data, gradients }: ImperativeProgram): unknown[] | n
     if (gradients) for (const arg of args) arg.requiresGrad_();
     try {
       const result = fn(...args);
+      fn.ready?.();
       const seen = [shown(result)];
       if (gradients) result[0].backward();
       calls.push([seen, shown(args), shown(args.map(({ grad }) => grad))]);

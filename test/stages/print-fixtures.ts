@@ -19,6 +19,7 @@ for (const name of process.argv.slice(2)) {
   const { run, inputs } = (await import(`./fixtures/${name}.ts`)) as Fixture;
   const captured = new Captured(run, {});
   captured.call(undefined, inputs());
+  await captured.ready();
   captured.call(undefined, inputs());
   const stages = printStages(captured.code!.closure.code, captured.parts).map(
     ({ title, text }) => `── ${title} ──\n${text.trimEnd()}\n`,

@@ -91,6 +91,7 @@ export function runRandom(
     const results = captured
       ? (captured.call(undefined, inputs) as Tensor[])
       : lib.tidy(() => fn(...inputs));
+    void captured?.ready();
     results.forEach((result, r) => {
       bits.set(`result ${r} of call ${i}`, bitsOf(result));
     });

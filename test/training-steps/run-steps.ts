@@ -30,6 +30,8 @@ export function runSteps(given: TrainingCase, choice: MemoryChoice | null): Outc
       captured ? (captured.call(undefined, batch) as Tensor) : training.step(...batch);
     const loss = captured ? run() : tidy(run);
     bits.set(`loss ${i}`, bitsOf(loss));
+    // Each program runs by its first plan once, and then by the final one.
+    void captured?.ready();
     for (const each of [loss, ...batch]) each.dispose();
   }
   const { modules, optimizer } = training;

@@ -49,6 +49,7 @@ export function mergeProblem(
   let rounded: Problem | null = null;
   for (const [i, call] of calls.entries()) {
     const found = outcome(graph, givenTo(call));
+    void graph.ready();
     const { state, gradients } = expected[i]!;
     if (isRefusal(found.state)) return { kind: 'refused', text: found.state };
     if (found.state !== state)

@@ -44,6 +44,7 @@ export function problem(nodes: readonly Node[], mode: Mode, options: object): Pr
   try {
     for (const i of [0, 1, 2, 0]) {
       const found = outcome(graph, inputs[i]!, 'captured');
+      void graph.ready();
       if (found === expected[i]) continue;
       // The function's own code has run after the program, and drawn other numbers.
       if (calls && isThrown(expected[i]!)) continue;
