@@ -1,6 +1,3 @@
-import { DeviceError } from '../../../errors/errors.ts';
-import { events } from '../../../memory/events.ts';
-import { copying, copyingAsync } from '../../../profiler/copying.ts';
 import { type KernelTiming, spans } from '../../../profiler/spans.ts';
 import type { Operand } from '../../device.ts';
 import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
@@ -30,12 +27,10 @@ import { messageOf } from '../core/node-webgpu.ts';
 import { SubmitReports } from '../core/submit-reports.ts';
 import { WgslKernel } from '../wgsl/wgsl-kernel.ts';
 import type { WgslText } from '../wgsl/wgsl-text.ts';
+import { failureOf, GpuTransfers } from './gpu-transfers.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
 
 const wordBytes = 4;
-
-/** By value: WebGPU's global for it does not exist everywhere. */
-const mapModeRead = 1;
 
 /** One run of one kernel. */
 export interface KernelRun {
@@ -67,9 +62,8 @@ export class GpuCore implements DeviceCore {
   readonly #batch: CommandBatch;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
-  /** Reads in progress. */
-  readonly #reads = new Set<Promise<Words>>();
   readonly #reports = new SubmitReports();
+  readonly #transfers: GpuTransfers;
   #closed = false;
   /** Kernels compiled so far whose threads write elements of one word. */
   #atomicKernels = 0;
@@ -131,6 +125,16 @@ export class GpuCore implements DeviceCore {
     };
     void backend.device.lost?.then((info) => {
       this.#lost = info;
+    });
+    this.#transfers = new GpuTransfers({
+      name: this.name,
+      backend,
+      queue: this.#queue,
+      batch: this.#batch,
+      reports: this.#reports,
+      encode: (buffers, encode) => this.#encode(buffers, encode),
+      fail: (buffer, failure) => this.#fail(buffer, failure),
+      lost: () => this.#lost,
     });
   }
 
@@ -276,145 +280,20 @@ export class GpuCore implements DeviceCore {
     });
   }
 
-  /**
-   * Lets the host compute what the GPU can't: what was issued before is read, what is issued later waits.
-   * An error of `compute` spoils what would have been written.
-   */
   computeOnHost(run: HostRun): void {
-    let ready: Promise<void> | null = null;
-    let results: readonly Words[] = [];
-    let failure: Error | null = null;
-    const compute = async () => {
-      try {
-        results = run.compute(await this.#readAll(run));
-      } catch (cause) {
-        failure = cause instanceof Error ? cause : runError(run.op, cause);
-      }
-    };
-    this.#queue.issue({
-      waitsFor: () => {
-        ready ??= compute();
-        return ready;
-      },
-      run: () => {
-        run.writes.forEach((place, i) => {
-          if (failure) this.#fail(place.buffer, failure);
-          else this.#writeNow(results[i]!, place);
-        });
-      },
-    });
+    this.#transfers.computeOnHost(run);
   }
 
-  #readAll({ op, reads }: HostRun): Promise<Words[]> {
-    return Promise.all(
-      reads.map((span) => {
-        const failure = failureOf(span.buffer);
-        if (failure) throw failure;
-        const bytes = span.count * wordBytes;
-        this.#emitCopy(this.name, 'host', bytes);
-        const read = () => this.#map(span, op);
-        return copyingAsync(this.name, 'host', bytes, read);
-      }),
-    );
-  }
-
-  #writeNow(values: Words, to: WordPlace): void {
-    if (values.length === 0) return;
-    this.#emitCopy('host', this.name, values.byteLength);
-    copying('host', this.name, values.byteLength, () => {
-      this.#upload(values, to);
-    });
-    if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
-  }
-
-  /** The queue writes immediately: what was encoded before must be submitted before. */
-  #upload(values: Words, { buffer, first }: WordPlace): void {
-    this.#batch.flush();
-    this.#backend.device.queue.writeBuffer(buffer.buffer, first * wordBytes, values);
-  }
-
-  /** Copies words between two buffers. */
   copy(from: WordSpan, to: WordPlace): void {
-    this.#queue.issueNow(() => {
-      const failure = failureOf(from.buffer);
-      if (failure) {
-        this.#fail(to.buffer, failure);
-        return;
-      }
-      if (to.buffer.missing) return;
-      const bytes = from.count * wordBytes;
-      this.#encode([from.buffer, to.buffer], () => {
-        this.#batch.copy(
-          from.buffer.buffer,
-          from.first * wordBytes,
-          to.buffer.buffer,
-          to.first * wordBytes,
-          bytes,
-        );
-      });
-      if (bytes >= to.buffer.bytes) to.buffer.failure = null;
-    });
+    this.#transfers.copy(from, to);
   }
 
   write(data: Words, to: WordPlace, kept: boolean): void {
-    this.#emitCopy('host', this.name, data.byteLength);
-    const write = (values: Words) => {
-      this.#upload(values, to);
-      if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
-    };
-    copying('host', this.name, data.byteLength, () => {
-      const values = kept || !this.#queue.busy ? data : data.slice();
-      this.#queue.issueNow(() => write(values));
-    });
+    this.#transfers.write(data, to, kept);
   }
 
   read(from: WordSpan, op: string): Promise<Words> {
-    const bytes = from.count * wordBytes;
-    this.#emitCopy(this.name, 'host', bytes);
-    const read = () =>
-      new Promise<Words>((resolve, reject) => {
-        this.#queue.issueNow(() => {
-          const failure = failureOf(from.buffer);
-          if (failure) reject(failure);
-          else this.#map(from, op).then(resolve, reject);
-        });
-      });
-    const reading = copyingAsync(this.name, 'host', bytes, read);
-    this.#reads.add(reading);
-    const done = () => this.#reads.delete(reading);
-    reading.then(done, done);
-    return reading;
-  }
-
-  async #map({ buffer, first, count }: WordSpan, op: string): Promise<Words> {
-    const { device } = this.#backend;
-    const bytes = count * wordBytes;
-    const staging = this.#backend.createReadBuffer(bytes);
-    try {
-      // By itself: there may be no memory for the staging buffer.
-      this.#batch.flush();
-      const encoder = device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer.buffer, first * wordBytes, staging, 0, bytes);
-      device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(mapModeRead);
-      await this.#reports.settled();
-      this.#reports.expectThere(buffer);
-      const values = new Uint32Array(staging.getMappedRange().slice(0));
-      staging.unmap();
-      this.#reports.tell(op);
-      return values;
-    } catch (cause) {
-      if (this.#lost) throw lostError(op, this.#lost);
-      this.#reports.expectThere(buffer);
-      this.#reports.tell(op);
-      throw cause instanceof DeviceError ? cause : runError(op, cause);
-    } finally {
-      staging.destroy();
-    }
-  }
-
-  #emitCopy(from: string, to: string, bytes: number): void {
-    events.copy(from, to, bytes);
+    return this.#transfers.read(from, op);
   }
 
   async synchronize(): Promise<void> {
@@ -427,7 +306,7 @@ export class GpuCore implements DeviceCore {
     this.#closed = true;
     await this.#queue.idle();
     // Reads in progress shall complete; destroying the device would abort them.
-    await Promise.allSettled(this.#reads);
+    await this.#transfers.settled();
     this.kernels.clear();
     this.wgslKernels.clear();
     this.pool.trim();
@@ -440,10 +319,6 @@ export class GpuCore implements DeviceCore {
 
 function unbuilt(kernel: BuildingKernel): Promise<void> | null {
   return kernel.built || kernel.failure ? null : kernel.ready;
-}
-
-function failureOf({ missing, failure }: PoolBuffer): Error | null {
-  return missing ?? failure;
 }
 
 function firstFailure(reads: readonly PoolBuffer[], writes: readonly PoolBuffer[]): Error | null {

@@ -1,0 +1,189 @@
+import { DeviceError } from '../../../errors/errors.ts';
+import { events } from '../../../memory/events.ts';
+import { copying, copyingAsync } from '../../../profiler/copying.ts';
+import type { PoolBuffer } from '../core/buffer-pool.ts';
+import type { CommandBatch } from '../core/command-batch.ts';
+import type { HostRun, WordPlace, WordSpan } from '../core/device-core.ts';
+import type { Words } from '../core/element-storage.ts';
+import { lostError, runError } from '../core/gpu-errors.ts';
+import type { IssueQueue } from '../core/issue-queue.ts';
+import type { SubmitReports } from '../core/submit-reports.ts';
+import type { GpuJsBackend } from './gpujs.ts';
+
+const wordBytes = 4;
+
+/** By value: WebGPU's global for it does not exist everywhere. */
+const mapModeRead = 1;
+
+/** What transfers share with kernels: one queue, one batch of commands, and the failures of buffers. */
+export interface Lane {
+  /** The device's name in events and the profiler. */
+  readonly name: string;
+  readonly backend: GpuJsBackend;
+  readonly queue: IssueQueue;
+  readonly batch: CommandBatch;
+  readonly reports: SubmitReports;
+  /** Adds commands that use these buffers to the batch. */
+  encode(buffers: readonly PoolBuffer[], encode: () => void): void;
+  fail(buffer: PoolBuffer, failure: Error): void;
+  lost(): GPUDeviceLostInfo | null;
+}
+
+/** Copies between buffers, and between these and the host, in the order of everything else that was issued. */
+export class GpuTransfers {
+  readonly #lane: Lane;
+  /** Reads in progress. */
+  readonly #reads = new Set<Promise<Words>>();
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  /** Resolves when the reads in progress have ended, with or without a result. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#reads);
+  }
+
+  /**
+   * Lets the host compute what the GPU can't: what was issued before is read, what is issued later waits.
+   * An error of `compute` spoils what would have been written.
+   */
+  computeOnHost(run: HostRun): void {
+    let ready: Promise<void> | null = null;
+    let results: readonly Words[] = [];
+    let failure: Error | null = null;
+    const compute = async () => {
+      try {
+        results = run.compute(await this.#readAll(run));
+      } catch (cause) {
+        failure = cause instanceof Error ? cause : runError(run.op, cause);
+      }
+    };
+    this.#lane.queue.issue({
+      waitsFor: () => {
+        ready ??= compute();
+        return ready;
+      },
+      run: () => {
+        run.writes.forEach((place, i) => {
+          if (failure) this.#lane.fail(place.buffer, failure);
+          else this.#writeNow(results[i]!, place);
+        });
+      },
+    });
+  }
+
+  #readAll({ op, reads }: HostRun): Promise<Words[]> {
+    return Promise.all(
+      reads.map((span) => {
+        const failure = failureOf(span.buffer);
+        if (failure) throw failure;
+        const bytes = span.count * wordBytes;
+        events.copy(this.#lane.name, 'host', bytes);
+        const read = () => this.#map(span, op);
+        return copyingAsync(this.#lane.name, 'host', bytes, read);
+      }),
+    );
+  }
+
+  #writeNow(values: Words, to: WordPlace): void {
+    if (values.length === 0) return;
+    events.copy('host', this.#lane.name, values.byteLength);
+    copying('host', this.#lane.name, values.byteLength, () => {
+      this.#upload(values, to);
+    });
+    if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
+  }
+
+  /** The queue writes immediately: what was encoded before must be submitted before. */
+  #upload(values: Words, { buffer, first }: WordPlace): void {
+    this.#lane.batch.flush();
+    this.#lane.backend.device.queue.writeBuffer(buffer.buffer, first * wordBytes, values);
+  }
+
+  /** Copies words between two buffers. */
+  copy(from: WordSpan, to: WordPlace): void {
+    this.#lane.queue.issueNow(() => {
+      const failure = failureOf(from.buffer);
+      if (failure) {
+        this.#lane.fail(to.buffer, failure);
+        return;
+      }
+      if (to.buffer.missing) return;
+      const bytes = from.count * wordBytes;
+      this.#lane.encode([from.buffer, to.buffer], () => {
+        this.#lane.batch.copy(
+          from.buffer.buffer,
+          from.first * wordBytes,
+          to.buffer.buffer,
+          to.first * wordBytes,
+          bytes,
+        );
+      });
+      if (bytes >= to.buffer.bytes) to.buffer.failure = null;
+    });
+  }
+
+  write(data: Words, to: WordPlace, kept: boolean): void {
+    events.copy('host', this.#lane.name, data.byteLength);
+    const write = (values: Words) => {
+      this.#upload(values, to);
+      if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
+    };
+    copying('host', this.#lane.name, data.byteLength, () => {
+      const values = kept || !this.#lane.queue.busy ? data : data.slice();
+      this.#lane.queue.issueNow(() => write(values));
+    });
+  }
+
+  read(from: WordSpan, op: string): Promise<Words> {
+    const bytes = from.count * wordBytes;
+    events.copy(this.#lane.name, 'host', bytes);
+    const read = () =>
+      new Promise<Words>((resolve, reject) => {
+        this.#lane.queue.issueNow(() => {
+          const failure = failureOf(from.buffer);
+          if (failure) reject(failure);
+          else this.#map(from, op).then(resolve, reject);
+        });
+      });
+    const reading = copyingAsync(this.#lane.name, 'host', bytes, read);
+    this.#reads.add(reading);
+    const done = () => this.#reads.delete(reading);
+    reading.then(done, done);
+    return reading;
+  }
+
+  async #map({ buffer, first, count }: WordSpan, op: string): Promise<Words> {
+    const { device } = this.#lane.backend;
+    const bytes = count * wordBytes;
+    const staging = this.#lane.backend.createReadBuffer(bytes);
+    try {
+      // By itself: there may be no memory for the staging buffer.
+      this.#lane.batch.flush();
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(buffer.buffer, first * wordBytes, staging, 0, bytes);
+      device.queue.submit([encoder.finish()]);
+      await staging.mapAsync(mapModeRead);
+      await this.#lane.reports.settled();
+      this.#lane.reports.expectThere(buffer);
+      const values = new Uint32Array(staging.getMappedRange().slice(0));
+      staging.unmap();
+      this.#lane.reports.tell(op);
+      return values;
+    } catch (cause) {
+      const lost = this.#lane.lost();
+      if (lost) throw lostError(op, lost);
+      this.#lane.reports.expectThere(buffer);
+      this.#lane.reports.tell(op);
+      throw cause instanceof DeviceError ? cause : runError(op, cause);
+    } finally {
+      staging.destroy();
+    }
+  }
+}
+
+/** Why a buffer has no contents; null: it has. */
+export function failureOf({ missing, failure }: PoolBuffer): Error | null {
+  return missing ?? failure;
+}
