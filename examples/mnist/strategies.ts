@@ -14,6 +14,8 @@ export interface Promised {
 
 interface RunnableLoss {
   readonly run: LossFunction;
+  /** Compiles what is compiled, with its final plan, for batches such as this one. */
+  readonly warmUp: (images: Tensor, labels: Tensor) => Promise<void>;
   /** Null where nobody promised anything. */
   readonly promised: () => Promised | null;
   /** What did not run as planned programs. */
@@ -26,7 +28,7 @@ interface Strategy {
   readonly prepare: (loss: LossFunction) => RunnableLoss;
 }
 
-const unplanned = { promised: () => null, shortcomings: () => [] };
+const unplanned = { warmUp: async () => {}, promised: () => null, shortcomings: () => [] };
 
 /** Three lifetimes for the values of one and the same function. */
 export const strategies = {
@@ -53,6 +55,7 @@ function prepareStatic(loss: LossFunction): RunnableLoss {
   const run = toStatic(loss);
   return {
     run,
+    warmUp: (images, labels) => toStatic.warmup(run, images, labels),
     promised() {
       const planned = run.programs()[0]?.stages?.planned;
       if (!planned?.backward) return null;

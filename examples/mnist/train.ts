@@ -94,6 +94,7 @@ export async function train(options: TrainingOptions, onStep: OnStep): Promise<T
   const losses: number[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
     for (const batch of loader) {
+      if (losses.length === 0) await strategy.warmUp(batch.images, batch.labels);
       const loss = account.measure(() => takeStep(batch));
       losses.push(await loss.item());
       loss.dispose();

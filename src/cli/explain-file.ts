@@ -11,7 +11,7 @@ interface ExplainOptions {
   readonly html?: string;
 }
 
-/** `tostatic explain`: some calls, then what became of the function. */
+/** `tostatic explain`: some calls, the last one with final plans, then what became of the function. */
 export async function explainFile(file: string, options: ExplainOptions): Promise<void> {
   const calls = Number(options.calls);
   if (!Number.isInteger(calls) || calls < 1) {
@@ -24,7 +24,11 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   }
   const { fn, inputs } = await loadFunction(file, options.function);
   const captured = new Captured(fn, {});
-  for (let i = 0; i < calls; i++) await captured.call(undefined, inputs());
+  for (let i = 0; i < calls; i++) {
+    if (i === calls - 1) await captured.ready();
+    await captured.call(undefined, inputs());
+  }
+  await captured.ready();
   const { guards = false, html } = options;
   process.stdout.write(explain(fn.name, captured.stats(), captured.parts, { guards }));
   if (html === undefined) return;

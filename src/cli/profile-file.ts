@@ -30,6 +30,7 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
     }
   };
   await run(warmup);
+  await captured?.ready();
   const { profile: recorded } = await profile(() => run(calls));
   const report = recorded.report({ sort: options.sort as SortKey, limit });
   process.stdout.write(`${report}\n\nCPU numerics: ${describeNumerics()}\n`);

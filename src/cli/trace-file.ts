@@ -11,14 +11,17 @@ interface TraceOptions {
   readonly dump?: string;
 }
 
-/** `tostatic trace`: one call, then every stage as text. */
+/** `tostatic trace`: one call, then every stage as text, with the final plan. */
 export async function traceFile(file: string, options: TraceOptions): Promise<void> {
   const { stages, passes } = dumpsOf(options.dump);
   const { fn, inputs } = await loadFunction(file, options.function);
   const captured = new Captured(fn, {});
   const records: PassRecord[] = [];
-  const unsubscribe = passObservers.subscribe((record) => records.push(record));
+  const unsubscribe = passObservers.subscribe((record) => {
+    if (!record.isFirst) records.push(record);
+  });
   await captured.call(undefined, inputs());
+  await captured.ready();
   unsubscribe();
   const { code } = captured;
   if (!code) {

@@ -10,7 +10,7 @@ import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts
 import {
   countPasses,
   type PassCounts,
-  type PassRecord,
+  type PassRun,
   passObservers,
 } from '../programs/pass-record.ts';
 import { finish, type Steps } from '../programs/steps.ts';
@@ -88,7 +88,7 @@ export class Compilation {
   readonly options: CompileOptions;
   /** The choices of the candidate that is being compiled. */
   choices: Choices;
-  readonly #counted: Pick<PassRecord, 'pass' | 'applied'>[] = [];
+  readonly #counted: Pick<PassRun, 'pass' | 'applied'>[] = [];
 
   readonly #shared: SharedPasses;
 
@@ -177,11 +177,11 @@ export class Compilation {
 
   #optimize(given: Staged, context: OwnContext): Steps<Staged> {
     const { without, verify } = this.options;
-    const record = ({ pass, applied, ...rest }: PassRecord) => {
-      this.#counted.push({ pass, applied });
-      passObservers.tell({ pass, applied, ...rest });
-    };
     const { isFirst, choices } = this;
+    const record = ({ pass, applied, ...rest }: PassRun) => {
+      this.#counted.push({ pass, applied });
+      passObservers.tell({ pass, applied, ...rest, isFirst });
+    };
     const settings = { without, verify, record };
     // What is fused in one order is of no use for another plan.
     const shared = context.stage === 'ordered' ? undefined : this.#shared;

@@ -1,7 +1,7 @@
 import type { Program } from '../../runtime/program/program.ts';
 
 /** One run of one pass. */
-export interface PassRecord {
+export interface PassRun {
   readonly pass: string;
   /** The stage of the program that it ran on: `traced`, `joint`, `step`, `region` or `again`. */
   readonly stage: string;
@@ -14,13 +14,19 @@ export interface PassRecord {
   readonly program: Program;
 }
 
+/** One run of one pass, as observers see it. */
+export interface PassRecord extends PassRun {
+  /** It ran for a first plan, not for the final one. */
+  readonly isFirst: boolean;
+}
+
 /** How the passes of one compilation run. */
 export interface PassSettings {
   /** Names of passes that are switched off. */
   readonly without: ReadonlySet<string>;
   /** The program is verified after each pass. */
   readonly verify: boolean;
-  readonly record: (record: PassRecord) => void;
+  readonly record: (run: PassRun) => void;
 }
 
 /** How often the passes of a compilation ran, and were applied, by name. */
@@ -28,9 +34,9 @@ export type PassCounts = Readonly<
   Record<string, { readonly runs: number; readonly applied: number }>
 >;
 
-export function countPasses(records: Iterable<Pick<PassRecord, 'pass' | 'applied'>>): PassCounts {
+export function countPasses(runs: Iterable<Pick<PassRun, 'pass' | 'applied'>>): PassCounts {
   const counts: Record<string, { runs: number; applied: number }> = {};
-  for (const { pass, applied } of records) {
+  for (const { pass, applied } of runs) {
     counts[pass] ??= { runs: 0, applied: 0 };
     const count = counts[pass];
     count.runs++;

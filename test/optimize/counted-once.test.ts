@@ -6,7 +6,7 @@ import { runPasses } from '../../src/5-optimize/run-passes.ts';
 import { enteringWith } from '../../src/7-plan/entering.ts';
 import { crossEntropy, nn, optim, randn, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
-import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
+import { type PassRun, passObservers } from '../../src/programs/pass-record.ts';
 import { finish } from '../../src/programs/steps.ts';
 
 /** The program of a small training step in the order of its plan, before anything in it is fused. */
@@ -21,7 +21,7 @@ function orderedStep(): Program {
     optimizer.zeroGrad();
     return loss;
   });
-  const records: PassRecord[] = [];
+  const records: PassRun[] = [];
   const unsubscribe = passObservers.subscribe((record) => {
     if (record.stage === 'ordered') records.push(record);
   });
@@ -39,7 +39,7 @@ it('the bytes of each program are counted once, however many passes fuse it', ()
   };
   const context = { stage: 'ordered', memory: memoryOptions(), gradOutputs: 0, costOf } as const;
   const applied: string[] = [];
-  const record = (each: PassRecord) => void (each.applied && applied.push(each.pass));
+  const record = (each: PassRun) => void (each.applied && applied.push(each.pass));
   const settings = { without: new Set<string>(), verify: true, record };
   finish(runPasses({ program, firstLate: 0, alsoRead: [] }, context, settings));
   expect(applied.length).toBeGreaterThan(1);

@@ -47,6 +47,8 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     const args = inputs();
     try {
       const result: unknown = await run(args);
+      // Each program runs by its first plan once, and then by the final one.
+      await captured?.ready();
       for (const tensor of tensorsIn(result)) differentiate(tensor);
       rounds.push({ arguments: args, result });
     } catch (error) {
