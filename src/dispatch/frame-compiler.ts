@@ -16,7 +16,6 @@ import { joinCalls } from '../5-optimize/join-calls/join-calls.ts';
 import { CheckCounter, noChecks } from '../check/check-counter.ts';
 import { checkedSubgraph } from '../check/checked-subgraph.ts';
 import type { CompileOptions } from '../compile/compilation.ts';
-import { hasKnownChoices } from '../compile/known-choices.ts';
 import { withOperandCopies } from '../compile/operand-copies.ts';
 import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
@@ -37,7 +36,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { Entry } from './entry.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
-import { PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
+import { firstOptions, PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries } from './sized-entries.ts';
 import { type PlanChoice, SubgraphVariants } from './subgraph-variants.ts';
@@ -294,27 +293,6 @@ type Keep = (guards: readonly Guard[], result?: TraceResult) => void;
 
 function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);
-}
-
-/** Programs of at most so many ops get their final plan right away: a first plan wouldn't be there earlier. */
-const smallOps = 8;
-
-/** How a program is compiled before it has proved hot. */
-function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
-  const { program } = wanted;
-  const { prefer, budget, savedDtype, offload, order, simplify, slices } = options.memory;
-  const isFinal =
-    options.backend !== undefined ||
-    program.ops.length <= smallOps ||
-    prefer === 'bytes' ||
-    budget !== null ||
-    // What is rounded may depend on the plan.
-    savedDtype !== null ||
-    offload !== null ||
-    !(order || simplify || slices) ||
-    // Without its searches it is as soon there, too.
-    hasKnownChoices({ program, wanted, options, donated: [] });
-  return isFinal ? options : { ...options, tier: 'first' };
 }
 
 /** Returns the description of an entry: its stages are those of the plan in force. */

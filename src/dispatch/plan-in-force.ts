@@ -1,6 +1,9 @@
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { CompileOptions } from '../compile/compilation.ts';
+import { hasKnownChoices } from '../compile/known-choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
+import type { TraceResult } from '../traces/trace-result.ts';
 import type { SavedInput } from './ownership/saved-views.ts';
 
 /** A program by one of its plans, ready to run. */
@@ -16,6 +19,30 @@ export interface ReadySubgraph {
  * runs: a script of fifty steps would only pay for it.
  */
 const hotRuns = 64;
+
+/**
+ * Programs of at most so many ops get their final plan right away: a first plan wouldn't be there earlier. A GPU builds
+ * kernels for each of two plans, which takes longer than planning.
+ */
+const smallOps = { cpu: 8, gpu: 100, meta: 8 } as const;
+
+/** How a program is compiled before it has proved hot. */
+export function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
+  const { program } = wanted;
+  const { prefer, budget, savedDtype, offload, order, simplify, slices } = options.memory;
+  const isFinal =
+    options.backend !== undefined ||
+    program.ops.length <= smallOps[program.values[0]?.device.kind ?? 'cpu'] ||
+    prefer === 'bytes' ||
+    budget !== null ||
+    // What is rounded may depend on the plan.
+    savedDtype !== null ||
+    offload !== null ||
+    !(order || simplify || slices) ||
+    // Without its searches it is as soon there, too.
+    hasKnownChoices({ program, wanted, options, donated: [] });
+  return isFinal ? options : { ...options, tier: 'first' };
+}
 
 /**
  * The plan by which a subgraph runs: the first one, which is soon there, until the final one is made. That begins

@@ -15,7 +15,7 @@ const wordBytes = 4;
 /** By value: WebGPU's global for it does not exist everywhere. */
 const mapModeRead = 1;
 
-/** What transfers share with kernels: one queue, one batch of commands, and the failures of buffers. */
+/** The state of the device that transfers share with kernels: one queue, one batch of commands, the failures of buffers. */
 export interface Lane {
   /** The device's name in events and the profiler. */
   readonly name: string;
