@@ -83,11 +83,54 @@ describe.skipIf(skipGpu)('gpu/process', () => {
     );
     expect(output, errors).toMatch(/^data: the GPU was shut down/);
   });
+
+  it('memory of a workgroup takes a software adapter no time to compile', async () => {
+    const { output, errors } = await runProcess(
+      `await initGpu();
+       const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+       const compiled = async (words) => {
+         const code = \`var<workgroup> cells: array<u32, \${words}>;
+           @group(0) @binding(0) var<storage, read_write> found: array<u32>;
+           @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+             found[i] = cells[found[i + 64] % \${words}];
+           }\`;
+         const before = process.cpuUsage();
+         const compute = { module: device.createShaderModule({ code }), entryPoint: 'main' };
+         await device.createComputePipelineAsync({ layout: 'auto', compute });
+         return process.cpuUsage(before).user;
+       };
+       await compiled(15);
+       const small = await compiled(16);
+       const large = await compiled(4096);
+       console.log(large < 20 * small || \`\${small} and \${large} microseconds\`);
+       await destroyGpu();`,
+      {},
+    );
+    expect(output, errors).toBe('true\n');
+  });
 });
 
 describe('gpu/adapter', () => {
   it('without the package webgpu, says what to install', async () => {
-    await expect(provideWebGpu('no-such-package')).rejects.toThrow(/npm install webgpu@0\.6\.2/);
+    const missing = provideWebGpu({ allowSoftware: false, packageName: 'no-such-package' });
+    await expect(missing).rejects.toThrow(/npm install webgpu@0\.6\.2/);
+  });
+
+  it('how the memory of workgroups is zeroed is chosen for software adapters alone', async () => {
+    const packageName = `data:text/javascript,${encodeURIComponent(
+      'export const globals = {}; export const create = (options) => ({ options });',
+    )}`;
+    const options = async (allowSoftware: boolean) => {
+      const takeBack = await provideWebGpu({ allowSoftware, packageName });
+      const { gpu } = navigator as unknown as { readonly gpu: { readonly options: unknown } };
+      takeBack();
+      return gpu.options;
+    };
+    const times = 'disable-dawn-features=timestamp_quantization';
+    expect(await options(false)).toEqual([times]);
+    expect(await options(true)).toEqual([
+      `${times},use_vulkan_zero_initialize_workgroup_memory_extension`,
+    ]);
   });
 
   it('knows software adapters by their names', () => {

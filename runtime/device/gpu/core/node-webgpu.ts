@@ -7,7 +7,17 @@ interface WebGpuPackage {
 }
 
 /** Dawn rounds the times of kernels to 0.1 ms, to hide them from pages; here nothing is to be hidden. */
-const settings = ['disable-dawn-features=timestamp_quantization'];
+const roundedTimes = 'timestamp_quantization';
+/**
+ * With Vulkan's extension SwiftShader zeroes the memory of a workgroup by an instruction per word: kernels that have some
+ * kilobytes take seconds to compile. Without it Dawn writes a loop.
+ */
+const zeroedByDriver = 'use_vulkan_zero_initialize_workgroup_memory_extension';
+
+export interface WebGpuOptions {
+  readonly allowSoftware: boolean;
+  readonly packageName?: string;
+}
 
 // Not a literal: bundlers must not pull a native package into a page.
 const webGpuPackage = 'webgpu';
@@ -32,7 +42,10 @@ async function loadPackage(packageName: string): Promise<WebGpuPackage> {
  * Sees to it that `navigator.gpu` exists, which is where gpu.js looks. The function returned takes
  * back what was put there.
  */
-export async function provideWebGpu(packageName = webGpuPackage): Promise<() => void> {
+export async function provideWebGpu({
+  allowSoftware,
+  packageName = webGpuPackage,
+}: WebGpuOptions): Promise<() => void> {
   if (typeof navigator !== 'undefined' && navigator.gpu) return () => {};
   const { create, globals } = await loadPackage(packageName);
   Object.assign(globalThis, globals);
@@ -40,7 +53,9 @@ export async function provideWebGpu(packageName = webGpuPackage): Promise<() => 
   const ownNavigator = typeof navigator === 'undefined';
   if (ownNavigator)
     Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true });
-  Object.defineProperty(navigator, 'gpu', { value: create(settings), configurable: true });
+  const disabled = [roundedTimes, ...(allowSoftware ? [zeroedByDriver] : [])];
+  const gpu = create([`disable-dawn-features=${disabled.join()}`]);
+  Object.defineProperty(navigator, 'gpu', { value: gpu, configurable: true });
   return () => {
     Reflect.deleteProperty(navigator, 'gpu');
     if (ownNavigator) Reflect.deleteProperty(globalThis, 'navigator');

@@ -102,7 +102,7 @@ export class GpuJsBackend {
   }
 
   static async open({ allowSoftware }: OpenOptions): Promise<GpuJsBackend> {
-    const takeBack = await provideWebGpu();
+    const takeBack = await provideWebGpu({ allowSoftware });
     try {
       const adapter = await navigator.gpu.requestAdapter();
       if (!adapter) throw noAdapter();
