@@ -1,6 +1,6 @@
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { Expr } from '../../../ops/expr/expr.ts';
-import { operandsOf } from '../../../ops/expr/expr-nodes.ts';
+import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import { arithmeticOf } from '../../../ops/expr/expr-type.ts';
 import type { DType } from '../../../spec/dtype.ts';
@@ -22,9 +22,10 @@ import { StageWriter } from './stage-writer.ts';
 
 /** Attributes that decide the source itself: exponents. All others are arguments of the kernel. */
 export function attrsInSource(expr: Expr): readonly string[] {
-  const own =
-    expr.kind === 'binary' && expr.fn === 'pow' && expr.y.kind === 'attr' ? [expr.y.name] : [];
-  return [...own, ...operandsOf(expr).flatMap(attrsInSource)];
+  const exponents = nodesOf(expr).flatMap((node) =>
+    node.kind === 'binary' && node.fn === 'pow' && node.y.kind === 'attr' ? [node.y.name] : [],
+  );
+  return [...new Set(exponents)];
 }
 
 /** An input of the expression, as code. */

@@ -18,11 +18,12 @@ export interface Split {
 /** Takes a part out of an expression that reads too many inputs for one kernel. */
 export function splitExpr(expr: Expr, limit: number, replacement: number): Split {
   const part = largestPart(expr, limit);
-  const replace = (node: Expr): Expr => {
-    if (node === part) return E.input(replacement);
-    return withOperands(node, operandsOf(node).map(replace));
-  };
-  return { part, rest: replace(expr) };
+  const replaced = new Map<Expr, Expr>();
+  for (const node of nodesOf(expr)) {
+    const operands = operandsOf(node).map((operand) => replaced.get(operand)!);
+    replaced.set(node, node === part ? E.input(replacement) : withOperands(node, operands));
+  }
+  return { part, rest: replaced.get(expr)! };
 }
 
 /**
