@@ -7,8 +7,27 @@ const chromiumIcd = '/usr/lib/chromium/vk_swiftshader_icd.json';
 
 /** Tests run on Chromium's software Vulkan where it is installed, else on what the machine has. */
 export function useSoftwareAdapter(): void {
+  pauseBetweenPolls();
   process.env.TOSTATIC_GPU_SOFTWARE = '1';
   if (existsSync(chromiumIcd)) process.env.VK_ICD_FILENAMES ??= chromiumIcd;
+}
+
+const isPausing = Symbol.for('tostatic.pausesBetweenPolls');
+
+/**
+ * While a kernel is being built, or a buffer read, Dawn polls in each iteration of the event loop, up to 30,000 times a
+ * second. That takes a core from the threads that build, which compute what the tests wait for.
+ */
+function pauseBetweenPolls(): void {
+  const { setImmediate, setTimeout } = globalThis;
+  if (isPausing in globalThis) return;
+  const isNative = (callback: unknown) => String(callback).endsWith('{ [native code] }');
+  const paused = (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
+    isNative(callback) ? setTimeout(callback, 1, ...args) : setImmediate(callback, ...args);
+  Object.assign(globalThis, {
+    [isPausing]: true,
+    setImmediate: Object.assign(paused, setImmediate),
+  });
 }
 
 /** True when the environment says that this machine shall not test the GPU. */
