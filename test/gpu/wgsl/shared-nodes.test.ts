@@ -1,10 +1,10 @@
 /** Expressions whose nodes are reached in more ways than can be walked one by one. */
 
 import { describe, expect, it } from 'vitest';
-import { attrsInSource } from '../../runtime/device/gpu/codegen/pointwise.ts';
-import { inputsOf, splitExpr } from '../../runtime/device/gpu/codegen/split-expr.ts';
-import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
-import { nodesOf } from '../../runtime/ops/expr/expr-nodes.ts';
+import { attrsInSource } from '../../../runtime/device/gpu/codegen/pointwise.ts';
+import { inputsOf, splitExpr } from '../../../runtime/device/gpu/codegen/split-expr.ts';
+import { E, type Expr } from '../../../runtime/ops/expr/expr.ts';
+import { nodesOf } from '../../../runtime/ops/expr/expr-nodes.ts';
 
 /** 2^60 ways lead through the sums to the expression. */
 function doubled(expr: Expr): Expr {
