@@ -87,7 +87,7 @@ export const generations: readonly (readonly string[])[] = [
  */
 const optimizedLate = '--interrupt-budget=1000000';
 /** Empty where this version of Node has no such option. */
-const nodeOptions =
+export const nodeOptions: readonly string[] =
   spawnSync(process.execPath, [optimizedLate, '--version']).status === 0 ? [optimizedLate] : [];
 
 const early = ['test/install-early.ts'];
@@ -123,7 +123,7 @@ export function projectsOf(files: {
     hookTimeout: 120_000,
     globalSetup: ['test/package/folder.ts'],
     pool: 'forks' as const,
-    execArgv: nodeOptions,
+    execArgv: [...nodeOptions],
     env: {
       // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
       TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sourceFolder } from '../../runtime/errors/own-code.ts';
 import { long } from '../longest-first.ts';
-import { apart, fromSources, generations, onOneGpu } from '../projects.ts';
+import { apart, fromSources, generations, nodeOptions, onOneGpu } from '../projects.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -56,4 +56,9 @@ it('every folder of a generation has files, and is in one alone', () => {
   const listed = generations.flat();
   expect(listed.filter((folder) => !folders.has(folder))).toEqual([]);
   expect(listed.length).toBe(new Set(listed).size);
+});
+
+it('V8 optimizes the code of tests late, where it can be told to', () => {
+  expect(process.execArgv).toEqual(expect.arrayContaining([...nodeOptions]));
+  if (process.version.startsWith('v20.')) expect(nodeOptions).toHaveLength(1);
 });
