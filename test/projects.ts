@@ -82,8 +82,8 @@ export const generations: readonly (readonly string[])[] = [
 ];
 
 /**
- * V8 optimizes a function that has run for a millisecond, on another core, which for most tests takes as long as the
- * tests themselves: they run much code, and little of it often. With this it waits fifteen times longer.
+ * V8 optimizes a function when it has run 66 KB of bytecode, on another core. Tests run much code, and little of it often:
+ * alone in its process, a file may spend half of its CPU time there. With this, V8 waits for fifteen times as much.
  */
 const optimizedLate = '--interrupt-budget=1000000';
 /** Empty where this version of Node has no such option. */
