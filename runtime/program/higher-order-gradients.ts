@@ -2,7 +2,8 @@
 
 import type { AutogradError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from './plan.ts';
-import type { ValueId } from './program.ts';
+import type { ValueId, ValueTable } from './program.ts';
+import type { KeptAt, TakenPath } from './taken-path.ts';
 
 /** A gradient that is given, by a number, and whether it has a history. */
 export interface GivenGradient {
@@ -27,6 +28,8 @@ export interface GradientRequest {
     readonly targets: readonly number[];
     readonly outputs: readonly number[];
   } | null;
+  /** The path of the run, which the program is made for; null: there are no branches or loops. Values are those on it. */
+  readonly path: TakenPath | null;
 }
 
 /** A value of forward that such a program reads. */
@@ -65,25 +68,36 @@ export interface GradientProgram {
   }[];
   /** The gradient of each target; null where none flows. */
   readonly gradInputs: readonly (ValueId | null)[];
+  /** The values of forward on the path of the run, with where it keeps each; null: they are those of the program. */
+  readonly onPath: ValuesOnPath | null;
 }
 
-/** A backward by values of forward. */
-export interface BackwardOfValues {
-  /** Values with a gradient. */
-  readonly roots: readonly ValueId[];
-  /** Requested gradients: numbers of targets, and values; null: all. */
+export interface ValuesOnPath {
+  readonly values: ValueTable;
+  readonly inputs: readonly ValueId[];
+  readonly outputs: readonly ValueId[];
+  readonly keptAt: readonly (readonly KeptAt[])[];
+}
+
+/** A backward by numbers of outputs; those after them are values of forward. */
+export interface BackwardByNumbers {
+  /** Outputs and values with a gradient. */
+  readonly roots: readonly number[];
+  /** Requested gradients: numbers of targets, and of outputs and values; null: all. */
   readonly wanted: {
     readonly targets: readonly number[];
-    readonly values: readonly ValueId[];
+    readonly values: readonly number[];
   } | null;
 }
 
 /** A backward that a run rejects. */
-export interface RejectedBackward extends BackwardOfValues {
+export interface RejectedBackward extends BackwardByNumbers {
   /** Earlier backwards that didn't retain the graph. */
-  readonly earlier: readonly BackwardOfValues[];
-  /** Values that were written since. */
+  readonly earlier: readonly BackwardByNumbers[];
+  /** Values of the program that were written since. */
   readonly changed: readonly ValueId[];
+  /** As in a `GradientRequest`; null where no backward was recorded. */
+  readonly path: TakenPath | null;
 }
 
 /** Compiles backward programs with a history, on request after the traced program has run. */

@@ -26,6 +26,7 @@ import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
+import { pathOf, type RunPath } from './run-path.ts';
 import type { Scope } from './scope/scope.ts';
 
 /** Orders of hooks by the outputs of a program. */
@@ -57,6 +58,9 @@ export class RunProgramNode extends GradNode {
   readonly results: OpenResults;
   /** Forward values that a recorded backward has read, which may receive gradients. */
   isTapped = false;
+  /** How many values such a backward tells apart. */
+  tappedValues = 0;
+  #path: RunPath | null | undefined;
   readonly #versions: readonly number[];
   /** Inputs saved as copies: writing to the originals is an error, as if they were saved themselves. */
   #watched: readonly WatchedInput[] = [];
@@ -167,7 +171,7 @@ export class RunProgramNode extends GradNode {
     const leading = new Set(this.subgraph.partials!.leadingOutputs(wanted));
     if (this.isTapped) {
       const first = this.backward.gradOutputs.length;
-      for (const id of this.subgraph.values.keys()) leading.add(first + id);
+      for (let id = 0; id < this.tappedValues; id++) leading.add(first + id);
     }
     return leading;
   }
@@ -307,6 +311,13 @@ export class RunProgramNode extends GradNode {
     this.subgraph.scopes.giveBack(this.scope);
   }
 
+  /** The path of the run, once a recorded backward has asked for it; null: no tape tells one. */
+  get path(): RunPath | null {
+    if (this.#path === undefined && this.consumed) return null;
+    this.#path ??= pathOf(this.subgraph.planned, this.scope.slots);
+    return this.#path;
+  }
+
   get backward(): BackwardPart {
     return this.subgraph.planned.backward!;
   }
@@ -358,18 +369,16 @@ export class RunProgramNode extends GradNode {
   #eagerRefusal(part: Backward, changed: readonly ValueId[]): AutogradError | null {
     const { recorded } = this.subgraph;
     if (!recorded) return null;
-    const { forward } = this.subgraph.planned;
-    const count = this.backward.gradOutputs.length;
-    // A larger number is a value that a recorded backward has read.
-    const idOf = (i: number) => forward.outputs[i] ?? ((i - count) as ValueId);
-    const idsOf = ({ outputs, wanted }: Backward) => ({
-      roots: outputs.map(idOf),
+    const numbersOf = ({ outputs, wanted }: Backward) => ({
+      roots: outputs,
       wanted: wanted && {
         targets: [...wanted.targets.keys()].filter((i) => wanted.targets[i]),
-        values: [...wanted.outputs].map(idOf),
+        values: [...wanted.outputs],
       },
     });
-    const refused = { ...idsOf(part), earlier: this.results.closed.map(idsOf), changed };
+    const earlier = this.results.closed.map(numbersOf);
+    const path = this.path?.taken ?? null;
+    const refused = { ...numbersOf(part), earlier, changed, path };
     // The scope of a consumed node may be another run's by now.
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);

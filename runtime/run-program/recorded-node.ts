@@ -8,6 +8,8 @@ import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';
 import type { Partial } from './partials.ts';
+import type { Frame } from './run-path.ts';
+import { Slot } from './scope/scope.ts';
 
 type Gradients = readonly (Tensor | null | undefined)[];
 
@@ -28,7 +30,7 @@ export function applyRecorded(
   given: Partial,
   { gradOutputs, retainGraph, takeSum, passInner }: Application,
 ): (Tensor | null)[] {
-  const { subgraph, scope, results } = node;
+  const { subgraph, scope, results, path } = node;
   if (!subgraph.recorded) throw noCompiler();
   results.expectOpen(given);
   const earlier = subgraph.continuedSums.flatMap(({ target }) => {
@@ -54,13 +56,15 @@ export function applyRecorded(
       earlier: described(earlier),
       watched: passInner !== null,
       wanted: wantedNumbers(given),
+      path: path?.taken ?? null,
     };
     const numbers = subgraph.numbersOf(scope);
     const backward = subgraph.recorded.at(request, numbers);
     const { program } = backward;
     const inner = innerOutputs(program);
+    const kept = keptValues(node, program);
     try {
-      expectKept(node, given, program);
+      expectKept(node, given, program, kept.slots);
     } catch (error) {
       passComplete(node, gradOutputs, inner, passInner);
       throw error;
@@ -75,11 +79,13 @@ export function applyRecorded(
       ...ofValues.map(({ gradient }) => gradient),
       ...earlier.map(({ gradient }) => gradient),
     ];
-    const placeOf = (id: ValueId) => placeIn(node, id);
-    const { values } = subgraph;
-    if (recorded) node.isTapped = true;
+    const placeOf = (id: ValueId) => placeIn(node, program, id);
+    if (recorded) {
+      node.isTapped = true;
+      node.tappedValues = kept.values.length;
+    }
     try {
-      return backward.run({ slots: scope.slots, values, numbers, placeOf }, gradients, passInner);
+      return backward.run({ ...kept, numbers, placeOf }, gradients, passInner);
     } catch (error) {
       // Without `retainGraph` it doesn't run again.
       if (!retainGraph) node.consume();
@@ -137,20 +143,41 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
   return new Set(parts.flatMap(({ passes }) => passes?.numbers ?? []));
 }
 
-function expectKept(node: RunProgramNode, given: Partial, { taken }: GradientProgram): void {
-  node.expectUnchanged(given, taken);
-  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.secondBackward(given);
+/** The values of forward as the program numbers them. */
+function keptValues({ path, scope, subgraph }: RunProgramNode, { onPath }: GradientProgram): Frame {
+  if (!path || !onPath) return { slots: scope.slots, values: subgraph.values };
+  const places = onPath.keptAt.map((all) => {
+    const frames = all.map(({ frame, id }) => ({ frame: path.frames[frame]!, id }));
+    return frames.find(({ frame, id }) => frame.slots[id]!.holder) ?? frames[0];
+  });
+  return {
+    slots: places.map((at) => (at ? at.frame.slots[at.id]! : new Slot())),
+    values: places.map((at, id) => (at ? at.frame.values[at.id]! : onPath.values[id]!)),
+  };
+}
+
+function expectKept(
+  node: RunProgramNode,
+  given: Partial,
+  { taken, onPath }: GradientProgram,
+  slots: Frame['slots'],
+): void {
+  const inProgram = onPath
+    ? [...taken].flatMap((id) => onPath.keptAt[id]!.flatMap((at) => (at.frame === 0 ? at.id : [])))
+    : taken;
+  node.expectUnchanged(given, new Set(inProgram));
+  for (const id of taken) if (!slots[id]!.holder) throw node.secondBackward(given);
 }
 
 /** Where a gradient of a value of forward goes. */
-function placeIn(node: RunProgramNode, id: ValueId): Target {
-  const { forward } = node.subgraph.planned;
+function placeIn(node: RunProgramNode, { onPath }: GradientProgram, id: ValueId): Target {
+  const { inputs, outputs } = onPath ?? node.subgraph.planned.forward;
   const { gradOutputs, leafOutputs } = node.backward;
-  const input = forward.inputs.indexOf(id);
+  const input = inputs.indexOf(id);
   if (input >= 0) return node.targets[input]!;
-  const output = forward.outputs.indexOf(id);
+  const output = outputs.indexOf(id);
   const leaf = leafOutputs.indexOf(output);
-  if (leaf >= 0) return node.targets[forward.inputs.length + leaf]!;
+  if (leaf >= 0) return node.targets[inputs.length + leaf]!;
   const isGiven = output >= 0 && gradOutputs[output] !== null;
   return { node, index: isGiven ? output : gradOutputs.length + id };
 }

@@ -6,7 +6,7 @@ import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type {
-  BackwardOfValues,
+  BackwardByNumbers,
   RejectedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
@@ -21,8 +21,8 @@ import { replay, targetsOf } from './replay.ts';
  * the eager engine runs into its own error.
  */
 export function eagerRefusal(
-  { forward, needsGrad, leafOutputs }: Differentiated,
-  { roots, wanted, earlier, changed }: RejectedBackward,
+  { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
+  { roots, wanted, earlier, changed }: Omit<RejectedBackward, 'path'>,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -30,9 +30,13 @@ export function eagerRefusal(
   return withInterceptor(builder, () => {
     const { tensors, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
     const targets = targetsOf(forward, tensors, leaves, leafOutputs);
-    const backward = ({ roots, wanted }: BackwardOfValues, retainGraph = false): void => {
-      const given = roots.map((id) => {
-        const tensor = tensors[id]!;
+    const numbered = (number: number) => {
+      const count = differentiable.length;
+      return tensors[number < count ? forward.outputs[number]! : number - count]!;
+    };
+    const backward = ({ roots, wanted }: BackwardByNumbers, retainGraph = false): void => {
+      const given = roots.map((number) => {
+        const tensor = numbered(number);
         return { tensor, gradient: builder.input(contiguousMeta(tensor, tensor.device)) };
       });
       runBackward(given, {
@@ -40,7 +44,7 @@ export function eagerRefusal(
         ...(wanted && {
           wanted: [
             ...wanted.targets.map((i) => targets[i]!),
-            ...wanted.values.map((id) => tensors[id]!),
+            ...wanted.values.map(numbered),
           ].map(placeOf),
         }),
         sink: () => {},

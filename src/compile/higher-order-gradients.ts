@@ -7,17 +7,18 @@ import {
   type TensorMeta,
 } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { copy } from '../../runtime/ops/core/copy.ts';
 import type {
   GradientPart,
   GradientProgram,
   GradientRequest,
   HigherOrderGradients,
   ReadValue,
+  ValuesOnPath,
 } from '../../runtime/program/higher-order-gradients.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
+import type { TakenPath } from '../../runtime/program/taken-path.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
 import {
   type Differentiated,
@@ -26,7 +27,6 @@ import {
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
-import { equalValues } from '../5-optimize/common-subexpressions.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { valuesFromStores } from '../5-optimize/offload.ts';
 import { recomputeValues } from '../5-optimize/recompute-values.ts';
@@ -35,15 +35,21 @@ import { placesFromCodes } from '../5-optimize/saved-places.ts';
 import { Choices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
+import { copiesOfEqual } from './copies-of-equal.ts';
 import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
+import { onlyOn } from './only-on-path.ts';
 
-interface Making extends Differentiated {
+export interface Making extends Differentiated {
   /** Whether each input gets a gradient. */
   readonly reached: readonly boolean[];
   /** Values of forward whose data stays for backward. */
   readonly kept: ReadonlySet<ValueId>;
   /** Those of them that represent values which aren't kept. */
   readonly masks: KeptMasks;
+  /** The path that it is restricted to. */
+  readonly onPath: ValuesOnPath | null;
+  /** What it calls a value of the planned program. */
+  readonly numberOf: (id: ValueId) => ValueId;
   /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;
   /** Removes from the joint program the values that need not be kept, as far as its history stays. */
@@ -83,6 +89,8 @@ export function withHigherOrderGradients(
     reached: backward.gradInputs.map((id) => id !== null),
     kept,
     masks: keptMasks(stages, kept),
+    onPath: null,
+    numberOf: (id) => id,
     restoring: () => {
       const values: TensorMeta[] = [...planned.values];
       const stored = valuesFromStores(stages.forward.ops, kept, values);
@@ -100,29 +108,15 @@ export function withHigherOrderGradients(
     compile: (program, needs, asked) =>
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
   };
+  const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
   const again: HigherOrderGradients = {
-    at: (request) => gradientProgram(making, request),
-    eagerRefusal: (refused) => eagerRefusal(making, refused),
+    at: (request) => gradientProgram(makingOn(request.path), request),
+    eagerRefusal: ({ path, changed, ...refused }) => {
+      const own = makingOn(path);
+      return eagerRefusal(own, { ...refused, changed: changed.map(own.numberOf) });
+    },
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
-}
-
-/** Where equal values were one, another one than that of the history may be kept. */
-function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
-  const classes = new Map<ValueId, ValueId[]>();
-  for (const [id, [first]] of equalValues(traced)) {
-    if (first !== undefined) classes.set(first, [...(classes.get(first) ?? [first]), id]);
-  }
-  return [...classes.values()].flatMap((equal) => {
-    const from = equal.find((id) => kept.has(id) && isContiguousMeta(traced.values[id]!));
-    if (from === undefined) return [];
-    return equal.flatMap((id): ProgramOp[] => {
-      if (kept.has(id) || !isContiguousMeta(traced.values[id]!)) return [];
-      return [
-        { op: copy, inputs: [from], outputs: [id], attrs: {}, recordsGrad: false, at: undefined },
-      ];
-    });
-  });
 }
 
 /** Phases 4 to 7. */
@@ -185,6 +179,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
     given,
     parts,
     gradInputs,
+    onPath: making.onPath,
   };
 }
 

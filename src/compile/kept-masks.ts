@@ -11,7 +11,10 @@ import {
 } from '../5-optimize/saved/mask-rules.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
-/** Masks that forward keeps instead of values, and that its traced program doesn't compute. */
+/**
+ * Masks that forward keeps instead of values, and that its traced program doesn't compute. `numberOf` renames values of
+ * the planned program.
+ */
 export interface KeptMasks {
   /** Masks by the value that they compare, and how; bool, or uint8 if they are in bits. */
   readonly byTest: ReadonlyMap<string, ValueId>;
@@ -25,18 +28,19 @@ export interface KeptMasks {
 export function keptMasks(
   { traced, forward, planned }: SubgraphStages,
   kept: ReadonlySet<ValueId>,
+  numberOf: (id: ValueId) => ValueId = (id) => id,
 ): KeptMasks {
   const byTest = new Map<string, ValueId>();
   const names = new Map<ValueId, string>();
-  const nameOf = (id: ValueId) => names.get(id) ?? `%${id}`;
+  const nameOf = (id: ValueId) => names.get(id) ?? `%${numberOf(id)}`;
   for (const { op, inputs, outputs, attrs } of forward.ops) {
     const [id] = outputs;
-    if (op.name === 'packBits' && kept.has(id!)) byTest.set(nameOf(inputs[0]!), id!);
+    if (op.name === 'packBits' && kept.has(id!)) byTest.set(nameOf(inputs[0]!), numberOf(id!));
     if (id === undefined || id < traced.values.length || planned.values[id]!.dtype !== 'bool') {
       continue;
     }
     names.set(id, computedName(op.name, inputs.map(nameOf), attrs));
-    if (kept.has(id)) byTest.set(nameOf(id), id);
+    if (kept.has(id)) byTest.set(nameOf(id), numberOf(id));
   }
   const addsValues = [...kept].some((id) => id >= traced.values.length);
   return { byTest, ids: new Set(byTest.values()), addsValues, values: planned.values };

@@ -1,0 +1,22 @@
+import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { copy } from '../../runtime/ops/core/copy.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { equalValues } from '../5-optimize/common-subexpressions.ts';
+
+/** Where equal values were one, another one than that of the history may be kept. */
+export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
+  const classes = new Map<ValueId, ValueId[]>();
+  for (const [id, [first]] of equalValues(traced)) {
+    if (first !== undefined) classes.set(first, [...(classes.get(first) ?? [first]), id]);
+  }
+  return [...classes.values()].flatMap((equal) => {
+    const from = equal.find((id) => kept.has(id) && isContiguousMeta(traced.values[id]!));
+    if (from === undefined) return [];
+    return equal.flatMap((id): ProgramOp[] => {
+      if (kept.has(id) || !isContiguousMeta(traced.values[id]!)) return [];
+      return [
+        { op: copy, inputs: [from], outputs: [id], attrs: {}, recordsGrad: false, at: undefined },
+      ];
+    });
+  });
+}

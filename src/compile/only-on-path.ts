@@ -1,0 +1,51 @@
+import type { ValueId } from '../../runtime/program/program.ts';
+import type { TakenPath } from '../../runtime/program/taken-path.ts';
+import { inlinePath } from '../4-differentiate/inline-path.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import { copiesOfEqual } from './copies-of-equal.ts';
+import type { Making } from './higher-order-gradients.ts';
+import { keptMasks } from './kept-masks.ts';
+
+/**
+ * The same for one path through the program: branches and loops are their ops on it, so that a gradient of a gradient
+ * is that of a straight program. Values are numbered anew; those that only the planned program has come after them.
+ */
+export function onlyOn(making: Making, stages: SubgraphStages, path: TakenPath): Making {
+  const { traced, planned } = stages;
+  const { program, valueOf, keptAt } = inlinePath(traced, planned, path);
+  const [before, count] = [traced.values.length, program.values.length];
+  const numberOf = (id: ValueId): ValueId =>
+    id < before ? valueOf.get(id)! : ((id - before + count) as ValueId);
+  const added = planned.values.slice(before);
+  const places = [
+    ...keptAt,
+    ...added.map((_, i) => [{ frame: 0, id: (before + i) as ValueId }]),
+  ];
+  const kept = new Set<ValueId>();
+  for (const id of making.kept) if (id >= before) kept.add(numberOf(id));
+  keptAt.forEach((all, id) => {
+    if (all.length > 0) kept.add(id as ValueId);
+  });
+  const values = [...program.values, ...added];
+  return {
+    ...making,
+    forward: program,
+    numberOf,
+    kept,
+    masks: { ...keptMasks(stages, making.kept, numberOf), values },
+    onPath: { values, inputs: program.inputs, outputs: program.outputs, keptAt: places },
+    restoring: () => {
+      const found = making.restoring();
+      const ops = found.ops.flatMap((op) => {
+        const inputs = op.inputs.map(numberOf);
+        const outputs = op.outputs.map(numberOf);
+        const isOnPath = [...inputs, ...outputs].every((id) => id !== undefined);
+        return isOnPath ? [{ ...op, inputs, outputs }] : [];
+      });
+      return {
+        values: [...program.values, ...found.values.slice(before)],
+        ops: [...ops, ...copiesOfEqual(program, kept)],
+      };
+    },
+  };
+}

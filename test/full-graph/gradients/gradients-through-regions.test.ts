@@ -1,0 +1,156 @@
+/** Gradients of gradients through branches and loops of a program: the bits of eager execution, on every path. */
+
+import { expect, it } from 'vitest';
+import {
+  layerNorm,
+  memory,
+  noGrad,
+  type Tensor,
+  tidy,
+  type ToStaticOptions,
+  tensor,
+  toStatic,
+} from '../../../src/index.ts';
+import { bits, uses } from '../../run-program/gradient-uses.ts';
+import { weights } from '../../trace/same-as-eager.ts';
+
+/** Of [3, 4], [4, 3], and a number that decides. */
+type Fn = (x: Tensor, w: Tensor, n: Tensor) => Tensor[];
+
+const functions: Record<string, Fn> = {
+  'a branch': (x, w, n) => {
+    const h = x.matmul(w);
+    const y = n.itemSync() > 0 ? h.tanh().mul(h) : h.exp();
+    return [y.mul(h.sigmoid()).sum()];
+  },
+  'a branch whose path is null for one operand': (x, w, n) => {
+    const h = n.itemSync() > 0 ? x.mul(w.t()).exp() : x.tanh();
+    return [h.mul(x).pow(2).sum()];
+  },
+  'a value that backward of the branch does not read': (x, w, n) => {
+    const h = x.add(w.t());
+    let y = h;
+    if (n.itemSync() > 0) y = y.tanh().add(h);
+    return [y.mul(y).sum()];
+  },
+  'a branch that forwards its operand': (x, w, n) => {
+    const h = x.matmul(w);
+    const y = n.itemSync() > 0 ? h : h.mul(h).sigmoid();
+    return [y.mul(h).mul(y.exp()).sum()];
+  },
+  'branches in one another': (x, w, n) => {
+    let a = x.matmul(w).mul(0.3);
+    if (n.itemSync() > 0) {
+      a = a.mul(a).add(a.sin());
+      if (n.itemSync() > 1) a = a.mul(a.tanh().mul(w.sum()));
+      a = a.add(w.sum().mul(a));
+    }
+    return [a.mul(a.cos()).sum()];
+  },
+  'branches in a row': (x, w, n) => {
+    let a = x.matmul(w);
+    if (n.itemSync() > 0) a = a.tanh();
+    else a = a.mul(a);
+    if (n.itemSync() > 1) a = a.mul(w.exp().sum());
+    else a = a.sigmoid().mul(a);
+    return [a.pow(3).sum()];
+  },
+  'a loop': (x, w, n) => {
+    let h = x.matmul(w);
+    for (let i = 0; i < n.itemSync(); i++) h = h.matmul(h.t()).mul(0.1).tanh().mul(h);
+    return [h.mul(h).sum()];
+  },
+  'a loop that reads tensors from before it': (x, w, n) => {
+    const base = x.matmul(w);
+    let h = base;
+    for (let i = 0; i < n.itemSync(); i++) h = h.mul(base).add(base.tanh()).mul(w.sum()).sigmoid();
+    return [h.mul(base).sum()];
+  },
+  'a loop with a branch, and one around both': (x, w, n) => {
+    let h = x.matmul(w).mul(0.5);
+    for (let i = 0; i < n.itemSync(); i++) {
+      let k = h.mul(0.5);
+      for (let j = 0; j <= i; j++) k = k.mul(h).add(0.3);
+      if (k.sum().itemSync() > 2) h = h.mul(k).tanh();
+      else h = h.add(k.exp().mul(0.1));
+    }
+    return [h.mul(h).sum()];
+  },
+  'tensors that are exchanged': (x, w, n) => {
+    let [a, b] = [x.matmul(w), x.matmul(w).tanh()];
+    for (let i = 0; i < n.itemSync(); i++) [a, b] = [b, a.mul(b)];
+    return [a.mul(a).mul(b).sum()];
+  },
+  'normalized rows in a branch': (x, w, n) => {
+    let h = x.matmul(w);
+    if (n.itemSync() > 0) h = layerNorm(h, [3], w.select(0, 0), w.select(0, 1)).relu();
+    return [h.mul(h.softmax(1)).sum()];
+  },
+  'a write in place inside': (x, w, n) => {
+    let h = x.matmul(w);
+    if (n.itemSync() > 0) {
+      const k = h.mul(2);
+      k.add_(h.tanh());
+      k.select(0, 0).mul_(h.select(0, 1));
+      h = k.mul(k);
+    }
+    return [h.mul(h).sum()];
+  },
+  'several results': (x, w, n) => {
+    let h = x.matmul(w).tanh();
+    const before = h;
+    if (n.itemSync() > 1) h = h.exp().mul(h);
+    return [h.mul(before).sum(), h];
+  },
+  'masks and values without history': (x, w, n) => {
+    let h = x.matmul(w).relu();
+    if (n.itemSync() > 0) h = h.mul(h.detach()).add(noGrad(() => h.mul(2)).mul(h)).relu();
+    return [h.mul(h).sum()];
+  },
+};
+
+const decisions = [-1, 0, 1, 2, 3];
+
+/** What all uses find on each path, and the bytes that each leaves. */
+function outcomes(fn: Fn, names: readonly string[] = Object.keys(uses)): Record<string, unknown> {
+  const of = (name: string, n: number) => {
+    const before = memory.stats('cpu').allocated;
+    const seen = tidy(() => {
+      const [x, w] = [weights([3, 4], 1), weights([4, 3], 7)];
+      const found = uses[name]!(fn(x, w, tensor(n)), x, w);
+      for (const { grad: left } of [x, w]) left?.dispose();
+      return found;
+    });
+    return [seen, memory.stats('cpu').allocated - before];
+  };
+  return Object.fromEntries(names.map((name) => [name, decisions.map((n) => of(name, n))]));
+}
+
+it.each(Object.entries(functions))('through %s', (_, fn) => {
+  const captured = toStatic(fn, { fullGraph: true, strict: true, fallback: 'error' });
+  expect(outcomes(captured)).toEqual(outcomes(fn));
+  expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
+});
+
+const options: readonly ToStaticOptions[] = [
+  { capture: 'auto' },
+  { fullGraph: true, memory: 'cleaned' },
+  { fullGraph: true, memory: 'beforeUnusedValues' },
+  { fullGraph: true, memory: { budget: 0 } },
+];
+
+it.each(options)('with other options: %o', (choice) => {
+  for (const name of ['branches in one another', 'a loop with a branch, and one around both']) {
+    const fn = functions[name]!;
+    const asked = ['a loss with its penalty', 'third gradients'];
+    expect(outcomes(toStatic(fn, choice), asked), name).toEqual(outcomes(fn, asked));
+  }
+});
+
+it('is a program for each path, which is kept', () => {
+  const fn = functions['a loop']!;
+  const captured = toStatic(fn, { fullGraph: true });
+  void bits;
+  const once = outcomes(captured, ['third gradients']);
+  expect(outcomes(captured, ['third gradients'])).toEqual(once);
+});
