@@ -25,8 +25,8 @@ import { OpenResults } from './open-results.ts';
 import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
-import type { Subgraph } from './run-program.ts';
 import { pathOf, type RunPath } from './run-path.ts';
+import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
 /** Orders of hooks by the outputs of a program. */
@@ -91,7 +91,7 @@ export class RunProgramNode extends GradNode {
     const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
-    if (gradEnabled() || isOther) {
+    if (gradEnabled() || isOther || (passInner && this.isPathObserved(only))) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
     try {
@@ -169,8 +169,16 @@ export class RunProgramNode extends GradNode {
 
   override leadingOutputs(wanted: Wanted): ReadonlySet<number> {
     const leading = new Set(this.subgraph.partials!.leadingOutputs(wanted));
+    const { gradOutputs } = this.backward;
+    const { regionResults } = this.subgraph;
+    for (const index of wanted.outputs) {
+      if (!regionResults.has(index)) continue;
+      gradOutputs.forEach((id, i) => {
+        if (id !== null) leading.add(i);
+      });
+    }
     if (this.isTapped) {
-      const first = this.backward.gradOutputs.length;
+      const first = gradOutputs.length;
       for (let id = 0; id < this.tappedValues; id++) leading.add(first + id);
     }
     return leading;
@@ -246,7 +254,23 @@ export class RunProgramNode extends GradNode {
 
   override get innerOutputs(): ReadonlySet<number> | null {
     if (this.isTapped) return new Set(this.backward.gradOutputs.keys());
-    return innerOutputsOf(this.backward.plan);
+    const inner = innerOutputsOf(this.backward.plan);
+    const { regionResults } = this.subgraph;
+    return regionResults.size > 0 ? new Set([...(inner ?? []), ...regionResults]) : inner;
+  }
+
+  /**
+   * Something sees the gradient of a result of a branch or loop. The ops in it that read this tensor, and those that read
+   * it under another name, contribute as well: only the path tells which.
+   */
+  isPathObserved(only: Wanted | null): boolean {
+    for (const index of this.subgraph.regionResults) {
+      const isRetained = this.retained?.some((each) => each.index === index);
+      if (this.hooks?.[index]?.length || isRetained || only?.outputs.has(index)) {
+        return this.path !== null;
+      }
+    }
+    return false;
   }
 
   /** Eagerly the gradient of what was computed last is complete first. */

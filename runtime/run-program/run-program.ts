@@ -3,7 +3,7 @@ import { DynamicTensor } from '../device/dynamic-tensor.ts';
 import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
-import type { CompactedInput, PlannedSubgraph } from '../program/plan.ts';
+import type { CompactedInput, Plan, PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { type Target, targetOf } from '../tensor/grad-node.ts';
@@ -22,6 +22,7 @@ import { type Scope, ScopePool, type Slot } from './scope/scope.ts';
 import { joinShared, type OutputBase, outputBases } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];
+const none: ReadonlySet<number> = new Set();
 
 /** A planned subgraph bound to its device, with the scopes that it runs in. */
 export class Subgraph {
@@ -37,6 +38,8 @@ export class Subgraph {
   readonly partials: Partials | null;
   /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
+  /** Numbers of the outputs that a branch or loop returns, of which a recorded backward knows all readers. */
+  readonly regionResults: ReadonlySet<number>;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
@@ -66,6 +69,7 @@ export class Subgraph {
     this.recorded = backward?.again
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)
       : null;
+    this.regionResults = this.recorded ? resultsOfRegions(planned.forward) : none;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     const { backend = null } = planned;
     this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true, backend });
@@ -236,4 +240,9 @@ export class Subgraph {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });
   }
+}
+
+function resultsOfRegions({ steps, outputs }: Plan): ReadonlySet<number> {
+  const made = new Set(steps.flatMap(({ op, regions }) => (regions ? op.outputs : [])));
+  return new Set([...outputs.keys()].filter((i) => made.has(outputs[i]!)));
 }

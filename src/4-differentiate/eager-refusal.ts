@@ -42,10 +42,9 @@ export function eagerRefusal(
       runBackward(given, {
         retainGraph,
         ...(wanted && {
-          wanted: [
-            ...wanted.targets.map((i) => targets[i]!),
-            ...wanted.values.map(numbered),
-          ].map(placeOf),
+          wanted: [...wanted.targets.map((i) => targets[i]!), ...wanted.values.map(numbered)].map(
+            placeOf,
+          ),
         }),
         sink: () => {},
         onNode: (node, gradients) => fillGradients(builder, node, gradients),

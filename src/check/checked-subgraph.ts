@@ -205,7 +205,10 @@ class CheckedNode extends RunProgramNode {
   ): (Tensor | null)[] {
     const { check } = this;
     // Gradients of values in the middle of forward come by the numbers of one plan alone.
-    const isOfOutputs = gradOutputs.length <= this.backward.gradOutputs.length && !this.isTapped;
+    const isOfOutputs =
+      gradOutputs.length <= this.backward.gradOutputs.length &&
+      !this.isTapped &&
+      !(passInner && this.isPathObserved(only));
     // Gradients that are missing are holes of the list.
     const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
     const requested = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';

@@ -17,10 +17,7 @@ export function onlyOn(making: Making, stages: SubgraphStages, path: TakenPath):
   const numberOf = (id: ValueId): ValueId =>
     id < before ? valueOf.get(id)! : ((id - before + count) as ValueId);
   const added = planned.values.slice(before);
-  const places = [
-    ...keptAt,
-    ...added.map((_, i) => [{ frame: 0, id: (before + i) as ValueId }]),
-  ];
+  const places = [...keptAt, ...added.map((_, i) => [{ frame: 0, id: (before + i) as ValueId }])];
   const kept = new Set<ValueId>();
   for (const id of making.kept) if (id >= before) kept.add(numberOf(id));
   keptAt.forEach((all, id) => {

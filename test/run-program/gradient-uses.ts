@@ -3,7 +3,8 @@
 import { grad, type Tensor } from '../../src/index.ts';
 import { values } from '../trace/same-as-eager.ts';
 
-export const bits = (t: Tensor | null | undefined): number[] | null => (t ? [...t.dataSync()] : null);
+export const bits = (t: Tensor | null | undefined): number[] | null =>
+  t ? [...t.dataSync()] : null;
 
 /** What is done with the results; returns all that was found. */
 export const uses: Record<string, (y: Tensor[], x: Tensor, w: Tensor) => unknown> = {

@@ -1,14 +1,15 @@
 /** Gradients of gradients through branches and loops of a program: the bits of eager execution, on every path. */
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
+  grad,
   layerNorm,
   memory,
   noGrad,
   type Tensor,
-  tidy,
   type ToStaticOptions,
   tensor,
+  tidy,
   toStatic,
 } from '../../../src/index.ts';
 import { bits, uses } from '../../run-program/gradient-uses.ts';
@@ -104,7 +105,11 @@ const functions: Record<string, Fn> = {
   },
   'masks and values without history': (x, w, n) => {
     let h = x.matmul(w).relu();
-    if (n.itemSync() > 0) h = h.mul(h.detach()).add(noGrad(() => h.mul(2)).mul(h)).relu();
+    if (n.itemSync() > 0)
+      h = h
+        .mul(h.detach())
+        .add(noGrad(() => h.mul(2)).mul(h))
+        .relu();
     return [h.mul(h).sum()];
   },
 };
@@ -112,18 +117,24 @@ const functions: Record<string, Fn> = {
 const decisions = [-1, 0, 1, 2, 3];
 
 /** What all uses find on each path, and the bytes that each leaves. */
-function outcomes(fn: Fn, names: readonly string[] = Object.keys(uses)): Record<string, unknown> {
-  const of = (name: string, n: number) => {
+function outcomes(fn: Fn, asked: typeof uses = uses): Record<string, unknown> {
+  const of = (use: (typeof uses)[string], n: number) => {
     const before = memory.stats('cpu').allocated;
     const seen = tidy(() => {
       const [x, w] = [weights([3, 4], 1), weights([4, 3], 7)];
-      const found = uses[name]!(fn(x, w, tensor(n)), x, w);
-      for (const { grad: left } of [x, w]) left?.dispose();
-      return found;
+      try {
+        return use(fn(x, w, tensor(n)), x, w);
+      } catch (error) {
+        return (error as Error).message.split('\n')[0];
+      } finally {
+        for (const { grad: left } of [x, w]) left?.dispose();
+      }
     });
     return [seen, memory.stats('cpu').allocated - before];
   };
-  return Object.fromEntries(names.map((name) => [name, decisions.map((n) => of(name, n))]));
+  return Object.fromEntries(
+    Object.entries(asked).map(([name, use]) => [name, decisions.map((n) => of(use, n))]),
+  );
 }
 
 it.each(Object.entries(functions))('through %s', (_, fn) => {
@@ -131,6 +142,9 @@ it.each(Object.entries(functions))('through %s', (_, fn) => {
   expect(outcomes(captured)).toEqual(outcomes(fn));
   expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
 });
+
+const only = (names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, uses[name]!]));
 
 const options: readonly ToStaticOptions[] = [
   { capture: 'auto' },
@@ -142,15 +156,76 @@ const options: readonly ToStaticOptions[] = [
 it.each(options)('with other options: %o', (choice) => {
   for (const name of ['branches in one another', 'a loop with a branch, and one around both']) {
     const fn = functions[name]!;
-    const asked = ['a loss with its penalty', 'third gradients'];
+    const asked = only(['a loss with its penalty', 'third gradients']);
     expect(outcomes(toStatic(fn, choice), asked), name).toEqual(outcomes(fn, asked));
   }
 });
 
-it('is a program for each path, which is kept', () => {
+/** Results that a branch or loop returns, also those that it has read or forwards. */
+const observed: Record<string, Fn> = {
+  'forwards an operand that is read later': (x, w, n) => {
+    const before = x.matmul(w).tanh();
+    let h = before;
+    if (n.itemSync() > 1) h = h.exp().mul(h);
+    return [h.mul(before).sum(), h];
+  },
+  'returns a value that it reads itself': (x, w, n) => {
+    let h = x.matmul(w);
+    let y = h;
+    if (n.itemSync() > 0) {
+      h = h.tanh();
+      y = h.mul(h).add(w.sum());
+    }
+    return [y.mul(h).sum(), h];
+  },
+  'carries a value that later iterations read': (x, w, n) => {
+    let h = x.matmul(w);
+    let before = h;
+    for (let i = 0; i < n.itemSync(); i++) [before, h] = [h, h.mul(before).sigmoid()];
+    return [h.mul(before).sum(), before];
+  },
+};
+
+const observes: Record<string, (ys: Tensor[], x: Tensor, w: Tensor) => unknown> = {
+  'a hook': ([y, h], x, w) => {
+    const seen: unknown[] = [];
+    h!.registerHook((g) => {
+      seen.push(bits(g));
+      return g.mul(g);
+    });
+    y!.backward();
+    return [seen, bits(x.grad), bits(w.grad)];
+  },
+  retainGrad: ([y, h], x) => {
+    h!.retainGrad();
+    y!.backward();
+    return [bits(h!.grad), bits(x.grad)];
+  },
+  grad: ([y, h], x) => grad(y!, [h!, x], { allowUnused: true }).map(bits),
+  'grad twice': ([y, h]) => {
+    const first = grad(y!, [h!], { retainGraph: true }).map(bits);
+    return [first, grad(y!, [h!]).map(bits)];
+  },
+};
+
+it.each(Object.entries(observed))(
+  'a gradient of a result is complete where a region %s',
+  (_, fn) => {
+    const captured = toStatic(fn, { fullGraph: true, strict: true, fallback: 'error' });
+    for (const [name, use] of Object.entries({ ...observes, ...uses })) {
+      const [found, expected] = [captured, fn].map((each) => outcomes(each, { [name]: use }));
+      expect(found, name).toEqual(expected);
+    }
+  },
+);
+
+it('compiles a path once', () => {
   const fn = functions['a loop']!;
   const captured = toStatic(fn, { fullGraph: true });
-  void bits;
-  const once = outcomes(captured, ['third gradients']);
-  expect(outcomes(captured, ['third gradients'])).toEqual(once);
+  const asked = only(['third gradients']);
+  const first = outcomes(captured, asked);
+  const { again } = captured.programs()[0]!.stages!.planned.backward!;
+  const made = vi.spyOn(again!, 'at');
+  expect(outcomes(captured, asked)).toEqual(first);
+  expect(made).not.toHaveBeenCalled();
 });
