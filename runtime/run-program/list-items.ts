@@ -1,5 +1,7 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
 import { TensorList } from '../device/tensor-list.ts';
 import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
+import { AutogradError } from '../errors/errors.ts';
 import { contiguous } from '../ops/movement/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { GradNode, targetOf } from '../tensor/grad-node.ts';
@@ -49,6 +51,7 @@ class ListItemsNode extends GradNode {
 
   override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
     const { device } = this.#list;
+    if (gradEnabled()) throw listOfGradients();
     const parts = Array.from({ length: this.#count }, (_, i) => {
       const gradient = gradOutputs[i];
       return gradient ? contiguous(gradient) : null;
@@ -62,4 +65,13 @@ class ListItemsNode extends GradNode {
   }
 
   protected override releaseSaved(): void {}
+}
+
+function listOfGradients(): AutogradError {
+  return new AutogradError({
+    what: 'a gradient of a gradient through an element of a returned list',
+    given: 'a backward with createGraph',
+    expected: 'results that are no elements of an array which a loop of the program has filled',
+    remedy: 'return stack(list) from the function, or leave createGraph out',
+  });
 }

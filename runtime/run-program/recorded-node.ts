@@ -8,7 +8,7 @@ import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';
 import type { Partial } from './partials.ts';
-import type { Frame } from './run-path.ts';
+import { type Frame, slotOnPath } from './run-path.ts';
 import { Slot } from './scope/scope.ts';
 
 type Gradients = readonly (Tensor | null | undefined)[];
@@ -151,7 +151,7 @@ function keptValues({ path, scope, subgraph }: RunProgramNode, { onPath }: Gradi
     return frames.find(({ frame, id }) => frame.slots[id]!.holder) ?? frames[0];
   });
   return {
-    slots: places.map((at) => (at ? at.frame.slots[at.id]! : new Slot())),
+    slots: places.map((at) => (at ? slotOnPath(at.frame.slots[at.id]!) : new Slot())),
     values: places.map((at, id) => (at ? at.frame.values[at.id]! : onPath.values[id]!)),
   };
 }

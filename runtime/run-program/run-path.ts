@@ -1,8 +1,12 @@
-import type { PlannedSubgraph } from '../program/plan.ts';
+import { DynamicTensor } from '../device/dynamic-tensor.ts';
+import { ListMark } from '../device/tensor-list.ts';
+import type { PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
-import type { TakenPath } from '../program/taken-path.ts';
+import type { TakenPath, TakenRegion } from '../program/taken-path.ts';
+import { operandsOfRun } from './control/call.ts';
+import type { RegionRun } from './control/region.ts';
 import { Tape } from './control/tape.ts';
-import type { Slot } from './scope/scope.ts';
+import { Slot } from './scope/scope.ts';
 
 /** The values of the program, or of one run of a region. */
 export interface Frame {
@@ -19,21 +23,39 @@ export interface RunPath {
 /** Reads the path of a run from its tapes; null for a program that has none. */
 export function pathOf(planned: PlannedSubgraph, slots: readonly Slot[]): RunPath | null {
   const frames: Frame[] = [];
+  const runOf = (step: Step, region: RegionRun, own: readonly Slot[]): TakenRegion => {
+    const frame = frames.length;
+    const inside = follow(region.planned, own);
+    const given = step.call && operandsOfRun(region);
+    const number = step.regions?.indexOf(region.planned) ?? 0;
+    return { region: number, frame, inside, ...(given && { given }) };
+  };
   const follow = ({ forward, values }: PlannedSubgraph, own: readonly Slot[]): TakenPath => {
     frames.push({ slots: own, values });
-    return forward.steps.flatMap(({ op, regions }) => {
-      const tape = op.outputs.at(-1);
-      const record = regions && own[tape!]!.holder;
-      if (!(record instanceof Tape)) return [];
-      const runs = Array.from({ length: record.length }, (_, i) => {
-        const { region, scope } = record.at(i);
-        const frame = frames.length;
-        const inside = follow(region.planned, scope.slots);
-        return { region: regions!.indexOf(region.planned), frame, inside };
+    const tapes: TakenPath['tapes'][number][] = [];
+    const marks: TakenPath['marks'][number][] = [];
+    for (const step of forward.steps) {
+      const last = step.op.outputs.at(-1);
+      const holder = last === undefined ? null : own[last]!.holder;
+      if (holder instanceof ListMark) marks.push({ mark: last!, index: holder.index });
+      if (!(holder instanceof Tape)) continue;
+      const runs = Array.from({ length: holder.length }, (_, i) => {
+        const { region, scope } = holder.at(i);
+        return runOf(step, region, scope.slots);
       });
-      return [{ tape: tape!, runs }];
-    });
+      tapes.push({ tape: last!, runs });
+    }
+    return { tapes, marks };
   };
   const taken = follow(planned, slots);
-  return taken.length === 0 ? null : { taken, frames };
+  return taken.tapes.length === 0 ? null : { taken, frames };
+}
+
+/** The slot of a value as its path knows it: with the shape that it has in this run. */
+export function slotOnPath(slot: Slot): Slot {
+  if (!(slot.holder instanceof DynamicTensor)) return slot;
+  const { holder, offset } = slot.holder.data;
+  const own = new Slot();
+  own.put(holder, offset);
+  return own;
 }

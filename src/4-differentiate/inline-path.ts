@@ -1,9 +1,10 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { whileOp } from '../../runtime/program/control-ops.ts';
-import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import type { PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { KeptAt, TakenPath } from '../../runtime/program/taken-path.ts';
+import { ListsOnPath, type OnPath } from './lists-on-path.ts';
 
 /** The ops of one path through a program. */
 export interface InlinedPath {
@@ -16,71 +17,150 @@ export interface InlinedPath {
 
 /**
  * In: a traced program and its plan, and the path that a run has taken. Out: the ops of this path as one straight
- * program, in the order in which eager execution has performed them. A branch or loop that is not on the path, because
- * no gradient flows through it, stays as it is. What a region returns is the tensor itself, under whichever name.
+ * program, in the order in which eager execution has performed them. A branch, loop or call that is not on the path,
+ * because no gradient flows through it, stays as it is. What a region returns is the tensor itself, under whichever name,
+ * and an element of a list is the tensor that was put there.
  */
 export function inlinePath(
   traced: Program,
   planned: PlannedSubgraph,
   path: TakenPath,
 ): InlinedPath {
-  const values: TensorMeta[] = [];
-  const ops: ProgramOp[] = [];
-  const keptAt: KeptAt[][] = [];
-  const define = (meta: TensorMeta): ValueId => {
-    keptAt.push([]);
-    return (values.push(meta) - 1) as ValueId;
-  };
-  /** Appends the ops of one frame; returns the value that each of its own is. */
-  const append = (
+  const inliner = new Inliner();
+  const inputs = traced.inputs.map((id) => inliner.define(traced.values[id]!));
+  const known = inliner.append(traced, planned, path, 0, inputs);
+  const outputs = traced.outputs.map((id) => inliner.valueOf(known.get(id), traced.values[id]!));
+  const { values, ops, keptAt } = inliner;
+  const valueOf = new Map<ValueId, ValueId>();
+  for (const [id, value] of known) if (typeof value === 'number') valueOf.set(id, value);
+  return { program: { values, inputs, ops, outputs }, valueOf, keptAt };
+}
+
+type Known = Map<ValueId, OnPath>;
+
+class Inliner {
+  readonly values: TensorMeta[] = [];
+  readonly ops: ProgramOp[] = [];
+  readonly keptAt: KeptAt[][] = [];
+  readonly #lists = new ListsOnPath((list, items) => {
+    const made = this.define(list);
+    this.ops.push({ ...items, outputs: [made] });
+    return made;
+  });
+
+  define(meta: TensorMeta): ValueId {
+    this.keptAt.push([]);
+    return (this.values.push(meta) - 1) as ValueId;
+  }
+
+  /** A list as a value, for an op that isn't on the path. */
+  valueOf(known: OnPath | undefined, meta: TensorMeta): ValueId {
+    invariant(known !== undefined, 'only a backward reads a tape');
+    return typeof known === 'number' ? known : this.#lists.valueOf(known, meta);
+  }
+
+  /** Appends the ops of one frame; returns what each of its values is. */
+  append(
     program: Program,
     plan: PlannedSubgraph,
     taken: TakenPath,
     frame: number,
-    operands: readonly ValueId[],
-  ): ReadonlyMap<ValueId, ValueId> => {
-    const known = new Map<ValueId, ValueId>();
-    const found = (id: ValueId): ValueId => {
-      const value = known.get(id);
-      invariant(value !== undefined, 'only a backward reads a tape');
-      return value;
-    };
+    operands: readonly OnPath[],
+  ): Known {
+    const known: Known = new Map();
     program.inputs.forEach((id, i) => {
       known.set(id, operands[i]!);
     });
+    const steps = new Map(plan.forward.steps.map((step) => [step.op.outputs.at(-1), step]));
+    // A call that was joined with later ones is performed with the last of them, and what reads its results then waits.
+    let waiting: ProgramOp[] = [];
     for (const op of program.ops) {
-      const tape = op.outputs.at(-1);
-      const inputs = op.inputs.map(found);
-      const runs = taken.find((each) => each.tape === tape)?.runs;
-      if (!runs || !op.regions) {
-        for (const id of op.outputs) known.set(id, define(program.values[id]!));
-        const outputs = op.outputs.map(found);
-        const before = op.before === undefined ? {} : { before: found(op.before) };
-        ops.push({ ...op, inputs, outputs, ...before });
-        continue;
+      const step = op.call && steps.get(op.outputs.at(-1));
+      if (op.call && !step) continue;
+      const left: ProgramOp[] = [];
+      for (const each of [...waiting, step ? step.op : op]) {
+        const isReady = each.inputs.every((id) => known.has(id));
+        if (isReady) this.#appendOp(program, each, steps, taken, known);
+        else left.push(each);
       }
-      const { regions } = plan.forward.steps.find((step) => step.op.outputs.at(-1) === tape)!;
-      const results = op.outputs.slice(0, -1);
-      const carries = op.op === whileOp;
-      let state = carries ? inputs.slice(0, results.length) : [];
-      const captured = inputs.slice(carries ? results.length : 1);
-      for (const { region, frame, inside } of runs) {
-        const { program: body } = op.regions[region]!;
-        const own = append(body, regions![region]!, inside, frame, [...state, ...captured]);
-        state = body.outputs.map((id) => own.get(id)!);
-      }
-      results.forEach((id, i) => {
-        known.set(id, state[i]!);
-      });
+      waiting = left;
     }
     for (const id of plan.backward?.saved.withData ?? []) {
       const value = known.get(id);
-      if (value !== undefined) keptAt[value]!.push({ frame, id });
+      if (typeof value === 'number') this.keptAt[value]!.push({ frame, id });
     }
     return known;
-  };
-  const inputs = traced.inputs.map((id) => define(traced.values[id]!));
-  const valueOf = append(traced, planned, path, 0, inputs);
-  const outputs = traced.outputs.map((id) => valueOf.get(id)!);
-  return { program: { values, inputs, ops, outputs }, valueOf, keptAt };
+  }
+
+  #appendOp(
+    { values }: Program,
+    op: ProgramOp,
+    steps: ReadonlyMap<ValueId | undefined, Step>,
+    taken: TakenPath,
+    known: Known,
+  ): void {
+    const results =
+      this.#onPath(op, steps, taken, known) ??
+      this.#lists.perform(
+        op,
+        op.inputs.map((id) => known.get(id)!),
+        taken.marks.find(({ mark }) => mark === op.outputs[1])?.index,
+      );
+    if (results) {
+      results.forEach((value, i) => {
+        if (value !== null) known.set(op.outputs[i]!, value);
+      });
+      return;
+    }
+    const found = (id: ValueId) => this.valueOf(known.get(id), values[id]!);
+    const inputs = op.inputs.map(found);
+    const before = op.before === undefined ? {} : { before: found(op.before) };
+    const outputs = op.outputs.map((id) => this.define(values[id]!));
+    op.outputs.forEach((id, i) => {
+      known.set(id, outputs[i]!);
+    });
+    this.ops.push({ ...op, inputs, outputs, ...before });
+  }
+
+  /** The results of the regions that an op has run; null: it stays as it is. */
+  #onPath(
+    op: ProgramOp,
+    steps: ReadonlyMap<ValueId | undefined, Step>,
+    { tapes }: TakenPath,
+    known: Known,
+  ): readonly OnPath[] | null {
+    const tape = op.outputs.at(-1);
+    const runs = tapes.find((each) => each.tape === tape)?.runs;
+    if (!runs) return null;
+    const step = steps.get(tape)!;
+    const inputs = op.inputs.map((id) => known.get(id)!);
+    if (step.call) {
+      const [{ given, frame, inside } = { given: [], frame: 0, inside: none }] = runs;
+      if (runs.length === 0 || !given) return null;
+      const { forms, list } = step.call.call;
+      const operands = inputs.flatMap((input, i): readonly OnPath[] => {
+        if (forms[i] === 'number') return [];
+        return forms[i] === 'list' && typeof input !== 'number' ? input : [input];
+      });
+      const { program } = step.call.call.at(given);
+      if (operands.length !== program.inputs.length) return null;
+      const own = this.append(program, step.call.at(given), inside, frame, operands);
+      const results = program.outputs.map((id) => own.get(id)!);
+      return list ? [results] : results;
+    }
+    const { regions = [] } = op;
+    const results = op.outputs.slice(0, -1);
+    const carries = op.op === whileOp;
+    let state: readonly OnPath[] = carries ? inputs.slice(0, results.length) : [];
+    const captured = inputs.slice(carries ? results.length : 1);
+    for (const { region, frame, inside } of runs) {
+      const { program: body } = regions[region]!;
+      const operands = [...state, ...captured];
+      const own = this.append(body, step.regions![region]!, inside, frame, operands);
+      state = body.outputs.map((id) => own.get(id)!);
+    }
+    return state;
+  }
 }
+
+const none: TakenPath = { tapes: [], marks: [] };

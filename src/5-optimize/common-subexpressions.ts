@@ -32,7 +32,7 @@ export function equalValues(program: Program): ReadonlyMap<ValueId, readonly Val
     }
     const before = classes.equalTo(op, index);
     const [id] = op.outputs as readonly [ValueId];
-    if (op.op.kernel.kind !== 'view' && !same.facts.isWritten(id)) equal.set(id, before);
+    if (!same.facts.isWritten(same.facts.rootOf(id))) equal.set(id, before);
   });
   return equal;
 }

@@ -1,5 +1,6 @@
 import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
+import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { equalValues } from '../5-optimize/common-subexpressions.ts';
 
@@ -10,13 +11,13 @@ export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): Prog
     if (first !== undefined) classes.set(first, [...(classes.get(first) ?? [first]), id]);
   }
   return [...classes.values()].flatMap((equal) => {
-    const from = equal.find((id) => kept.has(id) && isContiguousMeta(traced.values[id]!));
+    const from = equal.find((id) => kept.has(id));
     if (from === undefined) return [];
+    // Equal views of other than contiguous layout have the same layout.
+    const op = isContiguousMeta(traced.values[from]!) ? copy : aliasOp;
     return equal.flatMap((id): ProgramOp[] => {
-      if (kept.has(id) || !isContiguousMeta(traced.values[id]!)) return [];
-      return [
-        { op: copy, inputs: [from], outputs: [id], attrs: {}, recordsGrad: false, at: undefined },
-      ];
+      if (kept.has(id)) return [];
+      return [{ op, inputs: [from], outputs: [id], attrs: {}, recordsGrad: false, at: undefined }];
     });
   });
 }

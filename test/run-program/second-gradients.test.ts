@@ -50,6 +50,11 @@ const functions: Record<string, Fn> = {
     const h = x.matmul(w);
     return [h.detach().t().mul(h.exp()).mul(h).sum()];
   },
+  'sums that begin with the same gradient': (x, w) => {
+    const a = x.matmul(w);
+    const h = a.mul(a).tanh();
+    return [h.sum().add(h.mul(a).sum()).add(h.mul(h).sum())];
+  },
   'a result in the middle': (x, w) => {
     const h = x.matmul(w).tanh();
     return [h.exp().mul(h).sum(), h];

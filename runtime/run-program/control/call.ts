@@ -17,6 +17,13 @@ import { Tape } from './tape.ts';
 /** The operands of each run of a call, for its backward. */
 const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
+/** The operands of a run that is on a tape. */
+export function operandsOfRun(region: RegionRun): readonly GivenOperand[] {
+  const shapes = brought.get(region);
+  invariant(shapes, 'a call that is differentiated was run');
+  return shapes;
+}
+
 /**
  * Runs the program for the shapes that the operands have. Tensors of data-dependent shape, and the
  * elements of lists, are inputs like every other operand; those that die with the op die inside.
@@ -147,8 +154,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     try {
       if (record.length > 0) {
         const { region, scope } = retains ? record.at(0) : record.pop();
-        const shapes = brought.get(region);
-        invariant(shapes, 'a call that is differentiated was run');
+        const shapes = operandsOfRun(region);
         const operands = operandsOf(forms, shapes);
         backwardOf(region, retains).run(scope, gradientOf, (input, gradient) => {
           const operand = operands[input]!;

@@ -6,6 +6,7 @@ import {
   layerNorm,
   memory,
   noGrad,
+  stack,
   type Tensor,
   type ToStaticOptions,
   tensor,
@@ -102,6 +103,42 @@ const functions: Record<string, Fn> = {
     const before = h;
     if (n.itemSync() > 1) h = h.exp().mul(h);
     return [h.mul(before).sum(), h];
+  },
+  'a list that a loop fills': (x, w, n) => {
+    const out: Tensor[] = [];
+    let h = x.matmul(w);
+    for (let i = 0; i < n.itemSync(); i++) {
+      h = h.mul(h).tanh();
+      out.push(h);
+    }
+    let sum = h.sum();
+    for (let i = out.length - 1; i >= 0; i--) sum = sum.add(out[i]!.mul(h).sum());
+    return [sum];
+  },
+  'a list whose elements are replaced': (x, w, n) => {
+    const out: Tensor[] = [x.matmul(w)];
+    for (let i = 0; i < n.itemSync(); i++) {
+      const last = out[out.length - 1]!;
+      out.push(last.mul(out[0]!).sigmoid());
+      if (i > 1) out[0] = out.pop()!.add(last);
+    }
+    return [out[0]!.mul(out[out.length - 1]!).sum()];
+  },
+  'data-dependent shapes': (x, w, n) => {
+    let h = x.matmul(w);
+    const out = [h];
+    for (let i = 0; i < n.itemSync(); i++) {
+      h = h.tanh().mul(w.sum());
+      out.push(h);
+    }
+    const all = stack(out);
+    const weights = all.matmul(x.matmul(w)).softmax(0);
+    return [
+      weights
+        .mul(all)
+        .sum()
+        .add(all.narrow(0, 0, 1).exp().mean()),
+    ];
   },
   'masks and values without history': (x, w, n) => {
     let h = x.matmul(w).relu();
