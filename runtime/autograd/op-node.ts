@@ -43,6 +43,10 @@ export class OpNode extends GradNode {
     return new Map(this.#plan.saves.map(({ name }, i) => [name, this.#saved[i]!]));
   }
 
+  override get readsSaved(): boolean {
+    return this.#plan.readsSaved;
+  }
+
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,
@@ -99,6 +103,8 @@ interface Save {
 interface GradientPlan {
   readonly gradients: readonly (Gradient | null)[];
   readonly saves: readonly Save[];
+  /** Some are saved with their data, not for their shape alone. */
+  readonly readsSaved: boolean;
   /** The indices in `saves` of the values that each gradient reads. */
   readonly reads: readonly (readonly number[])[];
 }
@@ -141,6 +147,7 @@ function newPlan(op: OpRecord, targets: readonly Target[]): GradientPlan {
   const names = [...kinds.keys()];
   return {
     gradients,
+    readsSaved: [...kinds.values()].includes('value'),
     // Backward ops have operands named as the outputs of their forward op.
     saves: names.map((name) => {
       const operand = operandIndex(op, name);

@@ -141,6 +141,10 @@ class FunctionNode extends GradNode {
     }));
   }
 
+  override get readsSaved(): boolean {
+    return this.#saved.length > 0;
+  }
+
   #placeOf(input: number, output: number): Target {
     if (input >= 0) return this.targets[input] ?? null;
     return output >= 0 ? { node: this, index: output } : null;

@@ -71,7 +71,9 @@ export class RunProgramNode extends GradNode {
     super(targets, owners);
     this.subgraph = subgraph;
     this.scope = scope;
-    this.results = new OpenResults(this.backward, (part) => this.secondBackward(part));
+    this.results = new OpenResults(this.backward, (part, isRepeatable) => {
+      return isRepeatable ? this.#eagerRefusal(part, []) : this.secondBackward(part);
+    });
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 

@@ -49,6 +49,10 @@ class ListItemsNode extends GradNode {
     this.#count = count;
   }
 
+  override get readsSaved(): boolean {
+    return false;
+  }
+
   override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
     const { device } = this.#list;
     if (gradEnabled()) throw listOfGradients();

@@ -1,3 +1,4 @@
+import { operandUse } from '../device/kernel-op.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
@@ -12,15 +13,21 @@ export class OpenResults {
   readonly #backward: BackwardPart;
   /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
   readonly #differentiated = new Set<ValueId>();
+  /** Gradients that lead through nothing that forward has saved: their backward may run again. */
+  readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if none can come. */
   #needed: ReadonlySet<ValueId> | null = null;
   /** All backwards that didn't retain the graph. */
   readonly #closed: ClosedResults[] = [];
-  readonly #refused: (part: ClosedResults) => AutogradError;
+  readonly #refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null;
 
-  /** `refused`: the error where a part of this backward has run already. */
-  constructor(backward: BackwardPart, refused: (part: ClosedResults) => AutogradError) {
+  /** `refused`: the error where a part of this backward has run already; null: eager execution runs it again. */
+  constructor(
+    backward: BackwardPart,
+    refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null,
+  ) {
     this.#backward = backward;
+    this.#repeatable = repeatableGradients(backward);
     this.#refused = refused;
   }
 
@@ -30,8 +37,11 @@ export class OpenResults {
    */
   expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
     const done = this.#differentiated;
-    if (done.size === 0 || isApart(part.freeing.differentiated, done)) return;
-    throw this.#refused({ outputs: [...outputs], wanted: part.wanted });
+    const own = part.freeing.differentiated;
+    if (done.size === 0 || isApart(own, done)) return;
+    const isRepeatable = [...own].every((id) => this.#repeatable.has(id) || !done.has(id));
+    const error = this.#refused({ outputs: [...outputs], wanted: part.wanted }, isRepeatable);
+    if (error) throw error;
   }
 
   get closed(): readonly ClosedResults[] {
@@ -43,17 +53,22 @@ export class OpenResults {
     this.expectOpen(part);
     if (retainGraph) return part.retaining;
     this.#close(part);
-    return this.#needed ? part.retaining : part.freeing;
+    return this.#readsLater() ? part.retaining : part.freeing;
   }
 
   #close(part: Partial): void {
     this.#closed.push(part);
-    if (part.isWhole && this.#differentiated.size === 0) {
+    if (part.isWhole && this.#differentiated.size === 0 && this.#repeatable.size === 0) {
       this.#needed = null;
       return;
     }
     for (const id of part.freeing.differentiated) this.#differentiated.add(id);
     this.#needed = this.#readsOfOpen();
+  }
+
+  #readsLater(): boolean {
+    const { saved } = this.#backward;
+    return saved.withData.some((id) => this.#needed?.has(id));
   }
 
   /**
@@ -63,7 +78,7 @@ export class OpenResults {
   #readsOfOpen(): ReadonlySet<ValueId> | null {
     const { gradOutputs, gradInputs, retainingPlan } = this.#backward;
     const isOpen = (id: ValueId | null): id is ValueId =>
-      id !== null && !this.#differentiated.has(id);
+      id !== null && (!this.#differentiated.has(id) || this.#repeatable.has(id));
     const open = new Set(gradOutputs.filter(isOpen));
     const isReached = retainingPlan.steps.map(({ op }) => {
       if (!op.inputs.some((id) => open.has(id))) return false;
@@ -110,4 +125,34 @@ type ClosedResults = Pick<Partial, 'outputs' | 'wanted'>;
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   for (const id of a) if (b.has(id)) return false;
   return true;
+}
+
+const repeatable = new WeakMap<BackwardPart, ReadonlySet<ValueId>>();
+
+/** Gradients all of whose later ops read other gradients alone. */
+function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
+  const known = repeatable.get(backward) ?? findRepeatable(backward);
+  repeatable.set(backward, known);
+  return known;
+}
+
+function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet<ValueId> {
+  const derived = new Set(gradOutputs.filter((id) => id !== null));
+  /** Values of forward, and what is computed from these alone. */
+  const fromForward = new Set(saved.withData);
+  for (const { op } of plan.steps) {
+    const isGradient = op.inputs.some((id) => derived.has(id));
+    const isForward = !isGradient && op.inputs.some((id) => fromForward.has(id));
+    for (const id of op.outputs) {
+      if (isGradient) derived.add(id);
+      if (isForward) fromForward.add(id);
+    }
+  }
+  const found = new Set(derived);
+  for (const { op } of plan.steps.toReversed()) {
+    const reads = op.inputs.some((id, i) => fromForward.has(id) && operandUse(op.op, i) === 'data');
+    if (!reads && op.outputs.every((id) => found.has(id) || !derived.has(id))) continue;
+    for (const id of op.inputs) found.delete(id);
+  }
+  return [...gradOutputs].some((id) => id !== null && found.has(id)) ? found : new Set();
 }

@@ -135,9 +135,14 @@ export abstract class GradNode {
     this.releaseSaved();
   }
 
+  /** Whether a backward needs values that the node has saved: without them it may run again. */
+  get readsSaved(): boolean {
+    return true;
+  }
+
   /** A backward that doesn't retain the graph has run the node. */
   finish(): void {
-    this.consume();
+    if (this.readsSaved) this.consume();
   }
 
   retain(): void {

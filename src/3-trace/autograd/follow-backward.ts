@@ -37,8 +37,9 @@ export function watched<T>(
     builder.differentiates = outside;
   }
   if (!retainGraph) {
-    builder.freedNodes.note(nodes);
-    onFreed(nodes);
+    const freed = nodes.filter(({ readsSaved }) => readsSaved);
+    builder.freedNodes.note(freed);
+    onFreed(freed);
   }
   return result;
 }
