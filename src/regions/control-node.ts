@@ -60,7 +60,7 @@ export class ControlNode extends GradNode {
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
     };
-    if (gradEnabled()) this.#refuseGraph();
+    if (gradEnabled()) throw new GradientThroughRegion(this);
     for (const [tensor, version] of this.#read) {
       if (tensor.traced!.version() === version) continue;
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
@@ -119,15 +119,20 @@ export class ControlNode extends GradNode {
     return sums;
   }
 
-  /** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
-  #refuseGraph(): never {
-    throw new AutogradError({
-      what: `backward of ${this.name}: a gradient of a gradient through a branch or loop of a program`,
+  protected override releaseSaved(): void {}
+}
+
+/** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
+export class GradientThroughRegion extends AutogradError {
+  readonly node: GradNode;
+
+  constructor(node: GradNode) {
+    super({
+      what: `backward of ${node.name}: a gradient of a gradient through a branch or loop of a program`,
       given: 'a backward with createGraph',
       expected: 'branches and loops that are not part of the program where it is asked for',
       remedy: 'leave createGraph out, or call the function without toStatic there',
     });
+    this.node = node;
   }
-
-  protected override releaseSaved(): void {}
 }

@@ -16,6 +16,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
 import { resolved } from '../variables/unions.ts';
 import type { TensorVariable } from '../variables/variable.ts';
+import { siteOf } from './hooks.ts';
 import { gradientVariable } from './optional-gradient.ts';
 
 interface Accumulation {
@@ -32,7 +33,10 @@ export function accumulate(
 ): void {
   // A tensor captured by a branch or loop has its own history outside, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
-    throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
+    const what = 'the gradient of a tensor is assigned';
+    if (!leaf.traced || !t.control.endsWith(t.frames[0]!)) throw new GraphBreak('object-write', what);
+    // It is there until the function returns: the caller must not get the leaf.
+    t.autograd.watched.set(leaf.traced, siteOf(t, what));
   }
   const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
   if (earlier.kind !== 'tensor') {

@@ -4,10 +4,11 @@ import type { gradWith } from '../../../runtime/backward/grad.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GradientThroughRegion } from '../../regions/control-node.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
-import { asEagerly } from '../state/rejected-eagerly.ts';
+import { asEagerly, RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TensorVariable } from '../variables/variable.ts';
@@ -78,13 +79,27 @@ export function follow(
     return hooks.length > 0 ? [{ tensor, hooks }] : [];
   });
   if (hooked.length === 0 && !t.autograd.callsUser) {
-    return asEagerly(() => t.perform(operands, run));
+    return throughRegions(t, () => asEagerly(() => t.perform(operands, run)));
   }
   for (const { tensor, hooks } of hooked) tensor.hooks = hooks;
   try {
-    return asEagerly(() => t.attempt(() => t.runOnce(() => run(operands, t.builder))));
+    return throughRegions(t, () =>
+      asEagerly(() => t.attempt(() => t.runOnce(() => run(operands, t.builder)))),
+    );
   } finally {
     for (const { tensor } of hooked) tensor.hooks = null;
+  }
+}
+
+/** Where a recorded backward meets a branch or loop, the function is traced again without one there, if that can be. */
+function throughRegions<T>(t: Tracer, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof RejectedEagerly && error.cause instanceof GradientThroughRegion) {
+      t.control.avoid(error.cause.node);
+    }
+    throw error;
   }
 }
 

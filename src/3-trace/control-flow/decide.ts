@@ -15,7 +15,7 @@ import { learn, narrow, toldBy } from './merge/union.ts';
 import { check } from './numbers/check.ts';
 import { readArray } from './numbers/read-array.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
-import { numberOf, type PathEnd, type Target } from './plans/path.ts';
+import { endAt, numberOf, type PathEnd, type Target } from './plans/path.ts';
 import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
 import { isProtected, traceCond } from './trace-cond.ts';
@@ -62,6 +62,8 @@ export function decide(
   const merge = structure.merges[frame.pc];
   const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
   if (checked !== undefined) return checked;
+  const tail = t.control.plans.isFollowedToEnd(code, frame.pc) ? tailOf(t) : null;
+  if (tail) return followToEnd(t, frame, test, [whenTrue, whenFalse], tail);
   planLoops(t, frame, structure, merge);
   expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
@@ -73,6 +75,52 @@ export function decide(
       startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
     ]);
     return settle(t, frame, end);
+  });
+}
+
+/** Where the path that is being followed ends: at the return of the captured function, or where it meets others. */
+interface Tail {
+  readonly frame: TraceFrame;
+  readonly depth: number;
+  readonly stops: ReadonlySet<Pc>;
+  readonly isWhole: boolean;
+}
+
+/** Null: between here and the end lies a call that the tracer makes from inside of an instruction. */
+function tailOf(t: Tracer): Tail | null {
+  const path = t.control.innermost;
+  const index = path ? t.frames.indexOf(path.frame) : 0;
+  if (index < t.floor || t.frames.length === 0) return null;
+  const stops = path?.stops ?? new Set();
+  return { frame: t.frames[index]!, depth: index + 1, stops, isWhole: path === null };
+}
+
+/**
+ * Each path goes on to the end of what is being followed, and is a region with all ops of its own: gradients that are
+ * differentiated there go through no branch.
+ */
+function followToEnd(
+  t: Tracer,
+  frame: TraceFrame,
+  test: DeviceScalar,
+  [whenTrue, whenFalse]: readonly [Pc, Pc],
+  { frame: last, depth, stops, isWhole }: Tail,
+): Pc {
+  expectFewPaths(t, frame);
+  const startOf =
+    (pc: Pc, holds: boolean): Start =>
+    () => {
+      learn(t, test, holds);
+      if (frame === last && stops.has(pc)) return endAt(pc);
+      frame.pc = pc;
+      return t.execution.runPath(depth, stops);
+    };
+  return t.attempt(() => {
+    const end = traceCond(t, last, test, [startOf(whenTrue, true), startOf(whenFalse, false)]);
+    t.frames.length = depth;
+    if (isWhole) t.control.returning = end.value;
+    else t.control.ended = end;
+    return frame.pc;
   });
 }
 

@@ -53,8 +53,14 @@ export function traceBranch(
   made: ReadonlySet<Variable>,
   start: Start,
 ): TracedBranch {
-  const depth = t.frames.length;
-  const [registers, pc] = [[...frame.registers], frame.pc];
+  // A path that is followed to its end leaves the frames above.
+  const depth = t.frames.indexOf(frame);
+  const frames = t.frames.slice(depth).map((own) => ({
+    own,
+    registers: [...own.registers],
+    pc: own.pc,
+  }));
+  const { pc } = frame;
   try {
     return t.control.paths.count(t, frame, pc, () =>
       t.speculate(region, () => {
@@ -67,8 +73,11 @@ export function traceBranch(
     );
   } finally {
     t.frames.length = depth;
-    frame.registers.splice(0, frame.registers.length, ...registers);
-    frame.pc = pc;
+    for (const { own, registers, pc } of frames) {
+      own.registers.splice(0, own.registers.length, ...registers);
+      own.pc = pc;
+      t.frames.push(own);
+    }
   }
 }
 

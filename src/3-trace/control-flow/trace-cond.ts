@@ -78,7 +78,9 @@ function traceCondAs(
   const which = targets.length > 1 ? joined.addNamed('the path', paths.map(whichOf)) : null;
   const values = paths.map(({ end }) => end.value);
   const value = values.some((each) => each) ? joined.addNamed('the returned value', values) : null;
+  const { closure, pc } = frame;
   const results = appendCond(t, truth, paths, joined.leaves);
+  t.control.noteRegion(results, () => t.control.plans.followToEnd(closure.code, pc));
   const build = joined.finish(results);
   const found = which && build(which);
   return {

@@ -170,7 +170,7 @@ function runPath(
   entering: boolean,
 ): PathEnd {
   const { control } = tracer;
-  return control.inPath(tracer.top, stops, () => {
+  return control.inPath(tracer.frames[depth - 1]!, stops, () => {
     // Of `cond` and its like: where the user's function returned what they return.
     let given: UserPosition | undefined;
     const isOurs = isFrameworkFile(tracer.top.closure.code.source.file);

@@ -1,4 +1,5 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { keptBecause } from '../../traces/kept-loops.ts';
@@ -51,6 +52,8 @@ export class GraphControl {
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
+  /** What to do so that the gradient of a gradient is none through this branch or loop. */
+  readonly #avoided = new WeakMap<GradNode, () => void>();
   /** A number was read of a tensor and stayed in the program. */
   hasRead = false;
   /** Set by an instruction that the path being followed ends with. */
@@ -75,6 +78,17 @@ export class GraphControl {
 
   get limitsUnrolling(): boolean {
     return this.policy === 'always' && this.#unrollLimit < Number.POSITIVE_INFINITY;
+  }
+
+  /** `avoid`: the function is traced again, and the node is not on the way of what asks for such a gradient. */
+  noteRegion(results: readonly Tensor[], avoid: () => void): void {
+    const node = results.find(({ gradEdge }) => gradEdge)?.gradEdge?.node;
+    if (node) this.#avoided.set(node, avoid);
+  }
+
+  /** Returns where nothing more can be done. */
+  avoid(node: GradNode): void {
+    if (this.policy === 'always') this.#avoided.get(node)?.();
   }
 
   noteMerged(tensor: Tensor, at: UserPosition): void {
@@ -157,6 +171,16 @@ export class GraphControl {
   stopsIn(frame: TraceFrame): ReadonlySet<Pc> {
     const path = this.#paths[this.#paths.length - 1];
     return path?.frame === frame ? path.stops : noStops;
+  }
+
+  /** The frame that the innermost path belongs to, and where it ends; null outside of any. */
+  get innermost(): Path | null {
+    return this.#paths.at(-1) ?? null;
+  }
+
+  /** Every path that is being followed ends with the captured function: nothing is merged after it but what is returned. */
+  endsWith(captured: TraceFrame): boolean {
+    return this.#paths.every(({ frame, stops }) => frame === captured && stops.size === 0);
   }
 
   /** How many decisions deep the trace is. */

@@ -216,7 +216,9 @@ export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Vari
   const isGradient = optionsOf(resolved(value)).every(mayBe);
   // Of a tensor from before a branch or loop it would have to be merged with what was there.
   const isOwn =
-    t.control.depth === 0 || (!source && variable.traced?.traced?.builder === t.builder);
+    t.control.depth === 0 ||
+    t.control.endsWith(t.frames[0]!) ||
+    (!source && variable.traced?.traced?.builder === t.builder);
   if (!source && isGradient && isOwn) {
     const { grad } = variable;
     t.journal.note(() => {

@@ -361,6 +361,10 @@ export class LoopFixpoint {
     const captured = capturedByAny(t.builder, [test, region]);
     const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
     const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    const { plans } = t.control;
+    const why = () =>
+      new GraphBreak('branch-gradient', 'a gradient of a gradient goes through its iterations');
+    t.control.noteRegion(results, () => plans.unroll(this.#frame.closure.code, this.#loop, why()));
     const left = results.slice(head ? 0 : 2);
     this.#noteRequired(ends, left);
     const value = this.#putBack(left);

@@ -205,6 +205,21 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
+  readonly #toTheEnd = new Map<Code, Set<Pc>>();
+
+  /** Each path of the decision there is followed to the end, with all that comes after the decision. */
+  isFollowedToEnd(code: Code, pc: Pc): boolean {
+    return this.#toTheEnd.get(code)?.has(pc) ?? false;
+  }
+
+  /** The function is traced again, if that isn't known. */
+  followToEnd(code: Code, pc: Pc): void {
+    if (this.isFollowedToEnd(code, pc)) return;
+    const places = this.#toTheEnd.get(code) ?? new Set();
+    this.#toTheEnd.set(code, places.add(pc));
+    throw new RestartTrace();
+  }
+
   readonly #computed = new Map<Code, Set<Pc>>();
 
   /** The program is to make the call of `Math.random()` or the clock there, since it decides something. */
