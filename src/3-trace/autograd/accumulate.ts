@@ -34,7 +34,8 @@ export function accumulate(
   // A tensor captured by a branch or loop has its own history outside, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
-    if (!leaf.traced || !t.control.endsWith(t.frames[0]!)) throw new GraphBreak('object-write', what);
+    if (!leaf.traced || !t.control.endsWith(t.frames[0]!))
+      throw new GraphBreak('object-write', what);
     // It is there until the function returns: the caller must not get the leaf.
     t.autograd.watched.set(leaf.traced, siteOf(t, what));
   }

@@ -4,6 +4,7 @@ import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
 import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
 import { isUndefined } from '../state/facts.ts';
@@ -51,6 +52,7 @@ function backwardInTrace(
   }
   const seed = gradient ? seedOf(t, gradient) : null;
   const inputs = options ? inputsOf(t, options) : null;
+  if (inputs) noteRequest([loss], inputs);
   settleGradients(t, loss);
   const retained = t.autograd.retained.map((each) => t.use(each));
   const earlier = t.autograd.retained.map(({ grad }) => {

@@ -3,6 +3,7 @@
 import { gradWith } from '../../../runtime/backward/grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
@@ -40,7 +41,9 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
       const asked = gradOutputs ? { ...own, gradOutputs } : own;
       return gradWith(of as Tensor[], to as Tensor[], asked, watch);
     });
-  const found = follow(t, roots, [roots, tensorsOf(t, inputs), seeds], run);
+  const asked = tensorsOf(t, inputs);
+  noteRequest(roots, asked);
+  const found = follow(t, roots, [roots, asked, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
   return newArray(
     (found as (Tensor | null)[]).map((gradient) => {

@@ -23,6 +23,9 @@ import { isProtected, traceCond } from './trace-cond.ts';
 /** More decisions than this inside one another: a loop is followed iteration by iteration and doesn't end. */
 const maxNesting = 64;
 
+/** More decisions than this are not followed to the end inside one another: each doubles the paths. */
+const maxTails = 8;
+
 /** Reads whose values stay in the program where decisions belong to it. */
 const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable | undefined>([
   [Tensor.prototype.itemSync, readScalar],
@@ -88,6 +91,10 @@ interface Tail {
 
 /** Null: between here and the end lies a call that the tracer makes from inside of an instruction. */
 function tailOf(t: Tracer): Tail | null {
+  if (t.control.tails === maxTails) {
+    const what = `a gradient of a gradient goes through more than ${maxTails} branches inside one another`;
+    throw new GraphBreak('branch-gradient', what);
+  }
   const path = t.control.innermost;
   const index = path ? t.frames.indexOf(path.frame) : 0;
   if (index < t.floor || t.frames.length === 0) return null;
@@ -116,11 +123,16 @@ function followToEnd(
       return t.execution.runPath(depth, stops);
     };
   return t.attempt(() => {
-    const end = traceCond(t, last, test, [startOf(whenTrue, true), startOf(whenFalse, false)]);
-    t.frames.length = depth;
-    if (isWhole) t.control.returning = end.value;
-    else t.control.ended = end;
-    return frame.pc;
+    t.control.tails++;
+    try {
+      const end = traceCond(t, last, test, [startOf(whenTrue, true), startOf(whenFalse, false)]);
+      t.frames.length = depth;
+      if (isWhole) t.control.returning = end.value;
+      else t.control.ended = end;
+      return frame.pc;
+    } finally {
+      t.control.tails--;
+    }
   });
 }
 

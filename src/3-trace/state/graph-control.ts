@@ -54,6 +54,8 @@ export class GraphControl {
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
   /** What to do so that the gradient of a gradient is none through this branch or loop. */
   readonly #avoided = new WeakMap<GradNode, () => void>();
+  /** How many decisions, one inside the other, are being followed to the end. */
+  tails = 0;
   /** A number was read of a tensor and stayed in the program. */
   hasRead = false;
   /** Set by an instruction that the path being followed ends with. */

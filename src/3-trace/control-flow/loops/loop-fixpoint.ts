@@ -34,6 +34,7 @@ import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 import { type Carried, type CarriedLeaf, isSameOrder, mayBeSame, sameLeaves } from './carried.ts';
+import { expectNoneEarlier } from './earlier-iterations.ts';
 
 /** A location that takes another form more often than this never settles. */
 const maxChanges = 12;
@@ -356,6 +357,7 @@ export class LoopFixpoint {
     if (!head) for (const start of this.#starts) test.give(start);
     const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
     expectNoLeavesInside(t, region, outputs);
+    expectNoneEarlier(region, this.#starts, outputs);
     region.captureAll(outputs);
     test.captureAll([condition]);
     const captured = capturedByAny(t.builder, [test, region]);

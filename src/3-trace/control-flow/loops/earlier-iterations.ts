@@ -1,0 +1,71 @@
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
+import { type RegionBuilder, regionWith } from '../../state/region-builder.ts';
+
+/** Gradients for `wanted` were requested of what depends on the carried value number `index`. */
+interface Request {
+  readonly index: number;
+  readonly wanted: Tensor;
+}
+
+const requests = new WeakMap<RegionBuilder, Request[]>();
+
+/**
+ * Notes a backward inside of a loop that is to stop at these tensors. In the body a carried value is where the graph
+ * begins; eagerly it goes on to what earlier iterations have recorded.
+ */
+export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[]): void {
+  for (const root of roots) {
+    for (const place of placesBelow(root)) {
+      const region = isLeaf(place) ? regionWith(place) : undefined;
+      const index = region?.given.indexOf(place as Tensor) ?? -1;
+      if (!region || index < 0) continue;
+      const noted = requests.get(region) ?? [];
+      for (const each of wanted) if (each !== place) noted.push({ index, wanted: each });
+      requests.set(region, noted);
+    }
+  }
+}
+
+/** Throws a break where such a gradient would go through what an earlier iteration, or code before the loop, has recorded. */
+export function expectNoneEarlier(
+  region: RegionBuilder,
+  starts: readonly Tensor[],
+  outputs: readonly Tensor[],
+): void {
+  const noted = requests.get(region) ?? [];
+  if (noted.length === 0) return;
+  const below = outputs.map((output) => new Set(placesBelow(output)));
+  const leads = (index: number, wanted: Tensor): boolean => {
+    const own = region.given.indexOf(wanted);
+    // Of another carried value: as the last iteration has left both.
+    if (own >= 0)
+      return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
+    const seen = new Set([index]);
+    // A set iterates over what is added meanwhile.
+    for (const each of seen) {
+      if (leadsTo(starts[each]!, wanted) || isBelow(below[each]!, wanted)) return true;
+      region.given.forEach((given, i) => {
+        if (below[each]!.has(given)) seen.add(i);
+      });
+    }
+    return false;
+  };
+  for (const { index, wanted } of noted) {
+    if (regionWith(wanted) === region && !region.given.includes(wanted)) continue;
+    if (leads(index, wanted)) throw earlier();
+  }
+}
+
+const leadsTo = (from: Tensor, to: Tensor): boolean => isBelow(new Set(placesBelow(from)), to);
+
+function isBelow(places: ReadonlySet<unknown>, { requiresGrad, gradEdge, leaf }: Tensor): boolean {
+  return requiresGrad && places.has(gradEdge?.node ?? leaf);
+}
+
+const earlier = () =>
+  new GraphBreak(
+    'branch-gradient',
+    'grad() in a loop goes through what an earlier iteration has recorded',
+  );
