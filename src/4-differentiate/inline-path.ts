@@ -10,7 +10,7 @@ import { ListsOnPath, type OnPath } from './lists-on-path.ts';
 export interface InlinedPath {
   readonly program: Program;
   /** The value of the straight program that each value of the surrounding program is; a tape is none. */
-  readonly valueOf: ReadonlyMap<ValueId, ValueId>;
+  readonly numbers: ReadonlyMap<ValueId, ValueId>;
   /** Where a run has kept each value of the straight program. */
   readonly keptAt: readonly (readonly KeptAt[])[];
 }
@@ -31,9 +31,9 @@ export function inlinePath(
   const known = inliner.append(traced, planned, path, 0, inputs);
   const outputs = traced.outputs.map((id) => inliner.valueOf(known.get(id), traced.values[id]!));
   const { values, ops, keptAt } = inliner;
-  const valueOf = new Map<ValueId, ValueId>();
-  for (const [id, value] of known) if (typeof value === 'number') valueOf.set(id, value);
-  return { program: { values, inputs, ops, outputs }, valueOf, keptAt };
+  const numbers = new Map<ValueId, ValueId>();
+  for (const [id, value] of known) if (typeof value === 'number') numbers.set(id, value);
+  return { program: { values, inputs, ops, outputs }, numbers, keptAt };
 }
 
 type Known = Map<ValueId, OnPath>;

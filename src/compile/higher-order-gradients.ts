@@ -3,7 +3,6 @@ import { presentView } from '../../runtime/device/symbolic-attrs.ts';
 import {
   contiguousMeta,
   formatSpec,
-  isContiguousMeta,
   type TensorMeta,
 } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';

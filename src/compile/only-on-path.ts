@@ -12,10 +12,10 @@ import { keptMasks } from './kept-masks.ts';
  */
 export function onlyOn(making: Making, stages: SubgraphStages, path: TakenPath): Making {
   const { traced, planned } = stages;
-  const { program, valueOf, keptAt } = inlinePath(traced, planned, path);
+  const { program, numbers, keptAt } = inlinePath(traced, planned, path);
   const [before, count] = [traced.values.length, program.values.length];
   const numberOf = (id: ValueId): ValueId =>
-    id < before ? valueOf.get(id)! : ((id - before + count) as ValueId);
+    id < before ? numbers.get(id)! : ((id - before + count) as ValueId);
   const added = planned.values.slice(before);
   const places = [...keptAt, ...added.map((_, i) => [{ frame: 0, id: (before + i) as ValueId }])];
   const kept = new Set<ValueId>();

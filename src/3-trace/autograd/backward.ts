@@ -13,16 +13,16 @@ import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
-import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
+import { readTensorProperty } from '../values/tensor-properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { resolved, specialized } from '../variables/unions.ts';
+import { specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { follow, watched, watchFreed } from './follow-backward.ts';
+import { watched, watchFreed } from './follow-backward.ts';
 import { traceRetainGrad } from './hooks.ts';
-import { gradientVariable } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
+import { followRetaining } from './retained.ts';
 
 /**
  * `loss.backward(gradient, options)`: the backward ops become part of the program, and `.grad` of the
@@ -54,40 +54,29 @@ function backwardInTrace(
   const inputs = options ? inputsOf(t, options) : null;
   if (inputs) noteRequest([loss], inputs);
   settleGradients(t, loss);
-  const retained = t.autograd.retained.map((each) => t.use(each));
-  const earlier = t.autograd.retained.map(({ grad }) => {
-    const before = grad && resolved(grad);
-    return before?.kind === 'tensor' ? t.use(before) : null;
-  });
   const first = t.builder.nextValue;
   const onFreed = watchFreed(t);
-  const run: Perform = ([root, start, handles, grads, only], builder) => {
+  const run: Perform<[Tensor, Tensor][]> = ([root, start, only], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
     const wanted = only ? placesOf('backward', only as Tensor[]) : undefined;
     expectHistory('backward', tensor);
     const leaves: [Tensor, Tensor][] = [];
-    const filled = withGradients(handles as Tensor[], grads as (Tensor | null)[], () => {
-      const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
-      watched(builder, { retainGraph, onFreed }, (watch) =>
-        runBackward([{ tensor, gradient: seedOwn }], {
-          ...watch,
-          retainGraph: true,
-          createGraph,
-          ...(wanted && { wanted }),
-          sink: (place, sum) => {
-            if ('leaf' in place) leaves.push([place.leaf, sum]);
-            else sum.dispose();
-          },
-        }),
-      );
-    });
-    return [leaves, filled];
+    const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
+    watched(builder, { retainGraph, onFreed }, (watch) =>
+      runBackward([{ tensor, gradient: seedOwn }], {
+        ...watch,
+        retainGraph: true,
+        createGraph,
+        ...(wanted && { wanted }),
+        sink: (place, sum) => {
+          if ('leaf' in place) leaves.push([place.leaf, sum]);
+          else sum.dispose();
+        },
+      }),
+    );
+    return leaves;
   };
-  const found = follow(t, [loss], [loss, seed, retained, earlier, inputs], run);
-  const [leaves, filled] = found as [[Tensor, Tensor][], (Tensor | null)[]];
-  for (const [i, variable] of [...t.autograd.retained].entries()) {
-    if (filled[i] !== earlier[i]) writeTensorGrad(t, variable, gradientVariable(t, filled[i]!));
-  }
+  const leaves = followRetaining(t, [loss], [loss, seed, inputs], run);
   for (const [leaf, sum] of leaves) accumulate(t, t.result(leaf), sum, { first, createGraph });
   return undefinedVariable;
 }
@@ -108,29 +97,12 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   });
 }
 
-/** Settles which optional gradients are there, before anything is added to them. */
+/** Settles which optional gradients of leaves are there, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
-  for (const { grad } of t.autograd.retained) if (grad) specialized(grad);
   for (const place of placesBelow(loss)) {
     if (!isLeaf(place)) continue;
     const variable = t.result(place);
     // What a loop passes from iteration to iteration is not a leaf eagerly: its .grad is not asked for.
     if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
-  }
-}
-
-function withGradients(
-  handles: readonly Tensor[],
-  before: readonly (Tensor | null)[],
-  body: () => void,
-): (Tensor | null)[] {
-  handles.forEach((handle, i) => {
-    handle.grad = before[i]!;
-  });
-  try {
-    body();
-    return handles.map(({ grad }) => grad);
-  } finally {
-    for (const handle of handles) handle.grad = null;
   }
 }

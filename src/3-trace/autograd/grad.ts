@@ -10,9 +10,10 @@ import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { follow, watched, watchFreed } from './follow-backward.ts';
+import { watched, watchFreed } from './follow-backward.ts';
 import { gradientVariable, neededGradient } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
+import { followRetaining } from './retained.ts';
 
 /** `grad(outputs, inputs, options)` */
 export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
@@ -32,7 +33,7 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
   const roots = tensorsOf(t, outputs);
   const onFreed = watchFreed(t);
-  const run: Perform = ([of, to, given], builder) =>
+  const run: Perform<(Tensor | null)[]> = ([of, to, given], builder) =>
     watched(builder, { retainGraph, onFreed }, (watch) => {
       const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
         seedValue(seed, createGraph),
@@ -43,10 +44,10 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
     });
   const asked = tensorsOf(t, inputs);
   noteRequest(roots, asked);
-  const found = follow(t, roots, [roots, asked, seeds], run);
+  const found = followRetaining(t, roots, [roots, asked, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
   return newArray(
-    (found as (Tensor | null)[]).map((gradient) => {
+    found.map((gradient) => {
       return gradient ? variableOf(t, gradient) : known(null);
     }),
   );

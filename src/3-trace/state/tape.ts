@@ -27,11 +27,11 @@ export class PutOff {
  * Binds ops to the operands; all that it decides must follow from them and from the program so far. For
  * other sizes it is told what stands there for what was recorded.
  */
-export type Perform = (
+export type Perform<T = unknown> = (
   operands: readonly unknown[],
   builder: ProgramBuilder,
   replay?: Replay,
-) => unknown;
+) => T;
 
 export interface TapeCall {
   /** Tensors, numbers put off, plain data, and arrays and objects of these. */
