@@ -58,6 +58,11 @@ export class RunProgramNode extends GradNode {
   readonly results: OpenResults;
   /** Forward values that a recorded backward has read, which may receive gradients. */
   isTapped = false;
+  /**
+   * All that was saved is freed. What such a backward has read may still lead on to leaves through ops that have saved
+   * nothing.
+   */
+  isSpent = false;
   /** How many values such a backward tells apart. */
   tappedValues = 0;
   #path: RunPath | null | undefined;
@@ -161,6 +166,8 @@ export class RunProgramNode extends GradNode {
 
   /** Throws AutogradError where a part of it has run already: no leaf has got anything yet, as in eager execution. */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
+    const error = this.isSpent && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
+    if (error) throw error;
     const expected = this.subgraph.partials!.ofOutputs(outputs, wanted);
     this.results.expectOpen(expected, outputs);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
@@ -188,10 +195,11 @@ export class RunProgramNode extends GradNode {
 
   /** Saved values stay as long as a result may still be differentiated. */
   override finish(): void {
-    if (this.results.allDone) {
+    if (this.results.allDone && !this.isTapped) {
       this.consume();
       return;
     }
+    this.isSpent ||= this.results.allDone;
     const { needed } = this.results;
     for (const id of this.backward.saved.withData) {
       if (!needed.has(id)) this.scope.slots[id]!.release();

@@ -144,14 +144,18 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
 }
 
 /** The values of forward as the program numbers them. */
-function keptValues({ path, scope, subgraph }: RunProgramNode, { onPath }: GradientProgram): Frame {
+function keptValues(
+  { path, scope, subgraph, isSpent }: RunProgramNode,
+  { onPath }: GradientProgram,
+): Frame {
   if (!path || !onPath) return { slots: scope.slots, values: subgraph.values };
   const places = onPath.keptAt.map((all) => {
     const frames = all.map(({ frame, id }) => ({ frame: path.frames[frame]!, id }));
     return frames.find(({ frame, id }) => frame.slots[id]!.holder) ?? frames[0];
   });
   return {
-    slots: places.map((at) => (at ? slotOnPath(at.frame.slots[at.id]!) : new Slot())),
+    // Scopes that a tape has given back are those of other runs by now.
+    slots: places.map((at) => (at && !isSpent ? slotOnPath(at.frame.slots[at.id]!) : new Slot())),
     values: places.map((at, id) => (at ? at.frame.values[at.id]! : onPath.values[id]!)),
   };
 }

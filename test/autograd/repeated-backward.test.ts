@@ -118,6 +118,37 @@ describe.each(Object.entries(refused))('%s', (_, fn) => {
   });
 });
 
+it('a recorded gradient leads on through ops that have saved nothing, where the graph is not retained', () => {
+  const fns: Fn[] = [
+    (x, w) => {
+      const h = x.add(w);
+      return [h.mul(h).sum()];
+    },
+    (x, w) => {
+      const h = x.exp().add(w);
+      return [h.mul(h).sum()];
+    },
+    (x, w) => [x.mul(x).mul(w).sum()],
+  ];
+  for (const fn of fns) {
+    const use = (each: Fn) =>
+      outcome((x, w) => {
+        const [slope] = grad(each(x, w)[0]!, [x], { createGraph: true, retainGraph: false });
+        const found = [];
+        for (let i = 0; i < 2; i++) {
+          try {
+            slope!.sum().backward(null, { retainGraph: true });
+          } catch (error) {
+            found.push((error as Error).message.split('\n')[0]);
+          }
+          found.push(...[x.grad, w.grad].map((t) => t && [...t.dataSync()]));
+        }
+        return found;
+      });
+    expect(use(toStatic(fn, { strict: true, fallback: 'error' }))).toEqual(use(fn));
+  }
+});
+
 it('what another result has used up is refused, what it has not is there', () => {
   const fn: Fn = (x, w) => {
     const h = x.add(w);
