@@ -1,8 +1,8 @@
 import { DynamicTensor } from '../device/dynamic-tensor.ts';
 import { ListMark } from '../device/tensor-list.ts';
+import type { TakenPath, TakenRegion } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
-import type { TakenPath, TakenRegion } from '../program/taken-path.ts';
 import { operandsOfRun } from './control/call.ts';
 import type { RegionRun } from './control/region.ts';
 import { Tape } from './control/tape.ts';

@@ -1,9 +1,9 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { whileOp } from '../../runtime/program/control-ops.ts';
+import type { KeptAt, TakenPath } from '../../runtime/program/higher-order-gradients.ts';
 import type { PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { KeptAt, TakenPath } from '../../runtime/program/taken-path.ts';
 import { ListsOnPath, type OnPath } from './lists-on-path.ts';
 
 /** The ops of one path through a program. */

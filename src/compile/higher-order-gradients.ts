@@ -1,10 +1,6 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { presentView } from '../../runtime/device/symbolic-attrs.ts';
-import {
-  contiguousMeta,
-  formatSpec,
-  type TensorMeta,
-} from '../../runtime/device/tensor-meta.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type {
   GradientPart,
@@ -12,12 +8,12 @@ import type {
   GradientRequest,
   HigherOrderGradients,
   ReadValue,
+  TakenPath,
   ValuesOnPath,
 } from '../../runtime/program/higher-order-gradients.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
-import type { TakenPath } from '../../runtime/program/taken-path.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
 import {
   type Differentiated,
@@ -47,7 +43,7 @@ export interface Making extends Differentiated {
   readonly masks: KeptMasks;
   /** The path that it is restricted to. */
   readonly onPath: ValuesOnPath | null;
-  /** What it calls a value of the planned program. */
+  /** The number that a value of the planned program has in `forward`. */
   readonly numberOf: (id: ValueId) => ValueId;
   /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;

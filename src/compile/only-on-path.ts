@@ -1,5 +1,5 @@
+import type { TakenPath } from '../../runtime/program/higher-order-gradients.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
-import type { TakenPath } from '../../runtime/program/taken-path.ts';
 import { inlinePath } from '../4-differentiate/inline-path.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { copiesOfEqual } from './copies-of-equal.ts';

@@ -60,7 +60,7 @@ export class ControlNode extends GradNode {
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
     };
-    if (gradEnabled()) throw new GradientThroughRegion(this);
+    if (gradEnabled()) throw gradientThrough(this);
     for (const [tensor, version] of this.#read) {
       if (tensor.traced!.version() === version) continue;
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
@@ -122,17 +122,21 @@ export class ControlNode extends GradNode {
   protected override releaseSaved(): void {}
 }
 
-/** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
-export class GradientThroughRegion extends AutogradError {
-  readonly node: GradNode;
+const refused = new WeakMap<Error, GradNode>();
 
-  constructor(node: GradNode) {
-    super({
-      what: `backward of ${node.name}: a gradient of a gradient through a branch or loop of a program`,
-      given: 'a backward with createGraph',
-      expected: 'branches and loops that are not part of the program where it is asked for',
-      remedy: 'leave createGraph out, or call the function without toStatic there',
-    });
-    this.node = node;
-  }
+/** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
+function gradientThrough(node: GradNode): AutogradError {
+  const error = new AutogradError({
+    what: `backward of ${node.name}: a gradient of a gradient through a branch or loop of a program`,
+    given: 'a backward with createGraph',
+    expected: 'branches and loops that are not part of the program where it is asked for',
+    remedy: 'leave createGraph out, or call the function without toStatic there',
+  });
+  refused.set(error, node);
+  return error;
+}
+
+/** The branch or loop through which a gradient of a gradient was refused with this error. */
+export function refusedAt(error: Error): GradNode | undefined {
+  return refused.get(error);
 }

@@ -4,7 +4,7 @@ import type { gradWith } from '../../../runtime/backward/grad.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GradientThroughRegion } from '../../regions/control-node.ts';
+import { refusedAt } from '../../regions/control-node.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
@@ -96,9 +96,8 @@ function throughRegions<T>(t: Tracer, body: () => T): T {
   try {
     return body();
   } catch (error) {
-    if (error instanceof RejectedEagerly && error.cause instanceof GradientThroughRegion) {
-      t.control.avoid(error.cause.node);
-    }
+    const node = error instanceof RejectedEagerly ? refusedAt(error.cause) : undefined;
+    if (node) t.control.avoid(node);
     throw error;
   }
 }

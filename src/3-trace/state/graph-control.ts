@@ -52,7 +52,7 @@ export class GraphControl {
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
-  /** What to do so that the gradient of a gradient is none through this branch or loop. */
+  /** Plans for branches and loops through which a gradient of a gradient would go. */
   readonly #avoided = new WeakMap<GradNode, () => void>();
   /** How many decisions, one inside the other, are being followed to the end. */
   tails = 0;
