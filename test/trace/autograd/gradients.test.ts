@@ -203,7 +203,7 @@ describe('trace/backward', () => {
         },
         args: pair,
       }),
-      { graphs: 0, breaks: ['backward through pow a second time'], garbage: true },
+      { graphs: 0, breaks: ['backward through powScalar a second time'], garbage: true },
     );
     expectInParts(() => ({
       fn: (x: Tensor, w: Tensor) => {
