@@ -15,8 +15,6 @@ export interface Ground {
  */
 export class Holder {
   readonly device: Device;
-  /** Address in the device's memory, in bytes. */
-  readonly ptr: number;
   /** Bytes asked for; the allocator rounds them up. */
   readonly bytes: number;
   /** Number of writes in place; a saved value compares it to see that its data is still the same. */
@@ -27,6 +25,8 @@ export class Holder {
   handles = 0;
   #owners = 1;
   readonly #region: Ground | null;
+  /** Address in the device's memory, in bytes. The last property, which `elsewhere.ts` takes away for a while. */
+  readonly ptr: number;
 
   /**
    * Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws

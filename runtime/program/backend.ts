@@ -1,4 +1,4 @@
-import type { Device } from '../device/device.ts';
+import type { Device, Operand } from '../device/device.ts';
 import type { Attrs } from '../device/kernel-op.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Plan } from './plan.ts';
@@ -64,6 +64,8 @@ export interface RunningSteps {
    * later step that exists already.
    */
   address(value: ValueId): number;
+  /** The allocation of such a value, and the number of its first element there: `keepElsewhere` leaves bytes with the backend. */
+  operand(value: ValueId): Operand;
   /** The attributes of a step, with the numbers of this run. */
   attrs(step: number): Attrs;
 }

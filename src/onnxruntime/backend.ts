@@ -1,6 +1,7 @@
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { anObject, text } from '../../runtime/options/option-kinds.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
+import { Arrays } from './arrays.ts';
 import { type Engine, GraphProgram } from './graph-program.ts';
 import { loadPackage, type OrtPackage, type OrtSession } from './load-package.ts';
 import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
@@ -28,13 +29,13 @@ export function backendOver(
   options: Readonly<Record<string, unknown>> = {},
 ): OnnxruntimeBackend {
   const counts = noCounts();
-  let loaded: OrtPackage | undefined;
+  let loaded: { readonly ort: OrtPackage; readonly engine: Engine<OrtSession> } | undefined;
   return {
     name: 'onnxruntime',
     compile(program, plan, device, isComputable) {
-      loaded ??= load();
-      const graphs = new GraphProgram(program, plan, isComputable, engineOf(loaded));
-      if (device.kind === 'cpu') openSessions(graphs, loaded, options);
+      loaded ??= loadedBy(load);
+      const graphs = new GraphProgram(program, plan, isComputable, loaded.engine);
+      if (device.kind === 'cpu') openSessions(graphs, loaded.ort, options);
       else graphs.leaveAll(`programs on ${device.name}`);
       graphs.count(counts);
       const runOf = graphs.runs();
@@ -43,16 +44,20 @@ export function backendOver(
         dispose: () => graphs.dispose(),
       };
     },
-    report: () => reportOf(counts),
+    report: () => reportOf(counts, loaded?.engine.arrays),
   };
 }
 
-const engineOf = ({ tensor }: OrtPackage): Engine<OrtSession> => ({
-  tensor,
-  readsAtOnce: true,
-  fillsResults: true,
-  dispose: (session) => session.dispose(),
-});
+function loadedBy(load: () => OrtPackage) {
+  const ort = load();
+  const engine: Engine<OrtSession> = {
+    arrays: new Arrays(ort.tensor),
+    readsAtOnce: true,
+    fillsResults: true,
+    dispose: (session) => session.dispose(),
+  };
+  return { ort, engine };
+}
 
 function openSessions(
   graphs: GraphProgram<OrtSession>,
@@ -77,8 +82,13 @@ function runGraphs(
   running: RunningSteps,
 ): void {
   const runs = runOf(running);
-  for (let next = runs.next(); !next.done; ) {
-    const { session, feeds, fetches } = next.value;
-    next = runs.next(session.run(feeds, fetches, {}));
+  try {
+    for (let next = runs.next(); !next.done; ) {
+      const { session, feeds, fetches } = next.value;
+      next = runs.next(session.run(feeds, fetches, {}));
+    }
+  } finally {
+    // After an exception: what the run has taken.
+    runs.return();
   }
 }

@@ -14,20 +14,9 @@ const arrays = {
 
 const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
 
-/** Room for the elements of a value in row-major order, outside of the memory that threads share. */
-export function roomFor(meta: TensorMeta): Numbers {
-  return new (arrayOf(meta.dtype))(sizeOf(meta.shape));
-}
-
-/** The elements of a value at an address, where they lie; null where onnxruntime can't read them there. */
-export function elementsAt(
-  buffer: ArrayBufferLike,
-  address: number,
-  meta: TensorMeta,
-): Numbers | null {
-  // onnxruntime takes no views of shared memory.
-  if (!(buffer instanceof ArrayBuffer) || !isContiguousMeta(meta)) return null;
-  return new (arrayOf(meta.dtype))(buffer, address, sizeOf(meta.shape));
+/** The elements of a contiguous value that begins at an address. */
+export function typedArray(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
+  return new (arrayOf(meta.dtype))(buffer as ArrayBuffer, address, sizeOf(meta.shape));
 }
 
 /** Copies the elements of a value at an address, in row-major order. */

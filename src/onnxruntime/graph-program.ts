@@ -1,28 +1,19 @@
-import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import type { Holder } from '../../runtime/device/holder.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import { elementsAt, type Numbers, readAt, roomFor, storeAt } from './elements.ts';
+import type { Arrays, EngineArray, OrtTensor } from './arrays.ts';
 import type { Counts } from './report.ts';
+import { feedOf, keepResult } from './residents.ts';
 import { NotMapped, type SegmentGraph, segmentGraph } from './segment-graph.ts';
 import { isView, reasonForKernel, type Segment, segmentsOf } from './segments.ts';
-
-/** A tensor of the package: elements as they lie in memory. */
-export interface OrtTensor {
-  readonly data: ArrayBufferView;
-}
 
 export type OrtTensors = Readonly<Record<string, OrtTensor>>;
 
 /** The interface of one of its packages, synchronous or asynchronous. */
 export interface Engine<Session> {
-  /** Its `Tensor`. */
-  readonly tensor: new (
-    type: string,
-    data: ArrayBufferView,
-    dims: readonly number[],
-  ) => OrtTensor;
+  readonly arrays: Arrays;
   /** It reads operands when `run` is called, and not later. */
   readonly readsAtOnce: boolean;
   /** It writes results into arrays that it is given. */
@@ -42,9 +33,8 @@ interface BoundSegment<Session> {
   readonly segment: Segment;
   readonly graph: SegmentGraph;
   readonly session: Session;
-  /** Operands that are copied for the engine, by name: arrays made once, since new ones of this size keep the collector busy. */
-  readonly copies: Map<string, Numbers>;
-  readonly fetches: GraphRun<Session>['fetches'];
+  /** The allocations that the last run read, in the order of the inputs: the engine keeps what is read again. */
+  readonly read: (Holder | null)[];
 }
 
 /**
@@ -82,9 +72,10 @@ export class GraphProgram<Session> {
     for (let isDone = false; !isDone; ) {
       isDone = true;
       const segments = segmentsOf(this.#plan.steps, (step) => this.#reasons[step] !== null);
-      for (const [first, { segment, session }] of this.#segments) {
-        if (segments.some((own) => own.first === first && own.last === segment.last)) continue;
-        this.#engine.dispose(session);
+      for (const [first, bound] of this.#segments) {
+        const { last } = bound.segment;
+        if (segments.some((own) => own.first === first && own.last === last)) continue;
+        this.#unload(bound);
         this.#segments.delete(first);
       }
       for (const segment of segments) {
@@ -108,19 +99,18 @@ export class GraphProgram<Session> {
       this.#refuse(segment, graph, session);
       return false;
     }
-    const fetches = this.#fetchesOf(graph);
-    this.#segments.set(segment.first, { segment, graph, session, copies: new Map(), fetches });
+    this.#expect(graph, 1);
+    this.#segments.set(segment.first, { segment, graph, session, read: [] });
     return true;
   }
 
-  /** Arrays for results, made once: memory that is new in each run costs as much as a copy. */
-  #fetchesOf({ outputs }: SegmentGraph): GraphRun<Session>['fetches'] {
-    const { tensor: Tensor, fillsResults } = this.#engine;
-    const fetched = outputs.map(({ name, layout }) => {
-      if (!fillsResults) return [name, null] as const;
-      return [name, new Tensor(layout.dtype, roomFor(layout), layout.shape)] as const;
-    });
-    return Object.fromEntries(fetched);
+  #expect({ inputs, outputs }: SegmentGraph, change: 1 | -1): void {
+    for (const { layout } of [...inputs, ...outputs]) this.#engine.arrays.expect(layout, change);
+  }
+
+  #unload({ graph, session }: BoundSegment<Session>): void {
+    this.#expect(graph, -1);
+    this.#engine.dispose(session);
   }
 
   /** onnxruntime names the node that it has no kernel for, or whose kernel rejects it. */
@@ -167,61 +157,81 @@ export class GraphProgram<Session> {
     );
     const runOf = this.#runOf.bind(this);
     return function* (running) {
-      let results: OrtTensors = {};
-      for (let i = 0; i < steps.length; i++) {
-        if (!isInGraph[i]) {
-          running.kernel(i);
-          continue;
+      let results: ReadonlyMap<string, EngineArray> = new Map();
+      try {
+        for (let i = 0; i < steps.length; i++) {
+          if (!isInGraph[i]) {
+            running.kernel(i);
+            continue;
+          }
+          if (!running.begin(i)) throw notBegun(i);
+          const start = starts[i]!;
+          if (start) {
+            for (const array of results.values()) array.release();
+            results = new Map();
+            results = yield* runOf(start, running, i);
+          }
+          for (const { name, id, layout } of outputsAt[i]!) {
+            keepResult(running.operand(id), layout, results.get(name)!);
+          }
+          running.end(i);
         }
-        if (!running.begin(i)) throw notBegun(i);
-        const start = starts[i]!;
-        if (start) results = yield runOf(start, running, i);
-        for (const { name, id, layout } of outputsAt[i]!) {
-          storeAt(running.buffer, running.address(id), layout, results[name]!.data);
-        }
-        running.end(i);
+      } finally {
+        for (const array of results.values()) array.release();
       }
     };
   }
 
-  #runOf(bound: BoundSegment<Session>, running: RunningSteps, step: number): GraphRun<Session> {
-    const { graph, session, fetches } = bound;
-    const { tensor: Tensor } = this.#engine;
+  /** Runs one graph, and returns its results with this call as their user. */
+  *#runOf(
+    { graph, session, read }: BoundSegment<Session>,
+    running: RunningSteps,
+    step: number,
+  ): Generator<GraphRun<Session>, ReadonlyMap<string, EngineArray>, OrtTensors> {
+    const { arrays, readsAtOnce, fillsResults } = this.#engine;
     const feeds: Record<string, OrtTensor> = {};
-    for (const { name, id, layout } of graph.inputs) {
-      const data = this.#operand(bound, name, layout, running, running.address(id));
-      feeds[name] = new Tensor(layout.dtype, data, layout.shape);
-    }
-    if (graph.numbers.length > 0) {
-      const attrs = running.attrs(step);
-      for (const { name, attr } of graph.numbers) {
-        feeds[name] = new Tensor('float64', Float64Array.of(Number(attrs[attr])), []);
+    const fed: EngineArray[] = [];
+    const results = new Map<string, EngineArray>();
+    let isDone = false;
+    try {
+      for (const [i, { name, id, layout }] of graph.inputs.entries()) {
+        const operand = running.operand(id);
+        const isKept = read[i] === operand.holder;
+        const { tensor, array } = feedOf(operand, layout, arrays, { readsAtOnce, isKept });
+        read[i] = operand.holder;
+        feeds[name] = tensor;
+        if (array) fed.push(array);
       }
+      if (graph.numbers.length > 0) {
+        const attrs = running.attrs(step);
+        for (const { name, attr } of graph.numbers) {
+          feeds[name] = new arrays.Tensor('float64', Float64Array.of(Number(attrs[attr])), []);
+        }
+      }
+      const fetches: Record<string, OrtTensor | null> = {};
+      for (const { name, layout } of graph.outputs) {
+        if (!fillsResults) {
+          fetches[name] = null;
+          continue;
+        }
+        const array = arrays.take(layout);
+        results.set(name, array);
+        fetches[name] = array.tensor(layout, arrays.Tensor);
+      }
+      const found = yield { session, feeds, fetches };
+      if (!fillsResults) {
+        for (const { name } of graph.outputs) results.set(name, arrays.adopt(found[name]!.data));
+      }
+      isDone = true;
+      return results;
+    } finally {
+      for (const array of fed) array.release();
+      if (!isDone) for (const array of results.values()) array.release();
     }
-    return { session, feeds, fetches };
-  }
-
-  /** The elements where they lie, or a copy where the engine can't read them there. */
-  #operand(
-    { copies }: BoundSegment<Session>,
-    name: string,
-    layout: TensorMeta,
-    { buffer }: RunningSteps,
-    address: number,
-  ): Numbers {
-    const inPlace = this.#engine.readsAtOnce ? elementsAt(buffer, address, layout) : null;
-    if (inPlace) return inPlace;
-    let copy = copies.get(name);
-    if (!copy) {
-      copy = roomFor(layout);
-      copies.set(name, copy);
-    }
-    readAt(buffer, address, layout, copy);
-    return copy;
   }
 
   dispose(): void {
-    for (const { session } of this.#segments.values()) this.#engine.dispose(session);
+    for (const bound of this.#segments.values()) this.#unload(bound);
     this.#segments.clear();
   }
 }

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { DeviceError } from '../../runtime/errors/errors.ts';
-import type { OrtTensor, OrtTensors } from './graph-program.ts';
+import type { OrtTensor, TensorClass } from './arrays.ts';
+import type { OrtTensors } from './graph-program.ts';
 
 /** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
@@ -17,7 +18,7 @@ export interface OrtSession {
 
 export interface OrtPackage {
   readonly session: new () => OrtSession;
-  readonly tensor: new (type: string, data: ArrayBufferView, dims: readonly number[]) => OrtTensor;
+  readonly tensor: TensorClass;
 }
 
 interface Binding {

@@ -1,4 +1,5 @@
 import type { Backend } from '../../runtime/program/backend.ts';
+import type { Arrays } from './arrays.ts';
 
 /** How the programs compiled so far run. */
 export interface OnnxruntimeReport {
@@ -10,6 +11,8 @@ export interface OnnxruntimeReport {
   readonly byKernels: number;
   /** The number of these by reason. */
   readonly reasons: Readonly<Record<string, number>>;
+  /** Bytes of the engine's arrays, beside the memory of the plan: those with current values, and those for the next run. */
+  readonly arrays: { readonly inUse: number; readonly waiting: number };
 }
 
 export interface OnnxruntimeBackend extends Backend {
@@ -32,7 +35,11 @@ export const noCounts = (): Counts => ({
   reasons: new Map(),
 });
 
-export const reportOf = (counts: Counts): OnnxruntimeReport => ({
+export const reportOf = (
+  counts: Counts,
+  { inUse, waiting }: Pick<Arrays, 'inUse' | 'waiting'> = { inUse: 0, waiting: 0 },
+): OnnxruntimeReport => ({
   ...counts,
   reasons: Object.fromEntries(counts.reasons),
+  arrays: { inUse, waiting },
 });

@@ -4,7 +4,8 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { anObject } from '../../runtime/options/option-kinds.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
-import { roomFor } from './elements.ts';
+import { Arrays, bytesOf, type TensorClass } from './arrays.ts';
+import { typedArray } from './elements.ts';
 import { type Engine, GraphProgram, type OrtTensors } from './graph-program.ts';
 import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
 import type { SegmentGraph } from './segment-graph.ts';
@@ -50,7 +51,7 @@ export function onnxruntimeWebBackend(
   }
   const counts = noCounts();
   const engine: Engine<OrtWebSession> = {
-    tensor: ort.Tensor as unknown as Engine<OrtWebSession>['tensor'],
+    arrays: new Arrays(ort.Tensor as unknown as TensorClass),
     readsAtOnce: false,
     fillsResults: false,
     dispose: (session) => void session.release(),
@@ -75,7 +76,7 @@ export function onnxruntimeWebBackend(
         dispose: () => graphs.dispose(),
       };
     },
-    report: () => reportOf(counts),
+    report: () => reportOf(counts, engine.arrays),
   };
 }
 
@@ -103,10 +104,11 @@ async function openSessions(
 
 /** Operands of a graph, all zero. */
 function zerosFor({ inputs, numbers }: SegmentGraph, engine: Engine<OrtWebSession>): OrtTensors {
-  const { tensor: Tensor } = engine;
-  const zeros = inputs.map(
-    ({ name, layout }) => [name, new Tensor(layout.dtype, roomFor(layout), layout.shape)] as const,
-  );
+  const { Tensor } = engine.arrays;
+  const zeros = inputs.map(({ name, layout }) => {
+    const elements = typedArray(new ArrayBuffer(bytesOf(layout)), 0, layout);
+    return [name, new Tensor(layout.dtype, elements, layout.shape)] as const;
+  });
   const scalars = numbers.map(
     ({ name }) => [name, new Tensor('float64', new Float64Array(1), [])] as const,
   );
@@ -118,8 +120,13 @@ async function runGraphs(
   running: RunningSteps,
 ): Promise<void> {
   const runs = runOf(running);
-  for (let next = runs.next(); !next.done; ) {
-    const { session, feeds, fetches } = next.value;
-    next = runs.next((await session.run(feeds, fetches)) as OrtTensors);
+  try {
+    for (let next = runs.next(); !next.done; ) {
+      const { session, feeds, fetches } = next.value;
+      next = runs.next((await session.run(feeds, fetches)) as OrtTensors);
+    }
+  } finally {
+    // After an exception: what the run has taken.
+    runs.return();
   }
 }

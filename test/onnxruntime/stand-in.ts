@@ -7,7 +7,7 @@ import { noExternalData } from '../../runtime/onnx/values/external-data.ts';
 import { tensorOf } from '../../runtime/onnx/values/host.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
-import type { OrtTensor } from '../../src/onnxruntime/graph-program.ts';
+import type { OrtTensor } from '../../src/onnxruntime/arrays.ts';
 import type { OrtPackage, OrtSession } from '../../src/onnxruntime/load-package.ts';
 import { decodeMessage } from '../../src/protobuf/message.ts';
 
@@ -42,7 +42,10 @@ class StandInSession implements OrtSession {
     }
   }
 
-  run(feeds: Readonly<Record<string, OrtTensor>>): Readonly<Record<string, OrtTensor>> {
+  run(
+    feeds: Readonly<Record<string, OrtTensor>>,
+    fetches: Readonly<Record<string, OrtTensor | null>>,
+  ): Readonly<Record<string, OrtTensor>> {
     const { input, output } = this.#graph!;
     return tidy(() => {
       const given = input.map(({ name }) => tensorLike(feeds[name!] as StandInTensor));
@@ -50,10 +53,14 @@ class StandInSession implements OrtSession {
         tensorOf(each!),
       );
       return Object.fromEntries(
-        results.map((each, i) => [
-          output[i]!.name!,
-          new StandInTensor(each.dtype, (each.dataSync() as Float32Array).slice(), each.shape),
-        ]),
+        results.map((each, i) => {
+          const name = output[i]!.name!;
+          const data = (each.dataSync() as Float32Array).slice();
+          const fetched = fetches[name];
+          if (!fetched) return [name, new StandInTensor(each.dtype, data, each.shape)];
+          (fetched.data as Float32Array).set(data);
+          return [name, fetched];
+        }),
       );
     });
   }

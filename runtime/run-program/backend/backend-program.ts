@@ -1,5 +1,5 @@
 import { heap } from '../../device/cpu/core/heap.ts';
-import type { Device } from '../../device/device.ts';
+import type { Device, Operand } from '../../device/device.ts';
 import type { Attrs } from '../../device/kernel-op.ts';
 import { DeviceError } from '../../errors/errors.ts';
 import { events } from '../../memory/events.ts';
@@ -137,6 +137,10 @@ export class BackendProgram implements RunningSteps {
     const { holder, offset } = this.#slots[value]!;
     const { device, dtype } = this.#values[value]!;
     return (holder?.ptr ?? 0) + offset * device.elementBytes(dtype);
+  }
+
+  operand(value: ValueId): Operand {
+    return this.#slots[value]!;
   }
 
   attrs(step: number): Attrs {
