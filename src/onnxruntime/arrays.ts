@@ -22,7 +22,9 @@ export const bytesOf = ({ dtype, shape }: TensorMeta): number =>
 export class EngineArray {
   readonly bytes: Uint8Array;
   readonly #arrays: Arrays;
-  readonly #tensors = new Map<TensorMeta, OrtTensor>();
+  /** The tensor made of it last, and the port of a graph that it was for. */
+  #tensor: OrtTensor | null = null;
+  #port: TensorMeta | null = null;
   #users = 1;
 
   constructor(bytes: Uint8Array, arrays: Arrays) {
@@ -36,14 +38,12 @@ export class EngineArray {
     return typedArray(buffer, byteOffset + offset * dtypes[meta.dtype].bytes, meta);
   }
 
-  /** The whole array as a tensor, made once for each port of a graph that it goes through. */
-  tensor(meta: TensorMeta, Tensor: TensorClass): OrtTensor {
-    let own = this.#tensors.get(meta);
-    if (!own) {
-      own = new Tensor(meta.dtype, this.elements(meta), meta.shape);
-      this.#tensors.set(meta, own);
-    }
-    return own;
+  /** The whole array as a tensor, made once for a port that it goes through again and again. */
+  tensor(port: TensorMeta, Tensor: TensorClass): OrtTensor {
+    if (this.#tensor && this.#port === port) return this.#tensor;
+    this.#port = port;
+    this.#tensor = new Tensor(port.dtype, this.elements(port), port.shape);
+    return this.#tensor;
   }
 
   retain(): this {
@@ -60,7 +60,7 @@ export class EngineArray {
 
 /**
  * The arrays of one backend. Memory that is new in each run costs as much as a copy, so an array without users waits for
- * the next run: of each size as many as the graphs have operands and results of it.
+ * operands of the next run: of each size as many as the graphs have operands of it.
  */
 export class Arrays {
   readonly Tensor: TensorClass;
@@ -74,7 +74,7 @@ export class Arrays {
     this.Tensor = Tensor;
   }
 
-  /** A graph with such a port was loaded (1), or disposed of (-1). */
+  /** A graph with such an operand was loaded (1), or disposed of (-1). */
   expect(port: TensorMeta, change: 1 | -1): void {
     const bytes = bytesOf(port);
     const expected = (this.#expected.get(bytes) ?? 0) + change;

@@ -1,8 +1,9 @@
+import { DeviceError } from '../../runtime/errors/errors.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { anObject, text } from '../../runtime/options/option-kinds.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
 import { Arrays } from './arrays.ts';
-import { type Engine, GraphProgram } from './graph-program.ts';
+import { type Engine, GraphProgram, type OrtTensors } from './graph-program.ts';
 import { loadPackage, type OrtPackage, type OrtSession } from './load-package.ts';
 import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
 
@@ -53,7 +54,6 @@ function loadedBy(load: () => OrtPackage) {
   const engine: Engine<OrtSession> = {
     arrays: new Arrays(ort.tensor),
     readsAtOnce: true,
-    fillsResults: true,
     dispose: (session) => session.dispose(),
   };
   return { ort, engine };
@@ -85,10 +85,22 @@ function runGraphs(
   try {
     for (let next = runs.next(); !next.done; ) {
       const { session, feeds, fetches } = next.value;
-      next = runs.next(session.run(feeds, fetches, {}));
+      next = runs.next(atOnce(session.run(feeds, fetches, {})));
     }
   } finally {
     // After an exception: what the run has taken.
     runs.return();
   }
+}
+
+/** The results of a run. Throws DeviceError where the addon runs graphs in another thread and returns a promise. */
+function atOnce(results: OrtTensors | Promise<unknown>): OrtTensors {
+  if (!(results instanceof Promise)) return results;
+  results.catch(() => {});
+  throw new DeviceError({
+    what: "the backend 'onnxruntime' needs an onnxruntime-node that runs graphs synchronously",
+    given: 'an addon whose run returns a promise',
+    expected: 'onnxruntime-node 1.20 to 1.30',
+    remedy: 'npm install onnxruntime-node@1.30.0',
+  });
 }

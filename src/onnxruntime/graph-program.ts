@@ -16,8 +16,6 @@ export interface Engine<Session> {
   readonly arrays: Arrays;
   /** It reads operands when `run` is called, and not later. */
   readonly readsAtOnce: boolean;
-  /** It writes results into arrays that it is given. */
-  readonly fillsResults: boolean;
   dispose(session: Session): void;
 }
 
@@ -25,8 +23,8 @@ export interface Engine<Session> {
 export interface GraphRun<Session> {
   readonly session: Session;
   readonly feeds: OrtTensors;
-  /** Where results go; null: to arrays that the engine makes. */
-  readonly fetches: Readonly<Record<string, OrtTensor | null>>;
+  /** Every result, by name. */
+  readonly fetches: Readonly<Record<string, null>>;
 }
 
 interface BoundSegment<Session> {
@@ -35,6 +33,7 @@ interface BoundSegment<Session> {
   readonly session: Session;
   /** The allocations that the last run read, in the order of the inputs: the engine keeps what is read again. */
   readonly read: (Holder | null)[];
+  readonly fetches: GraphRun<Session>['fetches'];
 }
 
 /**
@@ -100,12 +99,13 @@ export class GraphProgram<Session> {
       return false;
     }
     this.#expect(graph, 1);
-    this.#segments.set(segment.first, { segment, graph, session, read: [] });
+    const fetches = Object.fromEntries(graph.outputs.map(({ name }) => [name, null]));
+    this.#segments.set(segment.first, { segment, graph, session, read: [], fetches });
     return true;
   }
 
-  #expect({ inputs, outputs }: SegmentGraph, change: 1 | -1): void {
-    for (const { layout } of [...inputs, ...outputs]) this.#engine.arrays.expect(layout, change);
+  #expect({ inputs }: SegmentGraph, change: 1 | -1): void {
+    for (const { layout } of inputs) this.#engine.arrays.expect(layout, change);
   }
 
   #unload({ graph, session }: BoundSegment<Session>): void {
@@ -184,15 +184,13 @@ export class GraphProgram<Session> {
 
   /** Runs one graph, and returns its results with this call as their user. */
   *#runOf(
-    { graph, session, read }: BoundSegment<Session>,
+    { graph, session, read, fetches }: BoundSegment<Session>,
     running: RunningSteps,
     step: number,
   ): Generator<GraphRun<Session>, ReadonlyMap<string, EngineArray>, OrtTensors> {
-    const { arrays, readsAtOnce, fillsResults } = this.#engine;
+    const { arrays, readsAtOnce } = this.#engine;
     const feeds: Record<string, OrtTensor> = {};
     const fed: EngineArray[] = [];
-    const results = new Map<string, EngineArray>();
-    let isDone = false;
     try {
       for (const [i, { name, id, layout }] of graph.inputs.entries()) {
         const operand = running.operand(id);
@@ -208,25 +206,10 @@ export class GraphProgram<Session> {
           feeds[name] = new arrays.Tensor('float64', Float64Array.of(Number(attrs[attr])), []);
         }
       }
-      const fetches: Record<string, OrtTensor | null> = {};
-      for (const { name, layout } of graph.outputs) {
-        if (!fillsResults) {
-          fetches[name] = null;
-          continue;
-        }
-        const array = arrays.take(layout);
-        results.set(name, array);
-        fetches[name] = array.tensor(layout, arrays.Tensor);
-      }
       const found = yield { session, feeds, fetches };
-      if (!fillsResults) {
-        for (const { name } of graph.outputs) results.set(name, arrays.adopt(found[name]!.data));
-      }
-      isDone = true;
-      return results;
+      return new Map(graph.outputs.map(({ name }) => [name, arrays.adopt(found[name]!.data)]));
     } finally {
       for (const array of fed) array.release();
-      if (!isDone) for (const array of results.values()) array.release();
     }
   }
 

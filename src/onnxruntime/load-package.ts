@@ -7,12 +7,15 @@ import type { OrtTensors } from './graph-program.ts';
 /** The synchronous session of the package's own addon, whose public API is asynchronous. */
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
-  /** A tensor in `fetches` takes the result. */
+  /**
+   * Results, by the names in `fetches`, are in new arrays: the addon copies them there, even where it is given arrays for
+   * them. Later versions of the addon return a promise.
+   */
   run(
     feeds: OrtTensors,
-    fetches: Readonly<Record<string, OrtTensor | null>>,
+    fetches: Readonly<Record<string, null>>,
     options: object,
-  ): OrtTensors;
+  ): OrtTensors | Promise<unknown>;
   dispose(): void;
 }
 

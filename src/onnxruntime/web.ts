@@ -22,7 +22,7 @@ export interface OnnxruntimeWeb {
 
 /** A session of the package. */
 export interface OrtWebSession {
-  run(feeds: object, fetches?: object): Promise<object>;
+  run(feeds: object): Promise<object>;
   release(): Promise<void>;
 }
 
@@ -53,7 +53,6 @@ export function onnxruntimeWebBackend(
   const engine: Engine<OrtWebSession> = {
     arrays: new Arrays(ort.Tensor as unknown as TensorClass),
     readsAtOnce: false,
-    fillsResults: false,
     dispose: (session) => void session.release(),
   };
   return {
@@ -122,8 +121,8 @@ async function runGraphs(
   const runs = runOf(running);
   try {
     for (let next = runs.next(); !next.done; ) {
-      const { session, feeds, fetches } = next.value;
-      next = runs.next((await session.run(feeds, fetches)) as OrtTensors);
+      const { session, feeds } = next.value;
+      next = runs.next((await session.run(feeds)) as OrtTensors);
     }
   } finally {
     // After an exception: what the run has taken.

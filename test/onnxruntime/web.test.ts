@@ -41,7 +41,7 @@ const standInFor = (beforeRun: () => void = () => {}): OnnxruntimeWeb => ({
         async run(feeds, fetches = {}) {
           await task();
           beforeRun();
-          return session.run(feeds as never, fetches as never, {});
+          return session.run(feeds as never, fetches as never, {}) as object;
         },
         async release() {
           session.dispose();
