@@ -16,7 +16,7 @@ import {
 import { sumOf, type Work } from './work.ts';
 
 /** Forward, backward of all parameters, and SGD with a rate of 0.1. */
-function training(model: nn.Module, lossOf: () => Tensor): Work {
+function training(model: nn.Module, lossOf: () => Tensor, read: readonly Tensor[] = []): Work {
   const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
   const step = (): Tensor => {
     optimizer.zeroGrad();
@@ -25,7 +25,8 @@ function training(model: nn.Module, lossOf: () => Tensor): Work {
     optimizer.step();
     return loss;
   };
-  return { step, checksum: () => sumOf(model.parameters()) };
+  const tensors = [...read, ...model.parameters()];
+  return { step, checksum: () => sumOf(model.parameters()), tensors };
 }
 
 const labelsOf = (batch: number): Tensor =>
@@ -49,7 +50,7 @@ export function mlp(batch: number): Work {
   const model = new Mlp();
   const x = randn([batch, 784]);
   const labels = labelsOf(batch);
-  return training(model, () => crossEntropy(model.forward(x), labels));
+  return training(model, () => crossEntropy(model.forward(x), labels), [x, labels]);
 }
 
 export interface BlockSizes {
@@ -107,7 +108,7 @@ export function blockStep(sizes: BlockSizes): Work {
   const model = new Block(sizes);
   const shape = [sizes.batch, sizes.steps, sizes.width];
   const [x, y] = [randn(shape), randn(shape)];
-  return training(model, () => mseLoss(model.forward(x), y));
+  return training(model, () => mseLoss(model.forward(x), y), [x, y]);
 }
 
 /** Gradients of an image and of weights of mean(y²). */

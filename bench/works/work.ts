@@ -6,6 +6,8 @@ export interface Work {
   readonly step: () => Tensor | undefined;
   /** Of everything that the steps so far have computed. */
   readonly checksum: () => number;
+  /** Of a training step: what it reads, and then the parameters. */
+  readonly tensors?: readonly Tensor[];
 }
 
 export interface WorkDefinition {

@@ -1,0 +1,93 @@
+/** One of the processes that `main.ts` compares: runs steps when it is told to, and answers with their time. */
+
+import { recordEvents } from '../../runtime/memory/events.ts';
+import { toStatic } from '../../src/index.ts';
+import { onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
+import { loadPackage } from '../../src/onnxruntime/load-package.ts';
+import { works } from '../works/works.ts';
+import { blockStep, type HandWritten, mlpStep } from './hand-written.ts';
+
+export interface Told {
+  readonly steps: number;
+  readonly isAsked?: boolean;
+}
+
+/** Milliseconds of one step. */
+export interface Answer {
+  readonly losses: readonly number[];
+  readonly wall: number;
+  readonly cpu: number;
+  readonly about: string;
+}
+
+const [kind, work, folder, threads] = process.argv.slice(2) as [string, string, string, string];
+const session = { intraOpNumThreads: Number(threads), interOpNumThreads: 1 };
+
+const graphs: Readonly<Record<string, () => HandWritten>> = {
+  W3: () => mlpStep(128),
+  W4: () => blockStep({ batch: 8, steps: 128, width: 256, heads: 4 }),
+};
+
+interface Contender {
+  readonly step: () => number;
+  readonly about: () => string;
+}
+
+function ours(): Contender {
+  const backend = onnxruntimeBackend({ folder, session });
+  const { make } = works().find(({ name }) => name === work)!;
+  const compiled = toStatic(make().step, { fullGraph: true, backend, check: 0 });
+  const step = (): number => {
+    const loss = compiled()!;
+    const value = loss.itemSync() as number;
+    loss.dispose();
+    return value;
+  };
+  const about = (): string => {
+    const { events } = recordEvents(step);
+    const copied = events.flatMap((event) => (event.kind === 'copy' ? [event.bytes] : []));
+    const bytes = copied.reduce((sum, each) => sum + each, 0);
+    const { graphs: count, inGraphs, byKernels, arrays } = backend.report();
+    return (
+      `${count} graphs of ${inGraphs} steps, ${byKernels} by kernels; ${copied.length} copies of ` +
+      `${bytes} bytes a step; ${arrays.inUse} bytes in arrays`
+    );
+  };
+  return { step, about };
+}
+
+/** A session that is fed with its own results. */
+function handFed(withGradients: boolean): Contender {
+  const ort = loadPackage(folder);
+  const graph = graphs[work]!();
+  const { make } = works().find(({ name }) => name === work)!;
+  type Feeds = Record<string, InstanceType<typeof ort.tensor>>;
+  const feeds: Feeds = Object.fromEntries(
+    make().tensors!.map((each, i) => {
+      const data = each.dataSync().slice();
+      return [graph.inputs[i]!.id, new ort.tensor(each.dtype, data, each.shape)];
+    }),
+  );
+  const own = new ort.session();
+  const { buffer, byteOffset, byteLength } = graph.model;
+  own.loadModel(buffer, byteOffset, byteLength, { logSeverityLevel: 3, ...session });
+  const { gradients, updated, parameters } = graph;
+  const names = ['loss', ...updated, ...(withGradients ? gradients : [])];
+  const fetches = Object.fromEntries(names.map((name) => [name, null]));
+  const step = () => {
+    const results = own.run(feeds, fetches, {}) as Feeds;
+    for (const [i, name] of parameters.entries()) feeds[name] = results[updated[i]!]!;
+    return (results.loss!.data as Float32Array)[0]!;
+  };
+  return { step, about: () => '' };
+}
+
+const { step, about } = kind === 'backend' ? ours() : handFed(kind === 'hand');
+process.on('message', ({ steps, isAsked }: Told) => {
+  const losses: number[] = [];
+  const [start, used] = [performance.now(), process.cpuUsage()];
+  for (let i = 0; i < steps; i++) losses.push(step());
+  const { user, system } = process.cpuUsage(used);
+  const [wall, cpu] = [performance.now() - start, (user + system) / 1000].map((ms) => ms / steps);
+  process.send!({ losses, wall: wall!, cpu: cpu!, about: isAsked ? about() : '' } satisfies Answer);
+});
