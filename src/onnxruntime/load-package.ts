@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { DeviceError } from '../../runtime/errors/errors.ts';
-import type { OrtTensor, TensorClass } from './arrays.ts';
+import type { TensorClass } from './arrays.ts';
 import type { OrtTensors } from './graph-program.ts';
 
 /** The synchronous session of the package's own addon, whose public API is asynchronous. */

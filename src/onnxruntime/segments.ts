@@ -50,17 +50,38 @@ export interface Segment {
   readonly last: number;
 }
 
+/**
+ * A graph sees no more of two operands than their elements before it: where one has been written, and the other is memory
+ * of the same tensor, the step that reads it begins the next graph.
+ */
 export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => boolean): Segment[] {
   const segments: Segment[] = [];
+  const groups = new ValueGroups(
+    steps.map(({ op }) => op),
+    'memory',
+  );
   let open: { first: number; last: number } | null = null;
+  /** The operand of the graph, or the result inside, that each view is of. */
+  let roots = new Map<ValueId, ValueId>();
+  /** By memory: through which of them it was written. */
+  let writers = new Map<ValueId, ValueId>();
+  const rootOf = (id: ValueId) => roots.get(id) ?? id;
+  const isStale = (id: ValueId) => (writers.get(groups.of(id)) ?? rootOf(id)) !== rootOf(id);
   steps.forEach((step, i) => {
+    const { op } = step;
     if (isKernel(i)) open = null;
-    else if (!isView(step)) {
-      if (!open || hasNumbers(step)) {
+    else if (isView(step)) roots.set(op.outputs[0]!, rootOf(op.inputs[0]!));
+    else {
+      if (!open || hasNumbers(step) || op.inputs.some(isStale)) {
         open = { first: i, last: i };
         segments.push(open);
+        [roots, writers] = [new Map(), new Map()];
       }
       open.last = i;
+      for (const index of writtenOperands(op)) {
+        const id = op.inputs[index]!;
+        writers.set(groups.of(id), rootOf(id));
+      }
     }
   });
   return segments;

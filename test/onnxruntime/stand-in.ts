@@ -6,6 +6,7 @@ import { type CompiledGraph, GraphCompiler, runGraph } from '../../runtime/onnx/
 import { noExternalData } from '../../runtime/onnx/values/external-data.ts';
 import { tensorOf } from '../../runtime/onnx/values/host.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
+import { outsideTidy } from '../../runtime/tensor/lifetime.ts';
 import { modelSchema } from '../../src/onnx/schema.ts';
 import type { OrtTensor } from '../../src/onnxruntime/arrays.ts';
 import type { OrtPackage, OrtSession } from '../../src/onnxruntime/load-package.ts';
@@ -32,7 +33,8 @@ class StandInSession implements OrtSession {
     const { graph } = decodeMessage(modelSchema, bytes, 'onnx');
     const compiler = new GraphCompiler(18, noExternalData);
     this.#graph = graph!;
-    this.#compiled = compiler.model(graph!).compiled;
+    // A program may be compiled inside of tidy; its constants stay.
+    this.#compiled = outsideTidy(() => compiler.model(graph!).compiled);
     const [missing] = compiler.missing;
     const node = graph!.node.find(({ opType }) => opType === missing);
     if (node) {
