@@ -1,24 +1,12 @@
-/** One of the processes that `main.ts` compares: runs steps when it is told to, and answers with their time. */
+/** One of the processes that `main.ts` compares: KIND WORK FOLDER THREADS. */
 
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { toStatic } from '../../src/index.ts';
 import { onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
 import { loadPackage } from '../../src/onnxruntime/load-package.ts';
+import { answerWith } from '../turns.ts';
 import { works } from '../works/works.ts';
 import { blockStep, type HandWritten, mlpStep } from './hand-written.ts';
-
-export interface Told {
-  readonly steps: number;
-  readonly isAsked?: boolean;
-}
-
-/** Milliseconds of one step. */
-export interface Answer {
-  readonly losses: readonly number[];
-  readonly wall: number;
-  readonly cpu: number;
-  readonly about: string;
-}
 
 const [kind, work, folder, threads] = process.argv.slice(2) as [string, string, string, string];
 const session = { intraOpNumThreads: Number(threads), interOpNumThreads: 1 };
@@ -28,12 +16,12 @@ const graphs: Readonly<Record<string, () => HandWritten>> = {
   W4: () => blockStep({ batch: 8, steps: 128, width: 256, heads: 4 }),
 };
 
-interface Contender {
+interface Step {
   readonly step: () => number;
   readonly about: () => string;
 }
 
-function ours(): Contender {
+function ours(): Step {
   const backend = onnxruntimeBackend({ folder, session });
   const { make } = works().find(({ name }) => name === work)!;
   const compiled = toStatic(make().step, { fullGraph: true, backend, check: 0 });
@@ -57,7 +45,7 @@ function ours(): Contender {
 }
 
 /** A session that is fed with its own results. */
-function handFed(withGradients: boolean): Contender {
+function handFed(withGradients: boolean): Step {
   const ort = loadPackage(folder);
   const graph = graphs[work]!();
   const { make } = works().find(({ name }) => name === work)!;
@@ -83,11 +71,4 @@ function handFed(withGradients: boolean): Contender {
 }
 
 const { step, about } = kind === 'backend' ? ours() : handFed(kind === 'hand');
-process.on('message', ({ steps, isAsked }: Told) => {
-  const losses: number[] = [];
-  const [start, used] = [performance.now(), process.cpuUsage()];
-  for (let i = 0; i < steps; i++) losses.push(step());
-  const { user, system } = process.cpuUsage(used);
-  const [wall, cpu] = [performance.now() - start, (user + system) / 1000].map((ms) => ms / steps);
-  process.send!({ losses, wall: wall!, cpu: cpu!, about: isAsked ? about() : '' } satisfies Answer);
-});
+answerWith(step, about);
