@@ -1,5 +1,6 @@
 import { zeros } from '../ops/movement/create.ts';
 import { stack } from '../ops/movement/joining.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
 import { Attributes } from './format/attributes.ts';
 import type { OnnxGraph, OnnxNode, OnnxTensorType } from './format/proto.ts';
@@ -95,7 +96,7 @@ export class GraphCompiler {
     readonly weights: ReadonlyMap<string, number>;
   } {
     const names = new Names(null);
-    const compiled = this.#graph(graph, names);
+    const compiled = frozen(this.#graph(graph, names));
     const weights = new Map<string, number>();
     for (const { name = '' } of graph.initializer) {
       const slot = names.find(name)!;
@@ -215,6 +216,13 @@ export class GraphCompiler {
     }
     throw missing('a constant of texts or sparse elements');
   }
+}
+
+/** The graph with everything in it but tensors frozen: compiled functions check that it is the same one, and not what it holds. */
+function frozen<T>(part: T): T {
+  if (typeof part !== 'object' || part === null || part instanceof Tensor) return part;
+  for (const each of Object.values(part)) frozen(each);
+  return Object.freeze(part);
 }
 
 /** Results of a graph. `around`: values of the graphs that it is in, by number. */

@@ -12,6 +12,7 @@ import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { mayGenerate } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck } from './check-guard.ts';
 import type { CollectionType } from './collection-slots.ts';
+import { withoutFixed } from './fixed-guards.ts';
 import { generateChecks } from './generate-checks.ts';
 import type { TracedNumber } from './number-expr.ts';
 import type { Change } from './plain.ts';
@@ -142,6 +143,8 @@ export class GuardSet {
   #hits = 0;
   /** All checks as one function, once that pays. */
   #generated: Check | undefined;
+  /** The checks of the same frozen objects as before, which spare those of what they hold. */
+  #fixed: Check | undefined;
 
   /** `sizes`: those of results, which guards on numbers may ask for. */
   constructor(guards: readonly Guard[], sizes: readonly number[] = []) {
@@ -151,10 +154,14 @@ export class GuardSet {
   }
 
   holds(frames: readonly Frame[]): boolean {
+    if (this.#fixed?.(frames)) return true;
     if (this.#generated) return this.#generated(frames);
     if (this.firstFailing(frames) !== undefined) return false;
     if (++this.#hits === hotAfter && this.guards.length >= fewest && mayGenerate()) {
-      this.#generated = generateChecks(this.guards, this.#sizes);
+      const generate = (guards: readonly Guard[]) => generateChecks(guards, this.#sizes);
+      const fixed = withoutFixed(this.guards, frames);
+      this.#fixed = fixed ? generate(fixed) : undefined;
+      this.#generated = generate(this.guards);
     }
     return true;
   }
