@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { events } from '../../runtime/memory/events.ts';
 import {
   ArgumentError,
   breakGraph,
@@ -142,6 +143,33 @@ describe.each(packages)('async functions on %s', (engine, ort) => {
     own.dispose();
     // The stand-in computes in the same memory.
     if (engine === 'onnxruntime-web') expect(bytesNow()).toBeLessThanOrEqual(start);
+    eager.dispose();
+  });
+
+  it('keep their state in the arrays of the engine', async () => {
+    const own = models.MLP();
+    const backend = onnxruntimeWebBackend(ort);
+    const step = toStatic(async (x: Tensor, y: Tensor) => own.step(x, y), { backend, check: 0 });
+    const copied: string[] = [];
+    const stop = events.subscribe((event) => {
+      if (event.kind === 'copy' && [event.from, event.to].includes('onnxruntime')) {
+        copied.push(`${event.bytes} from ${event.from}`);
+      }
+    });
+    try {
+      for (const [x, y] of own.batches) {
+        copied.length = 0;
+        (await step(x, y)).dispose();
+      }
+    } finally {
+      stop();
+    }
+    // The batch, for each graph that reads it.
+    expect([...new Set(copied)].sort()).toEqual(['16 from cpu', '96 from cpu']);
+    const eager = models.MLP();
+    for (const [x, y] of eager.batches) eager.step(x, y).dispose();
+    close(own.parameters(), eager.parameters());
+    own.dispose();
     eager.dispose();
   });
 
