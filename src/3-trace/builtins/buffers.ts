@@ -1,7 +1,7 @@
 /** `ArrayBuffer` and `DataView` created in the trace, and typed arrays over such memory. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
-import { typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 import { bufferVariable, keepBytes, madeBufferIn } from '../heap/buffers.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';

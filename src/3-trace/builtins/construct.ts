@@ -3,7 +3,7 @@
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import type { CollectionType } from '../../guards/collection-slots.ts';
 import { isProxy } from '../../guards/plain.ts';
-import { typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
 import type { Reg } from '../../vm/bytecode/instructions.ts';

@@ -3,7 +3,7 @@
  * break in a callback stops in the middle of it like anywhere else.
  */
 
-import { typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';

@@ -3,7 +3,10 @@
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
+import {
+  type TypedArrayConstructor,
+  typedArrayTypes,
+} from '../../guards/types/typed-array-types.ts';
 import { keepBytes } from '../heap/buffers.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';

@@ -4,7 +4,10 @@ import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
+import {
+  type TypedArrayConstructor,
+  typedArrayTypes,
+} from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { binary } from '../../vm/bytecode/operators.ts';

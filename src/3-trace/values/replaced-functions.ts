@@ -5,7 +5,7 @@
  */
 
 import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
-import { typedArrayTypes } from '../../guards/typed-array-types.ts';
+import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 
 type Place = readonly [holder: object, original: unknown];
 

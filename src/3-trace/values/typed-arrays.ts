@@ -1,7 +1,10 @@
 /** Typed arrays made inside of numbers that the trace knows; pre-existing ones are opaque. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
-import { type TypedArrayConstructor, typedArrayTypes } from '../../guards/typed-array-types.ts';
+import {
+  type TypedArrayConstructor,
+  typedArrayTypes,
+} from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';

@@ -278,6 +278,15 @@ export class Emitter implements ArithmeticTarget<Value> {
 
   convert(x: Value, element: Element): Value {
     if (x.element === element) return x;
+    // onnxruntime makes one cast of two, which gives other bytes on WebAssembly for numbers outside of 0 to 255.
+    if (element === 'ui8' && x.element === 'i32') {
+      const byte = this.op('Mod', [x, this.constant(256, 'i32')], 'i32', x.shape);
+      return this.#cast(byte, element);
+    }
+    return this.#cast(x, element);
+  }
+
+  #cast(x: Value, element: Element): Value {
     return this.op('Cast', [x], element, x.shape, {
       to: emptyTensor('', element, [], new Uint8Array()).dataType!,
     });

@@ -1,6 +1,6 @@
 /** The built-in typed arrays of numbers. */
 
-import type { TypedArray } from '../../runtime/spec/dtype.ts';
+import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 
 export interface TypedArrayConstructor {
   new (length: number): TypedArray;
