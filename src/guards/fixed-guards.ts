@@ -18,48 +18,41 @@ const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|pla
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
   const reads = new PlainReads();
-  const roots: Guard[] = [];
-  /** The value of each place in a frozen object; null: another place. */
-  const values = new Map<string, readonly [unknown] | null>();
+  const roots = new Map<string, Guard>();
+  const places = new Map<string, { readonly value: unknown } | undefined>();
 
-  const fixedAt = (source: Source): readonly [unknown] | null => {
-    if (source.kind !== 'property' && source.kind !== 'hasProperty') return null;
+  /** The value of a place in a frozen object. */
+  const fixedAt = (source: Source) => {
     const key = sourceKey(source);
-    if (!values.has(key)) {
-      const object = frozenAt(source.base);
-      const own = object && Object.getOwnPropertyDescriptor(object, source.key);
-      const isKept = own && (source.kind === 'hasProperty' || 'value' in own);
-      values.set(key, isKept ? [source.kind === 'property' ? own.value : true] : null);
-    }
-    return values.get(key)!;
+    if (!places.has(key)) places.set(key, find(source));
+    return places.get(key);
   };
 
-  const rooted = new Map<string, object | null>();
-  const frozenAt = (source: Source): object | null => {
-    const fixed = fixedAt(source);
-    if (fixed) return frozen(fixed[0]);
-    const key = sourceKey(source);
-    if (!rooted.has(key)) {
-      const value = frozen(readNow(source));
-      rooted.set(key, value);
-      if (value) roots.push({ kind: 'identity', source, value });
+  const find = (source: Source) => {
+    if (source.kind !== 'property' && source.kind !== 'hasProperty') return;
+    const base = fixedAt(source.base);
+    const object = base ? base.value : now(source.base);
+    if (typeof object !== 'object' || !object || !Object.isFrozen(object)) return;
+    const own = Object.getOwnPropertyDescriptor(object, source.key);
+    if (!own || own.get || own.set) return;
+    if (!base) {
+      roots.set(sourceKey(source.base), { kind: 'identity', source: source.base, value: object });
     }
-    return rooted.get(key)!;
+    return { value: source.kind === 'property' ? own.value : true };
   };
 
-  const readNow = (source: Source): unknown => {
+  const now = (source: Source) => {
     try {
       return reads.reader(source, true)(frames);
     } catch {
       // A getter or a Proxy.
-      return null;
     }
   };
 
   /** The place by its nearest object that is fixed. */
   const shortened = (source: Source): Source => {
-    const value = fixedAt(source)?.[0];
-    if (typeof value === 'object' && value) return { kind: 'held', value, name: 'fixed' };
+    const value: unknown = fixedAt(source)?.value;
+    if (typeof value === 'object' && value) return { kind: 'held', value, name: '' };
     return 'base' in source ? { ...source, base: shortened(source.base) } : source;
   };
 
@@ -72,8 +65,5 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     }
     return 'source' in guard ? [{ ...guard, source: shortened(guard.source) } as Guard] : [guard];
   });
-  return guards.length - kept.length < worthIt ? null : [...roots, ...kept];
+  return guards.length - kept.length < worthIt ? null : [...roots.values(), ...kept];
 }
-
-const frozen = (value: unknown): object | null =>
-  typeof value === 'object' && value && Object.isFrozen(value) ? value : null;
