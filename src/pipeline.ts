@@ -21,7 +21,7 @@ import {
 import { withHigherOrderGradients } from './compile/higher-order-gradients.ts';
 import { withKnownChoices } from './compile/known-choices.ts';
 import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
-import { cheaper, cheapShare, isExpensive } from './compile/within-budget.ts';
+import { cheaper } from './compile/within-budget.ts';
 import type { Choices } from './programs/choices.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -214,19 +214,17 @@ function* savingBest(
   };
   const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
   if (applied.length === 0) return take([], all);
-  // Where little else is repeated, there is nothing to gain without masks, which repeat nothing, nor without the others.
-  const isMasked = applied.every((name) => name === 'savedMasks');
-  const { recompute } = all.made;
-  if (recompute && !isExpensive(all.made, isMasked ? undefined : cheapShare)) return take([], all);
-  let off = savingLess;
-  const none = yield* compilation.candidateBelow(() => without(off, all.made));
-  if (!none || isBetter(all.made, none.made)) return take([], all);
-  let best = none;
-  for (const name of applied.length > 1 ? applied : []) {
+  // Where nothing is repeated, there is nothing to gain without them.
+  if (isFree(all.made)) return take([], all);
+  let off: readonly SavingLess[] = [];
+  let best = all;
+  const alone = applied.length > 1 ? applied : [];
+  const kept = [null, ...alone];
+  for (const name of kept) {
     const others = savingLess.filter((other) => other !== name);
     const { made } = best;
-    const alone = yield* compilation.candidateBelow(() => without(others, made));
-    if (alone && isBetter(alone.made, made)) [off, best] = [others, alone];
+    const other = yield* compilation.candidateBelow(() => without(others, made));
+    if (other && isBetter(other.made, made)) [off, best] = [others, other];
   }
   return take(off, best);
 }
@@ -298,7 +296,7 @@ function* planWhole(
   }
   const sliced = yield* compilation.candidateBelow(() => planned(compilation));
   let best = sliced;
-  if (compilation.passes.slices?.applied && (!sliced || isExpensive(sliced.made))) {
+  if (compilation.passes.slices?.applied && !(sliced && isFree(sliced.made))) {
     const below = sliced ? shareOf(sliced.made) : undefined;
     const unsliced = yield* compilation.candidateBelow(() => withoutSlices(below));
     const made = sliced && unsliced && cheaper(sliced.made, unsliced.made);
@@ -318,6 +316,11 @@ function* planWhole(
 /** The share of forward's arithmetic that a plan recomputes, if that is within its budget. */
 function shareOf({ recompute }: SubgraphStages): number | undefined {
   return recompute && recompute.bytes <= recompute.budget ? recompute.share : undefined;
+}
+
+/** Whether a plan within a budget recomputes nothing. */
+function isFree({ recompute }: SubgraphStages): boolean {
+  return recompute !== null && recompute.bytes <= recompute.budget && recompute.ops === 0;
 }
 
 function counted({ passes }: Compilation, stages: SubgraphStages): SubgraphStages {

@@ -109,7 +109,7 @@ export class SubgraphPlanner {
       facts,
       budget,
       {
-        costOf: (program, enough) => roughBytes(program, owned.donated, enough),
+        costOf: (program) => roughBytes(program, owned.donated),
         usesOf: () => {
           const ordered = roughOrder(chosen, owned.donated);
           return usesOf(new ForwardFacts(ordered, forwardOfStep(ordered)), owned);
@@ -142,8 +142,7 @@ export class SubgraphPlanner {
       return withCopies(finish(this.training(traced, changed, owned)));
     };
     if (rate !== undefined) return atRate(facts, budget, rate, plan);
-    const costOf: Cost = (program, enough) =>
-      roughBytes({ ...program, outputs }, owned.donated, enough);
+    const costOf: Cost = (program) => roughBytes({ ...program, outputs }, owned.donated);
     const donatedBytes = donatedBytesOf(joint.program, owned);
     return withinBudget(
       facts,

@@ -1,23 +1,16 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/field.ts';
+import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';
-import {
-  better,
-  type Candidate,
-  Choice,
-  type Cost,
-  Eviction,
-} from '../5-optimize/recompute/choice.ts';
-import { EvictionSearch } from '../5-optimize/recompute/eviction-search.ts';
+import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
-import type { MemoryUses } from '../5-optimize/recompute/memory-uses.ts';
-import { type EvictionPolicy, readPolicy } from '../5-optimize/recompute/pressure.ts';
+import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
+import { readPolicy } from '../5-optimize/recompute/pressure.ts';
 import { recomputeEvicted } from '../5-optimize/recompute/recompute-evicted.ts';
 import {
   type Recomputed,
   recomputeInBackward,
 } from '../5-optimize/recompute/recompute-in-backward.ts';
-import { RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
 import { readIndices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
@@ -36,27 +29,18 @@ interface Planning {
 /** The parts of a compilation that are compiled and that note its choices. */
 type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 
-/** A plan that recomputes more than this share of forward's arithmetic is expensive. */
-const expensiveShare = 0.05;
-
-/** Where less of forward's arithmetic than this runs again, nothing else is tried. */
-export const cheapShare = 0.01;
-
-/** With this many times the arithmetic of the other search, one isn't asked again for a budget nearby. */
-const behind = 1.5;
-
 /** Rates of exchange between bytes and arithmetic that bound what must be recomputed. */
 const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
-/** For programs of up to so many ops, what the search finds for smaller budgets counts as well: it may miss that for this one. */
-const fewOps = 500;
-const smaller = [0.96, 0.92, 0.87];
-
-/** A plan this near to the budget, or with so little arithmetic, is good enough. */
-const tight = 0.02;
-
-/** The cheap measure and the plan may differ, by other bytes for each choice: then the search is told how many. */
-const attempts = 4;
+/**
+ * Plans may need so much less than the cheap measure tells, of the budget: for programs of up to so many ops. The plans of
+ * larger ones take seconds, and need what is measured.
+ */
+const slacks = [
+  { ops: 1500, slack: 0.05 },
+  { ops: 4000, slack: 0.1 },
+  { ops: never, slack: 0 },
+] as const;
 
 /**
  * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
@@ -73,19 +57,19 @@ export function withinBudget(
   const { plan, usesOf } = planning;
   const known = choices.of('recompute', (choice) => {
     const { bytesBefore, how } = readChosen(choice, facts.program);
-    const recomputed = how && recomputedBy(how);
-    return { bytesBefore, recomputed: recomputed ?? (how && choice.fail('an eviction policy')) };
+    return { bytesBefore, recomputed: how && recomputedBy(how) };
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
   const { below } = compilation.options;
   if (below !== undefined && leastShare(facts, budget + planning.donatedBytes) >= below)
     return null;
-  const { best, chosen, take } = searched(facts, budget, planning, compilation);
-  choices.note('recompute', chosen);
-  take();
-  return best;
+  const found = searched(facts, budget, planning, compilation);
+  if (!found) return null;
+  choices.note('recompute', found.chosen);
+  found.take();
+  return found.best;
 
-  function recomputedBy(how: Kept | EvictionPolicy): Recomputed | null {
+  function recomputedBy(how: How): Recomputed {
     if (!('stays' in how)) return recomputeEvicted(usesOf(), how);
     return recomputeInBackward(facts, new Set(how.stays), new Set(how.brief));
   }
@@ -109,12 +93,7 @@ interface Chosen {
   /** Bytes of the program with nothing computed twice. */
   readonly bytesBefore: number;
   /** Null: nothing is. */
-  readonly how: Kept | EvictionPolicy | null;
-}
-
-interface Kept {
-  readonly stays: readonly ValueId[];
-  readonly brief: readonly ValueId[];
+  readonly how: How | null;
 }
 
 function readChosen(choice: Field, { values }: Program): Chosen {
@@ -137,72 +116,63 @@ interface Searched {
   readonly take: () => void;
 }
 
+/**
+ * The first candidate, in the order of their arithmetic, whose plan fits. All candidates of a budget are candidates of a
+ * larger one, in the same order: more bytes never cost more arithmetic. Null: none that fits takes less than another
+ * plan.
+ */
 function searched(
   facts: ForwardFacts,
   budget: number,
   { costOf, usesOf, plan: planOf }: Planning,
   compilation: Noted,
-): Searched {
+): Searched | null {
   function* steps(program: Program): Steps<SubgraphStages> {
     yield;
     return planOf(program);
   }
   const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
-  const plain = plan(facts.program);
-  const bytesBefore = peakBytes(plain.made);
-  let best = withoutRecompute(plain.made, budget);
-  let { take } = plain;
-  let taken: Candidate | null = null;
-  const done = (): Searched => ({ best, chosen: { bytesBefore, how: howOf(taken) }, take });
-  if (bytesBefore <= budget) return done();
-  const all = facts.forwardWork;
-  const search = new RecomputeSearch(facts, costOf);
-  let evictions: EvictionSearch | undefined;
-  let isBehind = false;
-  const within = (target: number): Candidate => {
-    const evicted = isBehind ? evictions!.within(target) : null;
-    if (evicted) return evicted;
-    const kept = search.within(target);
-    if (kept.ops === 0 || (kept.fits(target) && kept.work <= cheapShare * all)) return kept;
-    evictions ??= new EvictionSearch(usesOf(), costOf);
-    const other = evictions.within(target);
-    isBehind = other !== null && kept.work > behind * other.work;
-    return other ? better<Candidate>(kept, other, target) : kept;
-  };
-  let target = budget - bytesBefore + costOf(facts.program);
-  const planned = new Set<Program>();
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const isFirst = attempt === 0 && facts.program.ops.length <= fewOps;
-    const below = isFirst ? smaller.map((share) => within(share * target)) : [];
-    const choice = below.reduce((a, b) => better(a, b, target), within(target));
-    if (choice.ops === 0 || planned.has(choice.program)) return done();
-    planned.add(choice.program);
-    const candidate = plan(choice.program);
-    const stages = candidate.made;
-    const bytes = peakBytes(stages);
-    const share = choice.work / Math.max(1, all);
-    const recompute = { budget, bytesBefore, bytes, ops: choice.ops, share };
-    const cheapest = cheaper(best, { ...stages, recompute });
-    if (cheapest !== best) {
-      best = cheapest as typeof best;
-      taken = choice;
-      take = candidate.take;
-    }
-    const room = budget - bytes;
-    if (room >= 0 && (room < tight * budget || share < tight)) return done();
-    if (room < 0 && choice.bytesFor(target) > target) return done();
-    const corrected = budget + choice.bytes - bytes;
-    if (room >= 0 && corrected <= target) return done();
-    target = corrected;
+  const { program } = facts;
+  const all = Math.max(1, facts.forwardWork);
+  const { below } = compilation.options;
+  const { slack } = slacks.find(({ ops }) => program.ops.length <= ops)!;
+  const measured = budget * (1 + slack) + costOf({ ...program, ops: [] });
+  // Beside another plan, one that recomputes nothing is only made where it may fit.
+  const whole = below === undefined || costOf(program) <= measured ? plan(program) : null;
+  let least: Searched | null = null;
+  if (whole) {
+    const { made, take } = whole;
+    const best = withoutRecompute(made, budget);
+    const { bytes } = best.recompute;
+    least = { best, chosen: { bytesBefore: bytes, how: null }, take };
+    if (bytes <= budget) return least;
   }
-  return done();
-}
+  const candidates = new Candidates(facts, usesOf(), costOf);
+  for (const candidate of candidates.within(measured, (below ?? never) * all)) {
+    const found = planFor(candidate);
+    if (found) return found;
+  }
+  if (below !== undefined) return null;
+  for (const candidate of candidates.floor()) {
+    const found = planFor(candidate);
+    if (found) return found;
+  }
+  return least;
 
-function howOf(candidate: Candidate | null): Chosen['how'] {
-  if (candidate instanceof Choice) {
-    return { stays: [...candidate.stays], brief: [...candidate.brief] };
+  /** The plan of a candidate, if it fits. */
+  function planFor(candidate: Candidate): Searched | null {
+    const { program: rewritten, ops, work } = candidate.make();
+    const { made, take } = plan(rewritten);
+    const bytes = peakBytes(made);
+    const isFitting = bytes <= budget;
+    if (!isFitting && below !== undefined) return null;
+    const bytesBefore = peakBytes((whole ?? plan(program)).made);
+    const recompute = { budget, bytesBefore, bytes, ops, share: work / all };
+    const best = { ...made, recompute };
+    const found = { best, chosen: { bytesBefore, how: candidate.how }, take };
+    if (!isFitting && (!least || cheaper(least.best, best) !== least.best)) least = found;
+    return isFitting ? found : null;
   }
-  return candidate instanceof Eviction ? candidate.policy : null;
 }
 
 /** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */
@@ -222,11 +192,6 @@ export function atRate(
   };
 }
 
-/** The budget isn't held, or takes more than a little arithmetic. */
-export function isExpensive({ recompute }: SubgraphStages, share = expensiveShare): boolean {
-  return recompute !== null && (recompute.bytes > recompute.budget || recompute.share > share);
-}
-
 /**
  * Chooses between two plans of one step: the one within the budget with less arithmetic, else the one that needs
  * fewer bytes.
@@ -236,9 +201,13 @@ export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphS
   const fits = ({ bytes, budget }: typeof before) => bytes <= budget;
   const isCheaper = fits(before)
     ? fits(after) && after.share < before.share
-    : fits(after) || after.bytes < before.bytes;
+    : fits(after) || isLess([after.bytes, after.share], [before.bytes, before.share]);
   if (!isCheaper) return plain;
   return { ...other, recompute: { ...after, bytesBefore: before.bytesBefore } };
+}
+
+function isLess([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean {
+  return a < c || (a === c && b < d);
 }
 
 /** The peak of forward and backward together, above what was allocated before. */

@@ -7,12 +7,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { parseFile } from '../../runtime/save/container.ts';
-import { EvictionSearch } from '../../src/5-optimize/recompute/eviction-search.ts';
+import { Candidates } from '../../src/5-optimize/recompute/candidates.ts';
+import { walkEvicting } from '../../src/5-optimize/recompute/eviction-walk.ts';
+import { Evictions } from '../../src/5-optimize/recompute/evictions.ts';
 import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../src/5-optimize/recompute/forward-of-step.ts';
+import { KeptChoices } from '../../src/5-optimize/recompute/kept-choices.ts';
 import { MemoryUses } from '../../src/5-optimize/recompute/memory-uses.ts';
 import { recomputeEvicted } from '../../src/5-optimize/recompute/recompute-evicted.ts';
-import { RecomputeSearch } from '../../src/5-optimize/recompute/recompute-search.ts';
 import { OpMemories } from '../../src/7-plan/op-memory.ts';
 import { roughBytes, roughOrder } from '../../src/7-plan/plan.ts';
 import { sourceOf } from '../../src/check/sources.ts';
@@ -179,40 +181,111 @@ describe.each(nets)('programs of $blocks blocks, $channels channels, $dtype', (n
   const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
   const memories = new OpMemories(ordered.values);
   const uses = new MemoryUses(facts, (op) => memories.of(op), donated);
-  const costOf = (each: Program, enough?: number) => roughBytes(each, donated, enough);
-  const whole = recomputeEvicted(uses, { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] })!;
+  const costOf = (each: Program) => roughBytes(each, donated);
+  const unlimited = { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] };
+  const whole = walkEvicting(uses, unlimited)!;
 
   it('stay as they are where the limit is large enough', () => {
     expect(whole.ops).toBe(0);
-    expect(whole.program.ops).toEqual(ordered.ops);
+    expect(recomputeEvicted(uses, unlimited).program.ops).toEqual(ordered.ops);
   });
 
   it('take more arithmetic for a much lower limit, and stay below it', () => {
     for (const patience of [0, 50, 100]) {
       const works = [0.8, 0.6, 0.5].map((share) => {
-        const bytes = Math.floor(whole.peak * share);
-        const found = recomputeEvicted(uses, { bytes, patience, seeds: [] })!;
+        const policy = { bytes: Math.floor(whole.peak * share), patience, seeds: [] };
+        const { peak, work, ops } = walkEvicting(uses, policy)!;
+        const found = recomputeEvicted(uses, policy);
         verifyProgram(found.program);
         expect(found.ops).toBeGreaterThan(0);
-        expect(found.peak).toBeLessThanOrEqual(bytes);
-        return found.work;
+        expect([found.ops, found.work]).toEqual([ops, work]);
+        expect(peak).toBeLessThanOrEqual(policy.bytes);
+        // A walk ends early where it takes as much arithmetic as is enough.
+        expect(walkEvicting(uses, policy, work)).toBeNull();
+        expect(walkEvicting(uses, policy, work * 1.01)?.work).toBe(work);
+        return work;
       });
       expect(works[2]).toBeGreaterThan(2 * works[0]!);
     }
+  });
+
+  it('are one candidate where two policies write the same program', () => {
+    const evictions = new Evictions(uses, costOf);
+    const byText = new Map<string, unknown>();
+    let shared = 0;
+    for (let level = 1; level < evictions.count; level++) {
+      for (const candidate of evictions.at(level)) {
+        const { program: made, work } = candidate.make();
+        expect(work).toBe(candidate.work);
+        const text = textOf(made);
+        const known = byText.get(text) ?? candidate;
+        expect(known).toBe(candidate);
+        if (byText.has(text)) shared++;
+        byText.set(text, candidate);
+      }
+    }
+    expect(byText.size).toBeGreaterThan(20);
+    expect(shared).toBeGreaterThan(10);
+  });
+
+  it('take no less arithmetic at a limit than its bound, which rises from limit to limit', () => {
+    const evictions = new Evictions(uses, costOf);
+    let before = 0;
+    let bounded = 0;
+    for (let level = 1; level < evictions.count; level++) {
+      const least = evictions.leastWorkAt(level);
+      expect(least).toBeGreaterThanOrEqual(before);
+      before = least;
+      if (least > 0) bounded++;
+      for (const { work } of evictions.at(level)) expect(work).toBeGreaterThanOrEqual(least);
+    }
+    expect(bounded).toBeGreaterThan(20);
+  });
+
+  it('come in the order of their arithmetic, and all of a smaller budget are among those of a larger one', () => {
+    const most = costOf(program);
+    const free = costOf({ ...program, ops: [] });
+    const original = new ForwardFacts(program, forwardOfStep(program));
+    let before: ReadonlySet<string> = new Set();
+    let counted = 0;
+    for (const share of [0.48, 0.5, 0.53]) {
+      const budget = Math.floor(free + share * (most - free));
+      const candidates = new Candidates(original, uses, costOf);
+      const found = [...candidates.within(budget, original.forwardWork)];
+      expect(found.length).toBeGreaterThan(0);
+      for (const each of found) expect(costOf(each.make().program)).toBeLessThanOrEqual(budget);
+      const works = found.map(({ work }) => work);
+      expect(works).toEqual([...works].sort((a, b) => a - b));
+      // Another policy may write the same program.
+      const all = new Set(found.map((each) => textOf(each.make().program)));
+      counted += before.size;
+      for (const each of before) expect(all.has(each)).toBe(true);
+      before = all;
+    }
+    expect(counted).toBeGreaterThan(2);
   });
 
   it('take less arithmetic than values that are recomputed once and held', () => {
     const most = costOf(program);
     const free = costOf({ ...program, ops: [] });
     const original = new ForwardFacts(program, forwardOfStep(program));
+    const held = new KeptChoices(original, costOf).cheapest();
     let less = 0;
     for (const share of [0.55, 0.45]) {
       const budget = Math.floor(free + share * (most - free));
-      const kept = new RecomputeSearch(original, costOf).within(budget);
-      const evicted = new EvictionSearch(uses, costOf).within(budget)!;
-      expect(costOf(evicted.program)).toBeLessThanOrEqual(budget);
-      if (!kept.fits(budget) || evicted.work < kept.work) less++;
+      const [best] = new Candidates(original, uses, costOf).within(
+        budget,
+        Number.POSITIVE_INFINITY,
+      );
+      expect(costOf(best!.make().program)).toBeLessThanOrEqual(budget);
+      const fitting = held.filter(({ bytes }) => bytes <= budget);
+      const least = Math.min(...fitting.map(({ work }) => work));
+      expect(best!.work).toBeLessThanOrEqual(least);
+      if (best!.work < least) less++;
     }
     expect(less).toBeGreaterThan(0);
   });
 });
+
+const textOf = ({ ops }: Program): string =>
+  JSON.stringify(ops.map(({ op, inputs, outputs }) => [op.name, inputs, outputs]));

@@ -2,78 +2,44 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import type { Recomputed } from './recompute-in-backward.ts';
 
-/** Bytes of a program, by a measure that is cheap enough to be asked some dozen times; any up to `enough` will do. */
-export type Cost = (program: Program, enough?: number) => number;
+/** Bytes of a program, by a measure that is cheap enough to be asked some dozen times. */
+export type Cost = (program: Program) => number;
 
-/** A program that recomputes part of forward, and how it was found. */
-export abstract class Candidate implements Recomputed {
-  readonly program: Program;
-  readonly ops: number;
+/** How the recomputed values are found: as data, from which the same program is made again. */
+export type How = Kept | EvictionPolicy;
+
+/** Values that are kept, and values that are recomputed rather than held. */
+export interface Kept {
+  readonly stays: readonly ValueId[];
+  readonly brief: readonly ValueId[];
+}
+
+/**
+ * A program that recomputes part of forward, by its arithmetic. The program itself is made on request and not kept: of
+ * hundreds of candidates few are looked at.
+ */
+export class Candidate {
+  readonly how: How;
+  /** Arithmetic operations that run twice, roughly. */
   readonly work: number;
-  readonly again: ReadonlySet<ValueId>;
+  readonly #make: (how: How) => Recomputed;
   readonly #costOf: Cost;
-  /** Exact where they are more than was enough when they were counted. */
-  #bytes = Number.POSITIVE_INFINITY;
-  #enough = Number.POSITIVE_INFINITY;
+  #bytes: number | undefined;
 
-  constructor({ program, ops, work, again }: Recomputed, costOf: Cost) {
-    this.program = program;
-    this.ops = ops;
+  constructor(how: How, work: number, make: (how: How) => Recomputed, costOf: Cost) {
+    this.how = how;
     this.work = work;
-    this.again = again;
+    this.#make = make;
     this.#costOf = costOf;
   }
 
-  /** Bytes that the program needs by the given measure. */
-  get bytes(): number {
-    return this.bytesFor(0);
+  make(): Recomputed {
+    return this.#make(this.how);
   }
 
-  /** The same, exactly if that is more than the budget. */
-  bytesFor(budget: number): number {
-    if (this.#bytes > budget && this.#bytes <= this.#enough) {
-      this.#bytes = this.#costOf(this.program, budget);
-      this.#enough = budget;
-    }
+  /** Bytes that the program needs, by the given measure. */
+  get bytes(): number {
+    this.#bytes ??= this.#costOf(this.make().program);
     return this.#bytes;
   }
-
-  fits(budget: number): boolean {
-    return this.bytesFor(budget) <= budget;
-  }
-}
-
-/** A program with the values that are kept, and those that are recomputed rather than held. */
-export class Choice extends Candidate {
-  readonly stays: ReadonlySet<ValueId>;
-  readonly brief: ReadonlySet<ValueId>;
-
-  constructor(
-    recomputed: Recomputed,
-    stays: ReadonlySet<ValueId>,
-    brief: ReadonlySet<ValueId>,
-    costOf: Cost,
-  ) {
-    super(recomputed, costOf);
-    this.stays = stays;
-    this.brief = brief;
-  }
-}
-
-/** A program whose values were evicted by a policy. */
-export class Eviction extends Candidate {
-  readonly policy: EvictionPolicy;
-
-  constructor(recomputed: Recomputed, policy: EvictionPolicy, costOf: Cost) {
-    super(recomputed, costOf);
-    this.policy = policy;
-  }
-}
-
-/** The candidate that fits with less arithmetic; where none fits, the one that needs fewer bytes. */
-export function better<T extends Candidate>(a: T, b: T, budget: number): T {
-  const [fits, fitsToo] = [a.fits(budget), b.fits(budget)];
-  if (fits !== fitsToo) return fits ? a : b;
-  if (fits) return b.work < a.work ? b : a;
-  return b.bytesFor(budget) < a.bytesFor(budget) ? b : a;
 }

@@ -28,6 +28,9 @@ export class MemoryUses {
   readonly reads: readonly (readonly ValueId[])[];
   /** By op, the memories that it makes. */
   readonly makes: readonly (readonly ValueId[])[];
+  readonly readsAndMakes: readonly (readonly ValueId[])[];
+  /** By op: 1 if it is a view. */
+  readonly isView: Uint8Array;
   /** By op and output, the memories of which the output may take one. */
   readonly takes: readonly (readonly (readonly ValueId[])[])[];
   /** By op. */
@@ -60,6 +63,8 @@ export class MemoryUses {
     this.donated = [...donated];
     this.reads = ops.map((op, i) => (isView(op) ? [] : once(footprints[i]!.reads)));
     this.makes = ops.map((op) => (isView(op) ? [] : op.outputs));
+    this.readsAndMakes = this.reads.map((ids, i) => [...ids, ...this.makes[i]!]);
+    this.isView = Uint8Array.from(ops, (op) => Number(isView(op)));
     this.takes = footprints.map(({ takes }) => takes.map(once));
     this.scratch = Float64Array.from(footprints, ({ scratch }) => scratch);
     this.work = new Float64Array(ops.length);

@@ -1,4 +1,6 @@
-import type { Program } from '../../../runtime/program/program.ts';
+import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
+import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 import type { Field } from '../../../runtime/save/field.ts';
 import { type Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
@@ -135,9 +137,17 @@ export function roughlyOrdered(program: Program, options: GraphOptions): Program
   const graph = memoryGraph(program, options, moving);
   const search = new OrderSearch(graph);
   search.rough();
-  const order = delayed(graph, search.order, (op) => moving[op]!.op.inPlace === true);
+  const isWrite = writesToInputs(program);
+  const order = delayed(graph, search.order, (op) => isWrite(moving[op]!));
   const ops = Array.from(order, (op) => moving[op]!);
   return { ...program, ops: withViews(program, ops) };
+}
+
+/** Tells which ops write to memory that entered the program: other memory holds up nothing that is recomputed. */
+function writesToInputs({ ops, inputs }: Program): (op: ProgramOp) => boolean {
+  const groups = new ValueGroups(ops, 'memory');
+  const entered = new Set(inputs.map((id) => groups.of(id)));
+  return (op) => writtenOperands(op).some((i) => entered.has(groups.of(op.inputs[i]!)));
 }
 
 class OrderSearch {

@@ -1,0 +1,75 @@
+import type { Candidate, Cost } from './choice.ts';
+import { Evictions } from './evictions.ts';
+import type { ForwardFacts } from './forward-facts.ts';
+import { KeptChoices } from './kept-choices.ts';
+import type { MemoryUses } from './memory-uses.ts';
+
+/** With its ops in another order, a program may need so much less than a walk through it. */
+const reordered = 1.1;
+/** Choices by segments take at least this share of forward's arithmetic. */
+const leastOfSegments = 0.5;
+/** Of the candidates that need fewest bytes so many are planned where no other plan fits. */
+const mostOfFloor = 3;
+
+/**
+ * The ways to recompute a part of forward that are tried, whatever the budget: by evictions, by choices of what stays, and,
+ * from half the arithmetic of forward on, by segments. A larger budget has all candidates of a smaller one.
+ */
+export class Candidates {
+  readonly #leastOfSegments: number;
+  readonly #evictions: Evictions;
+  readonly #kept: KeptChoices;
+  #cheapest: readonly Candidate[] | undefined;
+  #inSegments: readonly Candidate[] | undefined;
+
+  constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost) {
+    this.#leastOfSegments = leastOfSegments * facts.forwardWork;
+    this.#evictions = new Evictions(uses, costOf);
+    this.#kept = new KeptChoices(facts, costOf);
+  }
+
+  /** Those that need no more bytes, by the given measure, and take less than `below` arithmetic, the cheapest first. */
+  *within(bytes: number, below: number): Generator<Candidate> {
+    const evictions = this.#evictions;
+    const limit = (bytes - evictions.above) * reordered;
+    let level = limit > 0 ? Math.max(1, Math.ceil(evictions.levelOf(limit))) : evictions.count;
+    let hasMuch = false;
+    const queue: Candidate[] = [];
+    const known = new Set<Candidate>();
+    const add = (more: readonly Candidate[]): void => {
+      queue.push(...more.filter((each) => !known.has(each)));
+      queue.sort((a, b) => a.work - b.work);
+      for (const each of more) known.add(each);
+    };
+    this.#cheapest ??= this.#kept.cheapest();
+    add(this.#cheapest);
+    for (;;) {
+      const least = queue[0]?.work ?? Number.POSITIVE_INFINITY;
+      const most = Math.min(least, below);
+      if (level < evictions.count && evictions.leastWorkAt(level) < most) {
+        add(evictions.at(level++));
+      } else if (!hasMuch && this.#leastOfSegments < most) {
+        add(this.#takingMuch());
+        hasMuch = true;
+      } else if (least < below) {
+        const next = queue.shift()!;
+        if (next.bytes <= bytes) yield next;
+      } else return;
+    }
+  }
+
+  /** Those that need fewest bytes, by the given measure. */
+  floor(): readonly Candidate[] {
+    const all = new Set([...this.#takingMuch(), ...this.#evictions.lowest()]);
+    const lowest = [...all].sort((a, b) => a.bytes - b.bytes || a.work - b.work);
+    return lowest.slice(0, mostOfFloor).sort((a, b) => a.work - b.work);
+  }
+
+  #takingMuch(): readonly Candidate[] {
+    if (!this.#inSegments) {
+      const all = this.#kept.inSegments();
+      this.#inSegments = all.filter(({ work }) => work >= this.#leastOfSegments);
+    }
+    return this.#inSegments;
+  }
+}

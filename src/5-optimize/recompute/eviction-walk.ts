@@ -1,0 +1,75 @@
+import type { ValueId } from '../../../runtime/program/program.ts';
+import type { MemoryUses } from './memory-uses.ts';
+import { type EvictionPolicy, Pressure } from './pressure.ts';
+
+/** The cost of evicting values by a policy. */
+export interface EvictionCost {
+  /** Bytes of the program in its order, ops one by one, beside memory of the caller. */
+  readonly peak: number;
+  /** Ops that run twice; views don't count. */
+  readonly ops: number;
+  /** Their arithmetic operations, roughly. */
+  readonly work: number;
+  /** A hash of which ops run again where: walks that have it in common write one program. */
+  readonly hash: number;
+}
+
+/** Receives the ops of a walk in their order, by their index: those of the program, and those that run again. */
+export interface WalkListener {
+  readonly run: (index: number) => void;
+  readonly again: (index: number) => void;
+}
+
+const unheard: WalkListener = { run: () => {}, again: () => {} };
+const never = () => false;
+
+/**
+ * Walks through a program while values are evicted by a policy, and those that an op of backward reads are recomputed
+ * before it. Null as soon as that takes `enough` arithmetic.
+ */
+export function walkEvicting(
+  uses: MemoryUses,
+  policy: EvictionPolicy,
+  enough = Number.POSITIVE_INFINITY,
+  listener = unheard,
+): EvictionCost | null {
+  const { isView, reads, readsAndMakes, work } = uses;
+  const pressure = new Pressure(uses, policy);
+  const cost = { ops: 0, work: 0, hash: 0 };
+  for (let index = 0; index < reads.length; index++) {
+    if (isView[index] === 0) {
+      pressure.advance();
+      recompute(index);
+      if (cost.work >= enough) return null;
+      pressure.run(index, index, never);
+      pressure.freeDead(readsAndMakes[index]!, index);
+    }
+    listener.run(index);
+  }
+  return { ...cost, peak: pressure.peak };
+
+  /** Runs the ops again that the op's operands need. */
+  function recompute(index: number): void {
+    const missing = pressure.missingFor(reads[index]!);
+    if (missing.length === 0) return;
+    const lastUse = new Map<ValueId, number>();
+    missing.forEach((each, i) => {
+      for (const id of readsAndMakes[each]!) lastUse.set(id, i);
+    });
+    for (const id of reads[index]!) lastUse.set(id, missing.length);
+    missing.forEach((each, i) => {
+      pressure.run(each, index, (id) => (lastUse.get(id) ?? -1) > i);
+      listener.again(each);
+      cost.ops++;
+      cost.work += work[each]!;
+      cost.hash = mixed(mixed(cost.hash, index), each);
+      const over = readsAndMakes[each]!.filter((id) => lastUse.get(id) === i);
+      pressure.freeDead(over, index);
+    });
+  }
+}
+
+function mixed(hash: number, value: number): number {
+  const bits = Math.imul(hash ^ value, 0x9e3779b1);
+  return bits ^ (bits >>> 15);
+}

@@ -1,0 +1,131 @@
+import { Candidate, type Cost } from './choice.ts';
+import { type EvictionCost, walkEvicting } from './eviction-walk.ts';
+import { type MemoryUses, never } from './memory-uses.ts';
+import type { EvictionPolicy } from './pressure.ts';
+import { recomputeEvicted } from './recompute-evicted.ts';
+
+/** From one limit of a walk to the next, and how many policies are tried at each: for programs of up to so many ops. */
+const grids = [
+  { ops: 1500, ratio: 1.01, policies: 4 },
+  { ops: 4000, ratio: 1.02, policies: 2 },
+  { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1 },
+] as const;
+
+/** A lower limit that takes less arithmetic than one this many times as high is a stroke of luck, and left out. */
+const luck = 1.15;
+/** A policy that takes more arithmetic than this many times forward's is none. */
+const mostWork = 4;
+/** Of the lowest limits each so manieth is looked at for the fewest bytes. */
+const lowStride = 8;
+/** Multiples of this, without their whole part, fall evenly between 0 and 1, however many are taken. */
+const step = 0.7548776662466927;
+/** The patience of the first policy at each limit, in percent. */
+const usual = 50;
+
+/**
+ * All ways to evict that are tried in a program, whatever its budget: some policies at each limit of a fixed grid. A
+ * budget takes the cheapest that fits, so that more bytes never cost more arithmetic. Limits are walked through only
+ * where they may help: what a limit costs at least is known from higher ones.
+ */
+export class Evictions {
+  readonly #uses: MemoryUses;
+  readonly #costOf: Cost;
+  readonly #ratio: number;
+  readonly #policies: number;
+  /** Limits from one of those that bound the arithmetic of lower ones to the next. */
+  readonly #stride: number;
+  /** Bytes of the walk without evictions. */
+  readonly #top: number;
+  /** Bytes by which the measure of programs is above that of a walk. */
+  readonly above: number;
+  /** The number of limits: below the last, some op doesn't find its operands. */
+  readonly count: number;
+  readonly #levels = new Map<number, readonly Candidate[]>();
+  /** Many policies lead to the same program. */
+  readonly #known = new Map<string, Candidate>();
+  /** The arithmetic that each bounding limit takes, and all higher ones. */
+  readonly #bounds: number[] = [0];
+
+  constructor(uses: MemoryUses, costOf: Cost) {
+    this.#uses = uses;
+    this.#costOf = costOf;
+    const { program } = uses.facts;
+    const grid = grids.find(({ ops }) => program.ops.length <= ops)!;
+    this.#ratio = grid.ratio;
+    this.#policies = grid.policies;
+    this.#stride = Math.ceil(Math.log(luck) / Math.log(grid.ratio));
+    this.#top = walkEvicting(uses, { bytes: never, patience: 0, seeds: [] })!.peak;
+    this.above = costOf(program) - this.#top;
+    this.count = Math.max(0, Math.ceil(this.levelOf(leastLimit(uses))));
+  }
+
+  /** The place of a limit in the grid. */
+  levelOf(bytes: number): number {
+    return Math.log(this.#top / bytes) / Math.log(this.#ratio);
+  }
+
+  /** No candidate at this limit or a lower one takes less arithmetic. */
+  leastWorkAt(level: number): number {
+    const bound = Math.max(0, Math.floor(level / this.#stride) - 1);
+    while (this.#bounds.length <= bound) {
+      const own = this.#walk(this.#policy(this.#bounds.length * this.#stride, 0));
+      this.#bounds.push(Math.max(this.#bounds.at(-1)!, own?.work ?? never));
+    }
+    return this.#bounds[bound]!;
+  }
+
+  /** The candidates at a limit. */
+  at(level: number): readonly Candidate[] {
+    const known = this.#levels.get(level);
+    if (known) return known;
+    const least = this.leastWorkAt(level);
+    const found: Candidate[] = [];
+    for (let number = 0; number < this.#policies; number++) {
+      const policy = this.#policy(level, number);
+      const cost = this.#walk(policy);
+      if (!cost || cost.ops === 0 || cost.work < least) continue;
+      found.push(this.#candidate(policy, cost));
+    }
+    this.#levels.set(level, found);
+    return found;
+  }
+
+  #candidate(policy: EvictionPolicy, { ops, work, hash }: EvictionCost): Candidate {
+    const key = `${ops} ${work} ${hash}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const make = () => recomputeEvicted(this.#uses, policy);
+    const candidate = new Candidate(policy, work, make, this.#costOf);
+    this.#known.set(key, candidate);
+    return candidate;
+  }
+
+  /** The candidates at limits of up to twice the lowest. */
+  lowest(): readonly Candidate[] {
+    const first = Math.max(1, Math.floor(this.count - Math.log(2) / Math.log(this.#ratio)));
+    const levels = Array.from({ length: Math.max(0, this.count - first) }, (_, i) => first + i);
+    return levels.filter((level) => level % lowStride === 0).flatMap((level) => this.at(level));
+  }
+
+  #policy(level: number, number: number): EvictionPolicy {
+    const bytes = Math.floor(this.#top * this.#ratio ** -level);
+    if (number === 0) return { bytes, patience: usual, seeds: [] };
+    const seed = level * this.#policies + number;
+    return { bytes, patience: Math.round(100 * ((seed * step) % 1)), seeds: [seed] };
+  }
+
+  #walk(policy: EvictionPolicy) {
+    return walkEvicting(this.#uses, policy, mostWork * this.#uses.facts.forwardWork);
+  }
+}
+
+/** Bytes of the operands and the scratch memory of the op that has most. */
+function leastLimit({ reads, bytes, scratch, maker }: MemoryUses): number {
+  let most = 1;
+  reads.forEach((ids, index) => {
+    const own = ids.filter((id) => maker[id] !== -1);
+    const sum = own.reduce((before, id) => before + bytes[id]!, scratch[index]!);
+    most = Math.max(most, sum);
+  });
+  return most;
+}
