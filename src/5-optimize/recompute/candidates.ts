@@ -9,7 +9,7 @@ const reordered = 1.1;
 /** Choices by segments take at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
 /** Of the candidates that need fewest bytes so many are planned where no other plan fits. */
-const mostOfFloor = 3;
+const mostOfFloor = 2;
 
 /**
  * The ways to recompute a part of forward that are tried, whatever the budget: by evictions, by choices of what stays, and,
@@ -58,11 +58,14 @@ export class Candidates {
     }
   }
 
-  /** Those that need fewest bytes, by the given measure. */
+  /** For each of the fewest bytes, by the given measure, the cheapest that needs no more. */
   floor(): readonly Candidate[] {
-    const all = new Set([...this.#takingMuch(), ...this.#evictions.lowest()]);
-    const lowest = [...all].sort((a, b) => a.bytes - b.bytes || a.work - b.work);
-    return lowest.slice(0, mostOfFloor).sort((a, b) => a.work - b.work);
+    const all = [...this.#takingMuch(), ...this.#evictions.lowest()];
+    const byBytes = new Map<number, Candidate>();
+    for (const each of all.sort((a, b) => a.bytes - b.bytes || a.work - b.work)) {
+      if (!byBytes.has(each.bytes)) byBytes.set(each.bytes, each);
+    }
+    return [...byBytes.values()].slice(0, mostOfFloor).sort((a, b) => a.work - b.work);
   }
 
   #takingMuch(): readonly Candidate[] {

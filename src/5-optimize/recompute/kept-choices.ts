@@ -5,8 +5,8 @@ import { Candidate, type Cost, type How, type Kept } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
-/** Forward falls into so many segments, what crosses from one to the next stays. */
-const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+/** Forward falls into so many segments, what crosses from one to the next stays. Large programs try the first few. */
+const segmentCounts = [1, 4, 16, 2, 8, 32, 3, 6, 12, 24, 64, 48, 96, 128];
 /** Bytes that an arithmetic operation is worth, where values that are cheaper stay as well: from nothing on. */
 const lowRates = [0, 4 ** -7, 4 ** -5];
 /** The same, up to where nearly all stays. */
@@ -16,7 +16,7 @@ const shares = 8;
 /** Values that this rate would recompute are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 4 ** -5, 4 ** -3, 4 ** -2];
 /** Programs of all choices together have about this many ops, as writing them takes time. */
-const effort = 200_000;
+const effort = 80_000;
 /** Only programs of up to so many ops are cut at all rates. */
 const fewOps = 4000;
 
