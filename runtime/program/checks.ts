@@ -42,7 +42,8 @@ export function mayBailOut(steps: readonly Step[]): boolean {
   return steps.some(({ op }) => refuses(op));
 }
 
-function refuses({ op, regions = [] }: ProgramOp): boolean {
+function refuses({ op, again, regions = [] }: ProgramOp): boolean {
+  if (again !== undefined) return false;
   return op.mayRefuse || isCheck(op) || regions.some(({ program }) => hasRefusal(program));
 }
 

@@ -22,6 +22,8 @@ export interface ProgramOp {
   readonly checkpoint?: number;
   /** Whether it is part of a backward() or grad() inside the program. */
   readonly backward?: true;
+  /** For one that may throw and runs again on the same operands: a result of the first time. This time it doesn't throw. */
+  readonly again?: ValueId;
   /** For an in-place write that gradients flow through: a copy of the old target, for backward. */
   readonly before?: ValueId;
   /** For a fused op: the ops that it performs in one launch, in order, with the same values. */

@@ -98,13 +98,14 @@ export class GraphWriter {
 }
 
 /** A fused op is its parts: what it reads, and its numbers, are theirs. */
-function encodeOp({ op, inputs, outputs, attrs, at, parts }: ProgramOp): object {
+function encodeOp({ op, inputs, outputs, attrs, again, at, parts }: ProgramOp): object {
   if (parts) return { op: fusedName, outputs, parts: parts.map(encodeOp) };
   return {
     op: op.name,
     inputs,
     outputs,
     ...(Object.keys(attrs).length > 0 && { attrs: encodeAttrs(attrs) }),
+    ...(again !== undefined && { again }),
     ...(at && { at: shortPosition(at) }),
   };
 }

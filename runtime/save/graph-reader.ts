@@ -185,6 +185,7 @@ class GraphReader {
 
   #op(field: Field): ProgramOp {
     const record = readOp(field.get('op'));
+    const again = field.get('again');
     return {
       op: record,
       inputs: this.#ids(field.get('inputs')),
@@ -192,6 +193,7 @@ class GraphReader {
       attrs: this.#attrs(field.get('attrs'), record),
       // What was made without gradients is not told apart in a file, but for aliases.
       recordsGrad: true,
+      ...(!again.isMissing && { again: this.#id(again) }),
       at: readPosition(field.get('at')),
     };
   }

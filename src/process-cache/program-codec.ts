@@ -177,6 +177,7 @@ const programOp = record<ProgramOp>({
   checkpoint: optional(integer()),
   backward: isSet as Codec<true>,
   before: optional(id) as Codec<ValueId>,
+  again: optional(id) as Codec<ValueId>,
   parts: always(undefined, 'it has fused ops') as Codec<never>,
   regions: always(undefined, 'its program has a branch or a loop') as Codec<never>,
   call: always(undefined, 'it has a call with data-dependent shapes') as Codec<never>,

@@ -13,31 +13,35 @@ import { type MemoryOptions, memorySwitches } from '../../src/programs/memory-op
 
 const works = { mlp, 'conv-net': convNet, lstm, resnet, 'char-transformer': transformer, cswin };
 
-it.each(Object.entries(works))('%s', (_, workload) => {
-  deviceGuard('meta', () => {
-    const work = workload.build({ device: 'meta' });
-    const f = toStatic(work.step.bind(work) as (...inputs: Tensor[]) => Tensor, {
-      fallback: 'error',
-    });
-    const inputs = work.inputs(0);
-    f(...inputs).dispose();
-    const { planned } = f.programs().at(-1)!.stages!;
-    const { program, wanted, options, donated, compile } = sourceOf(planned)!;
-    const least = (own: Partial<MemoryOptions>) => {
-      const memory = { ...options.memory, prefer: 'bytes', ...own } as const;
-      const stages = compile(program, wanted, { ...options, tier: 'final', memory }, donated);
-      return stages.planned.forward.predicted.peakBytes;
-    };
-    const floor = least({ budget: 0 });
-    let smaller = 0;
-    for (const budget of [null, 0]) {
-      for (const name of memorySwitches) {
-        const bytes = least({ [name]: false, budget });
-        expect.soft(floor, `${name} off, budget ${budget}`).toBeLessThanOrEqual(bytes * 1.05);
-        if (floor < bytes) smaller++;
+it.each(Object.entries(works))(
+  '%s',
+  (_, workload) => {
+    deviceGuard('meta', () => {
+      const work = workload.build({ device: 'meta' });
+      const f = toStatic(work.step.bind(work) as (...inputs: Tensor[]) => Tensor, {
+        fallback: 'error',
+      });
+      const inputs = work.inputs(0);
+      f(...inputs).dispose();
+      const { planned } = f.programs().at(-1)!.stages!;
+      const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+      const least = (own: Partial<MemoryOptions>) => {
+        const memory = { ...options.memory, prefer: 'bytes', ...own } as const;
+        const stages = compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+        return stages.planned.forward.predicted.peakBytes;
+      };
+      const floor = least({ budget: 0 });
+      let smaller = 0;
+      for (const budget of [null, 0]) {
+        for (const name of memorySwitches) {
+          const bytes = least({ [name]: false, budget });
+          expect.soft(floor, `${name} off, budget ${budget}`).toBeLessThanOrEqual(bytes * 1.05);
+          if (floor < bytes) smaller++;
+        }
       }
-    }
-    expect(smaller).toBeGreaterThan(memorySwitches.length);
-    for (const each of [...inputs, work]) each.dispose();
-  });
-}, 300_000);
+      expect(smaller).toBeGreaterThan(memorySwitches.length);
+      for (const each of [...inputs, work]) each.dispose();
+    });
+  },
+  300_000,
+);

@@ -73,7 +73,7 @@ export class ForwardFacts {
     if (index < 0 || !this.isForward(index)) return false;
     const { op } = this.program.ops[index]!;
     if (op.kernel.kind === 'control' || op.kernel.kind === 'view') return false;
-    if (op.inPlace || op.effect || op.mayRefuse) return false;
+    if (op.inPlace || op.effect) return false;
     return !this.#facts.isWritten(root) && !this.#handedOut.has(root);
   }
 

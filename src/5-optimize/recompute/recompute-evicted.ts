@@ -5,6 +5,7 @@ import { walkEvicting } from './eviction-walk.ts';
 import type { MemoryUses } from './memory-uses.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import type { Recomputed } from './recompute-in-backward.ts';
+import { runAgain } from './run-again.ts';
 
 /**
  * In: a program, and a policy. Out: the same, where values are evicted as the policy asks for, and recomputed before
@@ -59,7 +60,7 @@ class Writer {
       this.recomputed.add(id);
       return made;
     });
-    this.#result.push({ ...op, inputs, outputs, recordsGrad: false });
+    this.#result.push(runAgain(op, inputs, outputs));
   };
 
   #define(like: ValueId): ValueId {

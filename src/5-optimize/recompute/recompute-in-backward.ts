@@ -3,6 +3,7 @@ import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { type ForwardFacts, isComputedFrom } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
+import { runAgain } from './run-again.ts';
 import { validity } from './validity.ts';
 
 /** A program whose backward computes some values of forward again. */
@@ -129,7 +130,7 @@ class Rewriter {
       this.#madeAgain.add(id);
       return made;
     });
-    const op = { ...definition, inputs, outputs, recordsGrad: false };
+    const op = runAgain(definition, inputs, outputs);
     this.#result.push(op);
     if (definition.op.kernel.kind !== 'view') this.#ops++;
     this.#work += opWork(op, this.#values);

@@ -4,7 +4,7 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 /** Whether running the op may throw, or has an observable effect. */
 export function mayRefuse(op: ProgramOp): boolean {
   if (op.op.kernel.kind === 'control') return hasEffect(op);
-  return op.op.mayRefuse === true;
+  return op.op.mayRefuse === true && op.again === undefined;
 }
 
 /** Whether an op of its regions writes in place: then to which operand is not asked. */

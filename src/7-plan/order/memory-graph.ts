@@ -194,6 +194,8 @@ class GraphBuilder {
       this.#accesses.read(this.#storageOf[id]!, index, earlier);
     }
     if (mayRefuse) this.#accesses.refuse(index, earlier);
+    const first = op.again === undefined ? -1 : this.#definer[op.again]!;
+    if (first >= 0) earlier.add(first);
     this.#before.endList();
     this.#define(op, index, facts);
     for (const id of touched) this.#touches.addOnce(this.#storageOf[id]!);
