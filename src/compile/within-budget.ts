@@ -38,7 +38,7 @@ const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
  */
 const slacks = [
   { ops: 1500, slack: 0.05 },
-  { ops: 4000, slack: 0.1 },
+  { ops: 4000, slack: 0.2 },
   { ops: never, slack: 0 },
 ] as const;
 

@@ -15,7 +15,7 @@ const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 const shares = 8;
 /** Values that this rate would recompute are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 4 ** -5, 4 ** -3, 4 ** -2];
-/** Programs of all choices together have about this many ops, as writing them takes time. */
+/** Programs of all choices by segments together have about this many ops, as writing them takes time. */
 const effort = 80_000;
 /** Only programs of up to so many ops are cut at all rates. */
 const fewOps = 4000;
@@ -27,11 +27,12 @@ export class KeptChoices {
   readonly #facts: ForwardFacts;
   readonly #costOf: Cost;
   readonly #known = new Set<string>();
+  /** Ops of all programs that were written. */
+  #written = 0;
   readonly #make = (how: How) => {
     const { stays, brief } = how as Kept;
     return recomputeInBackward(this.#facts, new Set(stays), new Set(brief));
   };
-  #left = effort;
 
   constructor(facts: ForwardFacts, costOf: Cost) {
     this.#facts = facts;
@@ -71,10 +72,11 @@ export class KeptChoices {
       const held = cheapestKept(this.#facts, rate, none);
       return new Set(made.filter((id) => !held.has(id)));
     });
+    const most = this.#written + effort;
     const counts = segmentCounts.filter((count) => count === 1 || count * 4 <= forward.length);
     return lowRates.flatMap((rate) =>
       counts.flatMap((count) => {
-        if (this.#left < 0) return [];
+        if (this.#written > most) return [];
         const stays = [...cheapestKept(this.#facts, rate, checkpoints(this.#facts, count))];
         return briefs.flatMap((brief) => this.#choice(stays, brief));
       }),
@@ -85,10 +87,10 @@ export class KeptChoices {
   #choice(stays: readonly ValueId[], brief: ReadonlySet<ValueId>): readonly Candidate[] {
     const how = { stays: [...stays].sort((a, b) => a - b), brief: [...brief] };
     const key = `${how.stays}|${how.brief}`;
-    if (this.#left < 0 || this.#known.has(key)) return [];
+    if (this.#known.has(key)) return [];
     this.#known.add(key);
     const { work, ops, program } = this.#make(how);
-    this.#left -= program.ops.length;
+    this.#written += program.ops.length;
     return ops === 0 ? [] : [new Candidate(how, work, this.#make, this.#costOf)];
   }
 }
