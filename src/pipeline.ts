@@ -224,7 +224,13 @@ function* savingBest(
     const others = savingLess.filter((other) => other !== name);
     const { made } = best;
     const other = yield* compilation.candidateBelow(() => without(others, made));
-    if (other && isBetter(other.made, made)) [off, best] = [others, other];
+    if (!other) continue;
+    // Without a budget they are taken only where they are better than none of them: the peak doesn't rise.
+    const isTaken =
+      name === null && !all.made.recompute
+        ? !isBetter(made, other.made)
+        : isBetter(other.made, made);
+    if (isTaken) [off, best] = [others, other];
   }
   return take(off, best);
 }

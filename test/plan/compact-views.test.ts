@@ -218,6 +218,7 @@ function stepPeak(workload: Workload, choice: MemoryChoice): number {
       built.optimizer.step();
       built.optimizer.zeroGrad();
       value.dispose();
+      void loss.ready();
     }
     const { peakAllocated } = memory.stats('meta');
     for (const tensor of batch) tensor.dispose();
