@@ -1,6 +1,6 @@
 import { operandUse } from '../device/kernel-op.ts';
 import type { AutogradError } from '../errors/errors.ts';
-import type { BackwardPart } from '../program/plan.ts';
+import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
@@ -93,9 +93,10 @@ export class OpenResults {
     retainingPlan.steps.forEach(({ op }, i) => {
       if (isReached[i]) for (const id of op.inputs) needed.add(id);
     });
-    // Values that backward computes from saved ones alone.
+    // Values that backward computes from saved ones alone. The other summands of a sum of gradients don't come again.
+    const gradients = derivedFrom(gradOutputs, retainingPlan);
     for (const { op } of retainingPlan.steps.toReversed()) {
-      if (op.outputs.some((id) => needed.has(id) && !open.has(id)))
+      if (op.outputs.some((id) => needed.has(id) && !gradients.has(id)))
         for (const id of op.inputs) needed.add(id);
     }
     return needed;
@@ -137,16 +138,12 @@ function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
 }
 
 function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet<ValueId> {
-  const derived = new Set(gradOutputs.filter((id) => id !== null));
+  const derived = derivedFrom(gradOutputs, plan);
   /** Values of forward, and what is computed from these alone. */
   const fromForward = new Set(saved.withData);
   for (const { op } of plan.steps) {
-    const isGradient = op.inputs.some((id) => derived.has(id));
-    const isForward = !isGradient && op.inputs.some((id) => fromForward.has(id));
-    for (const id of op.outputs) {
-      if (isGradient) derived.add(id);
-      if (isForward) fromForward.add(id);
-    }
+    if (!op.inputs.some((id) => fromForward.has(id))) continue;
+    for (const id of op.outputs) if (!derived.has(id)) fromForward.add(id);
   }
   const found = new Set(derived);
   for (const { op } of plan.steps.toReversed()) {
@@ -155,4 +152,14 @@ function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet
     for (const id of op.inputs) found.delete(id);
   }
   return [...gradOutputs].some((id) => id !== null && found.has(id)) ? found : new Set();
+}
+
+/** The gradients given to a backward, and all that it computes from them. */
+function derivedFrom(given: readonly (ValueId | null)[], { steps }: Plan): ReadonlySet<ValueId> {
+  const derived = new Set(given.filter((id) => id !== null));
+  for (const { op } of steps) {
+    if (!op.inputs.some((id) => derived.has(id))) continue;
+    for (const id of op.outputs) derived.add(id);
+  }
+  return derived;
 }
