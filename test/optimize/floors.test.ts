@@ -34,9 +34,11 @@ it.each(Object.entries(works))(
         return stages.planned.forward.predicted.peakBytes;
       };
       const floor = least({ budget: 0 });
+      // Without slices a large program is planned in a fraction of the time.
+      const within = program.ops.length > 1500 ? weighed.slice(0, 1) : weighed;
       let smaller = 0;
       for (const budget of [null, 0]) {
-        for (const name of budget === null ? memorySwitches : weighed) {
+        for (const name of budget === null ? memorySwitches : within) {
           const bytes = least({ [name]: false, budget });
           expect.soft(floor, `${name} off, budget ${budget}`).toBeLessThanOrEqual(bytes * 1.05);
           if (floor < bytes) smaller++;
