@@ -8,7 +8,7 @@ import type { MemoryUses } from './memory-uses.ts';
 const reordered = 1.1;
 /** Choices by segments take at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
-/** Of the candidates that need fewest bytes so many are planned where no other plan fits. */
+/** The number of candidates with the fewest bytes that are planned where no other plan fits. */
 const mostOfFloor = 2;
 
 /**

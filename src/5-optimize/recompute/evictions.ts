@@ -15,7 +15,7 @@ const grids = [
 const luck = 1.15;
 /** A policy that takes more arithmetic than this many times forward's is none. */
 const mostWork = 4;
-/** Of the lowest limits each so manieth is looked at for the fewest bytes. */
+/** The step between two of the lowest limits that are tried for the fewest bytes. */
 const lowStride = 8;
 /** Multiples of this, without their whole part, fall evenly between 0 and 1, however many are taken. */
 const step = 0.7548776662466927;

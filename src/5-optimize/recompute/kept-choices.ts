@@ -40,9 +40,9 @@ export class KeptChoices {
   }
 
   /**
-   * What is cheapest at some rate of exchange between bytes and arithmetic stays. From one rate to the next the results of
-   * the last layers are added first: backward reads them first, so that they stay for the shortest time, and while the
-   * most is live nothing is recomputed.
+   * Choices that keep what is cheapest at some rate of exchange between bytes and arithmetic. From one rate to the next
+   * the results of the last layers are added first: backward reads them first, so that they stay for the shortest time,
+   * and while the most is live nothing is recomputed.
    */
   cheapest(): readonly Candidate[] {
     if (this.#facts.program.ops.length > fewOps) return [];
@@ -60,9 +60,9 @@ export class KeptChoices {
   }
 
   /**
-   * Of forward as segments what crosses between them stays, which bounds what is live while one of them is recomputed; of
-   * the rest stays what is cheapest at a low rate; and cheap values are not held for later ops. That takes about as much
-   * arithmetic as forward, or more.
+   * Choices that cut forward into segments: what crosses between them stays, which bounds what is live while one of them is
+   * recomputed; of the rest stays what is cheapest at a low rate; and cheap values are not held for later ops. That takes
+   * about as much arithmetic as forward, or more.
    */
   inSegments(): readonly Candidate[] {
     const { forward, program } = this.#facts;
