@@ -11,6 +11,7 @@ import type {
 } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
+import { RecentlyUsed } from '../program/recently-used.ts';
 import { attach, type PassOutput, type Target } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope/scope.ts';
@@ -42,12 +43,15 @@ interface Made {
 
 const independent: ScalarDependencies = { needed: [], decisions: [] };
 
-/** The recorded backwards of one subgraph, each made when it is requested first. */
+/** Requests whose backwards are kept: a loop makes another one for each number of its iterations. */
+const mostRequests = 64;
+
+/** The recorded backwards of one subgraph, each made when it is requested first; those requested lately are kept. */
 export class RecordedBackwards {
   readonly #makes: HigherOrderGradients;
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
-  readonly #known = new Map<string, Made[]>();
+  readonly #known = new RecentlyUsed<string, Made[]>(mostRequests);
 
   constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
@@ -58,14 +62,14 @@ export class RecordedBackwards {
   /** `numbers` are those of the run: rules of gradients may decide by them. */
   at(request: GradientRequest, numbers: readonly number[]): RecordedBackward {
     const key = JSON.stringify(request);
-    const known = this.#known.get(key) ?? [];
+    const known = this.#known.get(key, () => []);
     const table = this.#table;
     const fits = ({ dependencies, numbers: own }: Made) =>
       !table || table.isAlike(dependencies, own, numbers);
     let made = known.find(fits);
     if (!made) {
       made = this.#make(request, numbers);
-      this.#known.set(key, [...known, made]);
+      known.push(made);
     }
     return made.backward;
   }

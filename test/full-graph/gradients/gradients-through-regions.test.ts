@@ -266,3 +266,26 @@ it('compiles a path once', () => {
   expect(outcomes(captured, asked)).toEqual(first);
   expect(made).not.toHaveBeenCalled();
 });
+
+it('keeps the programs of the paths that were taken lately', () => {
+  const power = (x: Tensor, n: Tensor) => {
+    let y = x;
+    for (let i = 0; i < n.itemSync(); i++) y = y.sin();
+    return y;
+  };
+  const captured = toStatic(power, { fullGraph: true });
+  const slopes = (turns: number) =>
+    tidy(() => {
+      const x = weights([3], 1).requiresGrad_();
+      return bits(grad(captured(x, tensor(turns)).sum(), [x], { createGraph: true })[0]);
+    });
+  const first = slopes(1);
+  const { again } = captured.programs()[0]!.stages!.planned.backward!;
+  const made = vi.spyOn(again!, 'at');
+  for (let turns = 2; turns <= 65; turns++) slopes(turns);
+  expect(made).toHaveBeenCalledTimes(64);
+  slopes(65);
+  expect(made).toHaveBeenCalledTimes(64);
+  expect(slopes(1)).toEqual(first);
+  expect(made).toHaveBeenCalledTimes(65);
+});
