@@ -45,6 +45,10 @@ async function loaded(): Promise<(readonly [string, Ort])[]> {
 
 const packages = (await withInterop("exports in onnxruntime's npm packages", loaded)) ?? [];
 
+it.runIf(packages.length > 0)('both packages are there', () => {
+  expect(packages.map(([name]) => name)).toEqual(['onnxruntime-node', 'onnxruntime-web']);
+});
+
 const samples = packages.length > 0 ? opSamples(isMapped) : [];
 const ops = [...new Set(samples.map(({ name }) => name))];
 

@@ -437,6 +437,8 @@ const elsewhere = [
   'RegionOptions',
   'BodyOptions',
   'GroupOptions',
+  'FeedOptions',
+  'WebGpuOptions',
 ];
 
 it('no public option object goes unchecked', () => {
