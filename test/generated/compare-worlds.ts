@@ -55,6 +55,8 @@ export function compareWorlds(
       gradientsCount &&= !expected.backwardFailed;
       const differs = difference(expected, actual, gradientsCount);
       if (!differs) continue;
+      // A backward that throws has reached some leaves eagerly and none as a program: what follows can't be compared.
+      if (expected.backwardFailed && expected.untilBackward === actual.untilBackward) break;
       const text = `call ${call}: ${differs.text}\n${captured.explain()}`;
       throw new WorldDifference(text, differs.lines, expected.text);
     }
@@ -116,6 +118,8 @@ interface Observed {
    */
   readonly gradients: readonly Float32Array[];
   readonly backwardFailed: boolean;
+  /** Everything up to the backward, and whether that threw. */
+  readonly untilBackward: string;
   readonly isRefused: boolean;
 }
 
@@ -172,6 +176,7 @@ function seen(world: World, args: unknown[], outcome: unknown, result: unknown):
     text: JSON.stringify(everything, takeGradient, 1),
     gradients: found,
     backwardFailed: typeof roots === 'string',
+    untilBackward: JSON.stringify({ outcome, forward, roots }),
     isRefused: false,
   };
 }
