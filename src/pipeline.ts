@@ -227,9 +227,7 @@ function* savingBest(
     if (!other) continue;
     // Without a budget they are taken only where they are better than none of them: the peak doesn't rise.
     const isTaken =
-      name === null && !all.made.recompute
-        ? !isBetter(made, other.made)
-        : isBetter(other.made, made);
+      name || made.recompute ? isBetter(other.made, made) : !isBetter(made, other.made);
     if (isTaken) [off, best] = [others, other];
   }
   return take(off, best);

@@ -151,7 +151,7 @@ function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet
     if (!reads && op.outputs.every((id) => found.has(id) || !derived.has(id))) continue;
     for (const id of op.inputs) found.delete(id);
   }
-  return [...gradOutputs].some((id) => id !== null && found.has(id)) ? found : new Set();
+  return gradOutputs.some((id) => found.has(id!)) ? found : new Set();
 }
 
 /** The gradients given to a backward, and all that it computes from them. */

@@ -24,15 +24,16 @@ const hotRuns = 64;
  * Programs of at most so many ops get their final plan right away: a first plan wouldn't be there earlier. A GPU builds
  * kernels for each of two plans, which takes longer than planning.
  */
-const smallOps = { cpu: 8, gpu: 100, meta: 8 } as const;
+const [smallOps, smallOpsOnGpu] = [8, 100];
 
 /** How a program is compiled before it has proved hot. */
 export function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
   const { program } = wanted;
+  const { ops, values } = program;
   const { prefer, budget, savedDtype, offload, order, simplify, slices } = options.memory;
   const isFinal =
     options.backend !== undefined ||
-    program.ops.length <= smallOps[program.values[0]?.device.kind ?? 'cpu'] ||
+    ops.length <= (values[0]?.device.kind === 'gpu' ? smallOpsOnGpu : smallOps) ||
     prefer === 'bytes' ||
     budget !== null ||
     // What is rounded may depend on the plan.

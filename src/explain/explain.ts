@@ -90,7 +90,7 @@ function explainPart(part: CompiledPart, index: number, withGuards: boolean): st
     `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}${small}`,
     ...(withGuards ? listedGuards(trace) : countedGuards(trace)),
     ...explainMemory(stages, withGuards),
-    ...(part.isFirst ? ['  plan:   the first; ready() makes the final one'] : []),
+    ...(part.isFirst ? ['  plan:   the first (ready() makes the final)'] : []),
     ...explainRuns(part, stages),
   ];
 }

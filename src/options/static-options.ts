@@ -109,50 +109,15 @@ export interface StaticSettings {
 export function settingsOf(options: ToStaticOptions): StaticSettings {
   verifyChoices(options);
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
-  if (!(minGraphSize >= 0)) {
-    throw new ArgumentError({
-      what: 'toStatic: minGraphSize is not a number of ops',
-      given: String(minGraphSize),
-      expected: 'a number from 0 on',
-      remedy: 'leave it out to compile every graph',
-    });
-  }
+  expectCount('minGraphSize', minGraphSize, 'ops', 'leave it out to compile every graph');
   const unrollLimit = options.unrollLimit ?? Number.POSITIVE_INFINITY;
-  if (!(unrollLimit >= 0)) {
-    throw new ArgumentError({
-      what: 'toStatic: unrollLimit is not a number of iterations',
-      given: String(unrollLimit),
-      expected: 'a number from 0 on',
-      remedy: 'leave it out to unroll every loop that JavaScript counts',
-    });
-  }
+  expectCount('unrollLimit', unrollLimit, 'iterations', 'leave it out to unroll every loop');
   const pathLimit = options.pathLimit ?? defaultPathLimit;
-  if (!(pathLimit >= 1)) {
-    throw new ArgumentError({
-      what: 'toStatic: pathLimit is not a number of paths',
-      given: String(pathLimit),
-      expected: 'a number from 1 on',
-      remedy: `leave it out for ${defaultPathLimit}`,
-    });
-  }
+  expectCount('pathLimit', pathLimit, 'paths', `leave it out for ${defaultPathLimit}`, 1);
   const check = options.check ?? checkFromEnvironment() ?? 0;
-  if (!(check >= 0)) {
-    throw new ArgumentError({
-      what: 'toStatic: check is not a number of runs',
-      given: String(check),
-      expected: 'a number from 0 on',
-      remedy: 'check: 3 checks the first three runs of every subgraph',
-    });
-  }
+  expectCount('check', check, 'runs', 'check: 3 checks the first three runs of every subgraph');
   const traceLimit = options.traceLimit ?? Number.POSITIVE_INFINITY;
-  if (!(traceLimit >= 1)) {
-    throw new ArgumentError({
-      what: 'toStatic: traceLimit is not a number of instructions',
-      given: String(traceLimit),
-      expected: 'a number from 1 on',
-      remedy: 'leave it out to trace functions of any length',
-    });
-  }
+  expectCount('traceLimit', traceLimit, 'instructions', 'leave it out for no limit', 1);
   if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
   const strict = options.strict ?? false;
@@ -195,6 +160,17 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     compile,
     ...(cache && { traces: cache.traces }),
   };
+}
+
+/** Throws ArgumentError for what is no number from `least` on. */
+function expectCount(name: string, given: number, of: string, remedy: string, least = 0): void {
+  if (given >= least) return;
+  throw new ArgumentError({
+    what: `toStatic: ${name} is not a number of ${of}`,
+    given: String(given),
+    expected: `a number from ${least} on`,
+    remedy,
+  });
 }
 
 /** Every option, with its values where these are few; null: checked by itself. */

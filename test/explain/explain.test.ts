@@ -188,7 +188,7 @@ describe('explain/log', () => {
       return y;
     });
     f(ones([4]));
-    expect(f.explain()).toContain('  plan:   the first; ready() makes the final one\n');
+    expect(f.explain()).toContain('  plan:   the first (ready() makes the final)\n');
     await f.ready();
     expect(f.explain()).not.toContain('plan:   the first');
   });
