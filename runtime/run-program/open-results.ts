@@ -12,7 +12,7 @@ import type { Partial } from './partials.ts';
 export class OpenResults {
   readonly #backward: BackwardPart;
   /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
-  readonly #differentiated = new Set<ValueId>();
+  #differentiated: ReadonlySet<ValueId> = new Set();
   /** Gradients that lead through nothing that forward has saved: their backward may run again. */
   readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if none can come. */
@@ -58,12 +58,16 @@ export class OpenResults {
 
   #close(part: Partial): void {
     this.#closed.push(part);
-    if (part.isWhole && this.#differentiated.size === 0 && this.#repeatable.size === 0) {
-      this.#needed = null;
+    const { freeing } = part;
+    const before = this.#differentiated;
+    if (before.size > 0) {
+      this.#differentiated = new Set([...before, ...freeing.differentiated]);
+      this.#needed = this.#readsOfOpen();
       return;
     }
-    for (const id of part.freeing.differentiated) this.#differentiated.add(id);
-    this.#needed = this.#readsOfOpen();
+    this.#differentiated = freeing.differentiated;
+    if (!neededAfter.has(freeing)) neededAfter.set(freeing, this.#readsOfOpen());
+    this.#needed = neededAfter.get(freeing)!;
   }
 
   #readsLater(): boolean {
@@ -128,12 +132,18 @@ function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   return true;
 }
 
+/** The values that are needed after the first backward of a run, by its form: found once, not in each run. */
+const neededAfter = new WeakMap<PartialBackward, ReadonlySet<ValueId> | null>();
+
 const repeatable = new WeakMap<BackwardPart, ReadonlySet<ValueId>>();
 
 /** Gradients all of whose later ops read other gradients alone. */
 function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
-  const known = repeatable.get(backward) ?? findRepeatable(backward);
-  repeatable.set(backward, known);
+  let known = repeatable.get(backward);
+  if (!known) {
+    known = findRepeatable(backward);
+    repeatable.set(backward, known);
+  }
   return known;
 }
 

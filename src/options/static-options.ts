@@ -109,13 +109,13 @@ export interface StaticSettings {
 export function settingsOf(options: ToStaticOptions): StaticSettings {
   verifyChoices(options);
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
-  expectCount('minGraphSize', minGraphSize, 'ops', 'leave it out to compile every graph');
+  expectCount('minGraphSize', minGraphSize, 'ops', 'leave it out for all graphs');
   const unrollLimit = options.unrollLimit ?? Number.POSITIVE_INFINITY;
   expectCount('unrollLimit', unrollLimit, 'iterations', 'leave it out to unroll every loop');
   const pathLimit = options.pathLimit ?? defaultPathLimit;
   expectCount('pathLimit', pathLimit, 'paths', `leave it out for ${defaultPathLimit}`, 1);
   const check = options.check ?? checkFromEnvironment() ?? 0;
-  expectCount('check', check, 'runs', 'check: 3 checks the first three runs of every subgraph');
+  expectCount('check', check, 'runs', 'check: 3 checks three runs');
   const traceLimit = options.traceLimit ?? Number.POSITIVE_INFINITY;
   expectCount('traceLimit', traceLimit, 'instructions', 'leave it out for no limit', 1);
   if (options.inputSpec) verifySpecs(options.inputSpec);
