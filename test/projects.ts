@@ -91,6 +91,8 @@ export const nodeOptions: readonly string[] =
   spawnSync(process.execPath, [optimizedLate, '--version']).status === 0 ? [optimizedLate] : [];
 
 const early = ['test/install-early.ts'];
+/** In processes that files share, each starts with these. */
+const inShared = { isolate: false, setupFiles: ['test/collected-between-files.ts'] };
 /** Without patterns of files. */
 const isWhole = process.argv.slice(2).every((word) => word === 'run' || word.startsWith('-'));
 
@@ -162,7 +164,7 @@ export function projectsOf(files: {
         include: [...(files.onOneGpu ?? [])],
         exclude: [...apart],
         env: { ...test.env, TOSTATIC_TESTS_SHARE_GPU: '1' },
-        isolate: false,
+        ...inShared,
         sequence: { groupOrder: 1 },
       },
     },
@@ -178,7 +180,7 @@ export function projectsOf(files: {
           ...onOneGpu,
           ...(i === all.length - 1 ? all.slice(0, i).flat() : []),
         ],
-        isolate: false,
+        ...inShared,
         sequence: { groupOrder: i + 2 },
       },
     })),

@@ -1,0 +1,22 @@
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { allocated, tensor } from '../ops/eager.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+it('forgotten tensors keep their memory until the next file starts', async () => {
+  const before = allocated();
+  const forgotten = (() => new WeakRef(tensor(new Float32Array(1024))))();
+  // What was looked at in a turn of the event loop stays until its end.
+  for (let i = 0; i < 50; i++) {
+    await setTimeout(5);
+    collectGarbage();
+    if (!forgotten.deref()) break;
+  }
+  expect(forgotten.deref()).toBeUndefined();
+  await setTimeout(20);
+  expect(allocated() - before).toBe(4096);
+});
