@@ -10,6 +10,7 @@ import { CompiledSources } from './compiled-sources.ts';
  * hooks, the inspector, the list of ops), or measure it (its heap, bytes of a device).
  */
 export const apart = [
+  'test/architecture/files-met.test.ts',
   'test/capture/**/*.test.ts',
   'test/cli/**/*.test.ts',
   'test/docs/**/*.test.ts',

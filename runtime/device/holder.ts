@@ -1,4 +1,4 @@
-import { invariant } from '../errors/invariant.ts';
+import { InvariantError } from '../errors/invariant.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { poisoning } from '../memory/poison.ts';
 import type { Device } from './device.ts';
@@ -45,13 +45,13 @@ export class Holder {
   }
 
   retain(): this {
-    invariant(this.#owners > 0, 'retain of a freed holder');
+    if (this.#owners <= 0) throw new InvariantError('retain of a freed holder');
     this.#owners++;
     return this;
   }
 
   release(): void {
-    invariant(this.#owners > 0, 'release of a freed holder');
+    if (this.#owners <= 0) throw new InvariantError('release of a freed holder');
     if (--this.#owners === 0) this.freed();
   }
 

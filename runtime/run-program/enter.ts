@@ -19,13 +19,19 @@ export function enter(
   identity = ownPlace,
 ): void {
   const holder = tensor.holderFor('run_program');
-  // Strides of dimensions of size 1 mean nothing, so contiguous tensors are not compared by them.
-  const fits = tensor.isContiguous || !isContiguous(shape, strides);
+  // Strides of dimensions of size 1 mean nothing, so other contiguous tensors fit, too.
+  const fits =
+    areEqual(tensor.strides, strides) || tensor.isContiguous || !isContiguous(shape, strides);
   if (fits) {
     slot.put(holder.retain(), tensor.offset, identity);
     return;
   }
   enterCopy(slot, tensor, identity);
+}
+
+function areEqual(one: readonly number[], other: readonly number[]): boolean {
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
+  return true;
 }
 
 /** Puts a copy without gaps into a scope, which alone owns it: its dimensions lie in memory as those of the tensor do. */

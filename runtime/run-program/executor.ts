@@ -51,8 +51,8 @@ export interface StepCounter {
  */
 export class Executable {
   readonly #actions: readonly Action[];
-  /** State of the current run. */
-  readonly #memory: RunMemory;
+  /** State of the current run; null: its values are allocated one by one. */
+  readonly #memory: RunMemory | null;
   readonly plan: Plan;
   readonly #values: ValueTable;
   /** Null: the list of actions is the program. */
@@ -76,7 +76,7 @@ export class Executable {
     const device = devices.size === 1 ? [...devices][0] : undefined;
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
-    this.#memory = memory;
+    this.#memory = memory.isUsed ? memory : null;
     const binding = { values, optional, backend, counter };
     const bound = plan.steps.map((step, i) => {
       const results = { memory, blocks: late?.blockOf.get(i) };
@@ -113,10 +113,10 @@ export class Executable {
     const { op, at } = events;
     const memory = this.#memory;
     try {
-      memory.open();
+      memory?.open();
       await this.#backend!.runAsync(scope);
     } finally {
-      memory.close();
+      memory?.close();
       events.op = op;
       events.at = at;
     }
@@ -133,12 +133,12 @@ export class Executable {
     const { op, at } = events;
     const memory = this.#memory;
     try {
-      memory.open();
+      memory?.open();
       if (this.#backend) this.#backend.runIn(scope);
       else for (const action of this.#actions) action(slots, scalars);
     } finally {
       // After an exception it is freed with the last value in it.
-      memory.close();
+      memory?.close();
       events.op = op;
       events.at = at;
     }
@@ -320,7 +320,9 @@ function compileKernel(
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
     for (let i = 0; i < targets.length; i++) inputs[targets[i]!]!.holder!.version++;
-    if (isKernel) events.kernel(device.name, op.op.name);
+    if (!isKernel) return;
+    events.kernels++;
+    if (events.active) events.emit({ kind: 'kernel', device: device.name, op: op.op.name });
   };
   if (!isKernel || !mayBeComputed) return { action, computable: null };
   // Apart from the numbers that the kernel was bound with last.

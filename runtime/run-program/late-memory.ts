@@ -139,6 +139,11 @@ export class RunMemory {
     this.#pooled = pooledBlocks(late?.blocks ?? []);
   }
 
+  /** Without a block of its own, a run neither opens nor closes it. */
+  get isUsed(): boolean {
+    return this.#arenaBytes > 0 || this.#late !== null;
+  }
+
   /** At the start of a run. Throws OutOfMemoryError. */
   open(): void {
     this.arena = this.#device ? regionOn(this.#device, this.#arenaBytes) : null;

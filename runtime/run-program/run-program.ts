@@ -51,8 +51,9 @@ export class Subgraph {
   readonly #span: SpanStart;
   /** Branches and loops may return a view or an input several times. */
   readonly #mayBeSame: boolean;
-  /** The base that each output is a view of. */
-  readonly #bases: readonly OutputBase[];
+  /** The base that each output is a view of; null: none is a view. */
+  readonly #bases: readonly OutputBase[] | null;
+  readonly #identities: readonly number[];
   /** Numbers of the inputs that are restored if the run fails. */
   readonly #copied: readonly number[];
 
@@ -77,7 +78,9 @@ export class Subgraph {
     const [first] = steps;
     this.#mayBeSame = steps.some(({ regions }) => regions);
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
-    this.#bases = outputBases(planned.forward, values);
+    const bases = outputBases(planned.forward, values);
+    this.#bases = bases.some((base) => base !== null) ? bases : null;
+    this.#identities = planned.forward.inputs.map((_, i) => identityOfInput(i));
     this.#copied = copiedInputs(planned.forward);
     const unused = new Set(planned.forward.unusedInputs);
     this.#compacted = planned.compacted ?? [];
@@ -171,10 +174,10 @@ export class Subgraph {
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i]!;
       const put = this.#enters[i];
-      if (put) put(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
+      if (put) put(slots[id]!, inputs[i]!, values[id]!, this.#identities[i]!);
       if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
     }
-    this.#scalars.run(numbers, scope.scalars);
+    if (this.#scalars.size > 0) this.#scalars.run(numbers, scope.scalars);
   }
 
   /** Takes the outputs out of the scope, and records the node where `records` says so. */
@@ -192,7 +195,7 @@ export class Subgraph {
     for (const id of forward.freesAtEnd) slots[id]!.release();
     if (backward && records) this.#record(scope, inputs, outputs, watching);
     else this.scopes.giveBack(scope);
-    joinShared(inputs, outputs, this.#bases);
+    if (this.#bases) joinShared(inputs, outputs, this.#bases);
     return outputs;
   }
 

@@ -1,9 +1,9 @@
 import type { Device, Operand } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
+import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError, DTypeError } from '../errors/errors.ts';
 import { type DType, type DTypeOf, dtypes } from '../spec/dtype.ts';
-import { normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
+import { isContiguous, normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
 import { disposedError } from './disposed-error.ts';
 import type { GradEdge, HookEntry } from './grad-node.ts';
 import { type HandleList, track } from './lifetime.ts';
@@ -225,7 +225,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   }
 
   get isContiguous(): boolean {
-    return isContiguousMeta(this);
+    return isContiguous(this.shape, this.strides);
   }
 
   get disposed(): boolean {

@@ -13,6 +13,7 @@ import type { CaptureOptions } from './script/route.ts';
 export {
   endCaptureSession,
   endLongCaptureSession,
+  sessionIdleSince,
   withCaptureSession,
 } from './live/capture-session.ts';
 export { findHomeObject } from './live/home-object.ts';

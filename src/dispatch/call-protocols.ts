@@ -11,13 +11,16 @@ import { type EntryDispatcher, type Fragments, isFragment } from './entry-dispat
 import { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 
+/** Those of calls without a break, for the next ones: there are as many as calls that were inside each other. */
+const unused: OwnedTensors[] = [];
+
 /** An ordinary call. */
 export function runToReturn(
   dispatcher: EntryDispatcher,
   start: ResumePoint,
   initial: Frame[],
 ): unknown {
-  const owned = new OwnedTensors();
+  const owned = unused.pop() ?? new OwnedTensors();
   let [point, frames] = [start, initial];
   let fragments: Fragments | undefined;
   try {
@@ -34,7 +37,8 @@ export function runToReturn(
       point = dispatcher.pointAfter(point, outcome, frames);
     }
   } finally {
-    owned.disposeAll();
+    if (owned.isUsed) owned.disposeAll();
+    else unused.push(owned);
   }
 }
 

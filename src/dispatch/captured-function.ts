@@ -2,7 +2,7 @@ import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { checkInputs } from '../../runtime/input-spec/check.ts';
 import { events } from '../../runtime/memory/events.ts';
-import { intercepted } from '../../runtime/ops/core/bind.ts';
+import { interceptor } from '../../runtime/ops/core/bind.ts';
 import { CallTrace } from '../../runtime/ops/core/call-trace.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { findHomeObject } from '../1-capture/capture.ts';
@@ -52,7 +52,7 @@ export class Captured {
   readonly #dispatcher: EntryDispatcher;
   /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
   #code: CapturedCode | null | undefined;
-  /** The point of the first instruction, and the code that it belongs to. */
+  /** The code, once nothing of it has to be found any more, and the point of its first instruction. */
   #start: { readonly code: CapturedCode; readonly point: ResumePoint } | undefined;
 
   constructor(fn: AnyFunction, options: ToStaticOptions) {
@@ -104,15 +104,13 @@ export class Captured {
 
   /** The entry point of a call; null for a function that can't be captured. */
   startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
-    this.#code ??= this.#capture();
-    const code = this.#code && this.#withHomeObject(this.#code, thisValue);
+    const code = this.#start?.code ?? this.#codeFor(thisValue);
     if (!code) return null;
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
-    if (this.#start?.code !== code)
-      this.#start = { code, point: this.#dispatcher.points.at(frames) };
+    this.#start ??= { code, point: this.#dispatcher.points.at(frames) };
     return { point: this.#start.point, frames };
   }
 
@@ -130,7 +128,7 @@ export class Captured {
 
   /** If capturing is disabled, finds no graph, or happens inside another trace, the function runs as it is. */
   get #runsAsItIs(): boolean {
-    return !toStaticEnabled() || this.#dispatcher.skipped || intercepted();
+    return !toStaticEnabled || this.#dispatcher.skipped || interceptor !== null;
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -192,6 +190,12 @@ export class Captured {
     this.#fallBack(`${name} is not captured: ${found.why}`, undefined);
     warnOnce(`${name} runs as ordinary JavaScript, op by op. ${found.why}`);
     return null;
+  }
+
+  /** The code with all that a call needs; null for a function that can't be captured. */
+  #codeFor(receiver: unknown): CapturedCode | null {
+    this.#code ??= this.#capture();
+    return this.#code && this.#withHomeObject(this.#code, receiver);
   }
 
   /** A decorated method is not in its class yet when it is captured: `super` is found by a receiver. */

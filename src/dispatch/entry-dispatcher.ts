@@ -3,7 +3,7 @@ import { formatPosition, type UserPosition } from '../../runtime/errors/position
 import { events } from '../../runtime/memory/events.ts';
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
-import { endLongCaptureSession } from '../1-capture/capture.ts';
+import { endLongCaptureSession, sessionIdleSince } from '../1-capture/capture.ts';
 import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
 import { missedBudget } from '../explain/memory-budget.ts';
@@ -59,6 +59,8 @@ export class EntryDispatcher {
   readonly points: ResumePoints;
   /** True once traces have found no graph: the function runs as it is. */
   skipped = false;
+  /** The backend is asynchronous: `walkAsync` in the place of `walk`. */
+  readonly awaitsRuns: boolean;
   readonly #name: string;
   readonly #stats: StatsCounter;
   readonly #compiler: FrameCompiler;
@@ -78,6 +80,7 @@ export class EntryDispatcher {
     this.points = points;
     this.#stats = stats;
     this.#compiler = compiler;
+    this.awaitsRuns = compiler.awaitsRuns;
     this.#fallBack = fallBack;
     this.#budget = budget;
   }
@@ -89,11 +92,6 @@ export class EntryDispatcher {
 
   get parts(): readonly CompiledPart[] {
     return this.#compiler.parts;
-  }
-
-  /** The backend is asynchronous: `walkAsync` in the place of `walk`. */
-  get awaitsRuns(): boolean {
-    return this.#compiler.awaitsRuns;
   }
 
   /** Compiles the entry at this point without running it. */
@@ -139,7 +137,7 @@ export class EntryDispatcher {
 
   #entryAt(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     const known = point.find(frames);
-    if (known) endLongCaptureSession();
+    if (known && sessionIdleSince !== undefined) endLongCaptureSession();
     return known ?? this.#translate(point, frames);
   }
 

@@ -22,7 +22,7 @@ import {
   type RecipeReader,
   type RunValues,
 } from './materialize/materialize.ts';
-import { compileDonation, noDonation } from './ownership/donation.ts';
+import { compileDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
@@ -56,12 +56,13 @@ export class Entry {
   readonly #scalars: number[];
   /** Inputs that the program writes in place. */
   readonly #written: readonly Reader[];
-  readonly #donated: ReturnType<typeof compileDonation>;
+  readonly #donation: ReturnType<typeof compileDonation>;
   /** Most bytes allocated during the last run. */
   #lastPeak = 0;
   /** The tensors that are freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
-  readonly #make: (values: RunValues) => void;
+  /** Null: a run makes no object. */
+  readonly #make: ((values: RunValues) => void) | null;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph has no backward any more. */
@@ -95,9 +96,9 @@ export class Entry {
     this.#scalars = result.numbers.map(() => 0);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
     this.#written = subgraph ? subgraph.written.map((i) => this.#inputs[i]!) : [];
-    this.#donated =
-      subgraph && donate ? compileDonation(result, subgraph.usual.stages.planned) : noDonation;
-    this.#make = compileMakes(result.makes);
+    this.#donation =
+      subgraph && donate ? compileDonation(result, subgraph.usual.stages.planned) : null;
+    this.#make = result.makes.length > 0 ? compileMakes(result.makes) : null;
     const { early, late } =
       subgraph && donate
         ? EarlyDisposal.of(result, subgraph.usual.stages.planned, [...shared, ...result.guards])
@@ -279,6 +280,13 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
+  /** The inputs that the run may take over, as bits. */
+  #donated(inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors): number {
+    return this.#donation && owned.isUsed && !owned.isEmpty
+      ? this.#donation(inputs, frames, owned)
+      : 0;
+  }
+
   /** In a call under `noGrad`, what `enableGrad` inside the function has recorded has a history all the same. */
   #recording<T>(run: () => T): T {
     const records = !gradEnabled() && this.result.differentiable.includes(true);
@@ -308,7 +316,7 @@ export class Entry {
 
   /** The holders of inputs that only the frames hold, before a run takes the memory of donated ones. */
   #ownHolders(inputs: readonly Tensor[], owned: OwnedTensors): (Holder | null)[] | null {
-    const keeps = this.subgraph !== null && !owned.isEmpty && gradEnabled();
+    const keeps = this.subgraph !== null && owned.isUsed && !owned.isEmpty && gradEnabled();
     return keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
   }
 
@@ -336,7 +344,7 @@ export class Entry {
       made: [],
     };
     this.#giveBackUnchosen?.(values);
-    this.#make(values);
+    this.#make?.(values);
     // Everything is read before anything changes.
     const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
@@ -344,7 +352,7 @@ export class Entry {
       if (this.#called.length > 0) forgetCalls(frames);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
-      if (!owned.followsNothing) owned.leave(value, this.#made.of(values));
+      if (owned.isUsed && !owned.followsNothing) owned.leave(value, this.#made.of(values));
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));

@@ -51,22 +51,16 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
  * in force depends on the number of runs alone.
  */
 export class PlanInForce {
-  #ready: ReadySubgraph;
+  ready: ReadySubgraph;
+  isFinal: boolean;
   /** Null: the plan is final. */
   #better: Steps<ReadySubgraph> | null;
   #runs = 0;
 
   constructor(first: ReadySubgraph, better: Steps<ReadySubgraph> | null) {
-    this.#ready = first;
+    this.ready = first;
+    this.isFinal = better === null;
     this.#better = better;
-  }
-
-  get ready(): ReadySubgraph {
-    return this.#ready;
-  }
-
-  get isFinal(): boolean {
-    return this.#better === null;
   }
 
   /** The plan for a run that begins now. */
@@ -75,17 +69,18 @@ export class PlanInForce {
       const { done, value } = this.#better.next();
       if (done) this.#replace(value);
     }
-    return this.#ready;
+    return this.ready;
   }
 
   /** Makes the final plan now. */
   finish(): ReadySubgraph {
     if (this.#better !== null) this.#replace(finish(this.#better));
-    return this.#ready;
+    return this.ready;
   }
 
   #replace(ready: ReadySubgraph): void {
-    this.#ready = ready;
+    this.ready = ready;
+    this.isFinal = true;
     this.#better = null;
   }
 }

@@ -130,7 +130,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   /** Selects the plan of this run. True: one that was made for it takes inputs over. */
   #next(inputs: readonly Tensor[], donated: number): boolean {
     const plan = this.#choose(inputs, donated);
-    const { subgraph, savedInputs } = plan.next();
+    const { subgraph, savedInputs } = plan.isFinal ? plan.ready : plan.next();
     this.last = subgraph;
     this.lastSavedInputs = savedInputs;
     this.lastDonated = this.#plans.numbers.get(plan) ?? none;

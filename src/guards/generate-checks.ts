@@ -11,7 +11,7 @@ import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { fastKey } from '../vm/language/index-key.ts';
 import { FunctionConstructor } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';
-import type { Guard } from './guard.ts';
+import type { Guard, InheritedProperty } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { isProxy, proxyTest } from './plain.ts';
@@ -20,7 +20,7 @@ import { compileRead, type Reader, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
 /** Engines optimize no function that is much longer. */
-const mostStatements = 400;
+const mostStatements = 200;
 
 /** `guards` in the order in which they are asked. True where all hold; a read that throws is a miss. */
 export function generateChecks(guards: readonly Guard[], sizes: readonly number[]): Check {
@@ -31,6 +31,7 @@ export function generateChecks(guards: readonly Guard[], sizes: readonly number[
     if (writer.statements >= mostStatements) parts.push(writer.take());
   }
   if (writer.statements > 0) parts.push(writer.take());
+  if (parts.length === 1) return parts[0]!;
   return (frames) => {
     for (let i = 0; i < parts.length; i++) if (!parts[i]!(frames)) return false;
     return true;
@@ -63,6 +64,8 @@ function depthOf(source: Source): number {
   return 'base' in source ? 1 + depthOf(source.base) : 1;
 }
 
+const { getPrototypeOf, hasOwn } = Object;
+
 class CheckWriter {
   /** Places of which something is asked that would run the handler of a Proxy. */
   readonly #holders: ReadonlySet<string>;
@@ -70,6 +73,8 @@ class CheckWriter {
   readonly #identities: ReadonlyMap<string, object>;
   readonly #sizes: readonly number[];
   readonly #lines: string[] = [];
+  /** Questions about variables, each of which has one answer. */
+  readonly #expected = new Set<string>();
   /** The variable of each place that was read. */
   readonly #places = new Map<string, string>();
   readonly #constants: unknown[] = [];
@@ -96,13 +101,15 @@ class CheckWriter {
   take(): Check {
     const [constants, reads, seen] = [this.#constants.slice(), this.#reads, this.#seen];
     const names = constants.map((_, i) => `c${i}`);
-    const text = `const [${names.join()}] = C; return (F) => { let g; try {\n${this.#lines.join('\n')}\nreturn true; } catch { return false; } finally { end(); } }`;
+    // A check keeps no object alive.
     const end = () => {
-      // A check keeps no object alive.
       reads.forget();
       for (const each of seen) each.clear();
     };
+    const atEnd = reads.isEmpty && seen.length === 0 ? '' : 'finally { end(); }';
+    const text = `const [${names.join()}] = C; return (F) => { let g; try {\n${this.#lines.join('\n')}\nreturn true; } catch { return false; } ${atEnd} }`;
     this.#lines.length = 0;
+    this.#expected.clear();
     this.#constants.length = 0;
     this.#places.clear();
     this.#names.clear();
@@ -169,6 +176,16 @@ class CheckWriter {
       case 'tensor':
         this.#writeTensor(guard);
         break;
+      case 'prototype':
+        for (const property of guard.properties) this.#writeInherited(guard.source, property);
+        break;
+      case 'bare': {
+        const tensor = this.#read(guard.source);
+        const [proto, has] = [this.#constant(getPrototypeOf), this.#constant(hasOwn)];
+        this.#expect(`${proto}(${tensor}) === ${this.#constant(Tensor.prototype)}`);
+        for (const key of guard.keys) this.#expect(`!${has}(${tensor}, ${this.#constant(key)})`);
+        break;
+      }
       default:
         this.#expect(`${this.#constant(compileTest(guard))}(${this.#read(guard.source)})`);
     }
@@ -185,8 +202,7 @@ class CheckWriter {
       if (size === 'any') return [];
       return size === null ? [`g[${dim}] >= 2`] : [`g[${dim}] === ${size}`];
     });
-    this.#lines.push(`g = ${x}.shape;`);
-    this.#expect([`g.length === ${shape.length}`, ...sizes].join(' && '));
+    this.#expect([`(g = ${x}.shape).length === ${shape.length}`, ...sizes].join(' && '));
     if (strides === null || strides === 'any') {
       const isUsual = strides === null && shape.every((size) => typeof size === 'number');
       const usual = isUsual
@@ -204,6 +220,13 @@ class CheckWriter {
     return [`(g = ${x}.strides).length === ${strides.length}`, ...steps].join(' && ');
   }
 
+  #writeInherited(source: Source, { key, getter, value }: InheritedProperty): void {
+    const [object, name] = [this.#read(source), this.#constant(key)];
+    const found = `${this.#constant(lookupGetter)}.call(${object}, ${name})`;
+    this.#expect(`${found} === ${this.#constant(getter)}`);
+    if (getter === undefined) this.#expect(`${object}[${name}] === ${this.#constant(value)}`);
+  }
+
   #writeDistinct(sources: readonly Source[], others: readonly Source[]): void {
     const seen = new Set<unknown>();
     this.#seen.push(seen);
@@ -216,6 +239,8 @@ class CheckWriter {
   }
 
   #expect(condition: string): void {
+    if (this.#expected.has(condition)) return;
+    this.#expected.add(condition);
     this.#lines.push(`if (!(${condition})) return false;`);
   }
 

@@ -40,6 +40,10 @@ export class PlainReads {
     return place.read;
   }
 
+  get isEmpty(): boolean {
+    return this.#values.length === 0;
+  }
+
   /** After a pass: no objects are kept alive. */
   forget(): void {
     this.#values.fill(unread);

@@ -60,13 +60,10 @@ export function isIgnoredFile(file: string): boolean {
   );
 }
 
-let enabled = true;
+/** False: captured functions run as ordinary JavaScript. */
+export let toStaticEnabled = true;
 
 /** With `false`, captured functions run as ordinary JavaScript until it is called with `true` again. */
 export function enableToStatic(value: boolean): void {
-  enabled = value;
-}
-
-export function toStaticEnabled(): boolean {
-  return enabled;
+  toStaticEnabled = value;
 }

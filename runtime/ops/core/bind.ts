@@ -20,7 +20,8 @@ export interface Interceptor {
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 
-let interceptor: Interceptor | null = null;
+/** Null: ops run. */
+export let interceptor: Interceptor | null = null;
 
 /** Inside `body`, ops go to `next`. */
 export function withInterceptor<T>(next: Interceptor, body: () => T): T {

@@ -1,6 +1,6 @@
 import type { Operand } from '../../device/device.ts';
 import type { Holder } from '../../device/holder.ts';
-import { invariant } from '../../errors/invariant.ts';
+import { InvariantError } from '../../errors/invariant.ts';
 import { ownPlace } from './identity.ts';
 
 /** A value's place in a scope: an owner of its holder while the value is live. */
@@ -58,7 +58,7 @@ export class ScopePool {
 
   take(): Scope {
     const scope = this.#free.pop() ?? this.#make();
-    invariant(!scope.locked, 'a locked scope in the pool');
+    if (scope.locked) throw new InvariantError('a locked scope in the pool');
     scope.locked = true;
     return scope;
   }

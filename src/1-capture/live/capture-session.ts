@@ -13,7 +13,7 @@ const { setTimeout, performance } = globalThis;
 let depth = 0;
 let current: DebuggerSession | undefined;
 /** The time at which the open session became idle; undefined while it captures, and without a session. */
-let idleSince: number | undefined;
+export let sessionIdleSince: number | undefined;
 /** Whether a timer, or the end of this iteration of the event loop, will end the session. */
 let isScheduled = false;
 
@@ -24,14 +24,14 @@ let isScheduled = false;
  */
 export function withCaptureSession<T>(run: () => T): T {
   depth++;
-  idleSince = undefined;
+  sessionIdleSince = undefined;
   try {
     return run();
   } finally {
     depth--;
     if (depth === 0 && current) {
       current.rest();
-      idleSince = performance.now();
+      sessionIdleSince = performance.now();
       if (!isScheduled) scheduleEnd(longestIdle());
     }
   }
@@ -48,24 +48,25 @@ function scheduleEnd(ms: number): void {
 
 function endIfIdle(): void {
   isScheduled = false;
-  if (idleSince === undefined) return;
-  const left = idleSince + longestIdle() - performance.now();
+  if (sessionIdleSince === undefined) return;
+  const left = sessionIdleSince + longestIdle() - performance.now();
   if (left > 0) scheduleEnd(Math.ceil(left));
   else endCaptureSession();
 }
 
 /** Ends the session, if it is idle. */
 export function endCaptureSession(): void {
-  if (idleSince === undefined) return;
+  if (sessionIdleSince === undefined) return;
   const open = current;
   current = undefined;
-  idleSince = undefined;
+  sessionIdleSince = undefined;
   open?.close();
 }
 
 /** For calls that capture nothing: in code that never returns to the event loop, no timer ends the session. */
 export function endLongCaptureSession(): void {
-  if (idleSince === undefined || performance.now() - idleSince < longestIdle()) return;
+  if (sessionIdleSince === undefined || performance.now() - sessionIdleSince < longestIdle())
+    return;
   endCaptureSession();
 }
 

@@ -12,21 +12,18 @@ import type { OwnedTensors } from './owned-tensors.ts';
 /** Inputs beyond this one are never donated: the choice is one number's bits. */
 const bits = 30;
 
-/** No input is donated. */
-export const noDonation = (): number => 0;
-
 /**
  * Finds the inputs that die with a call. Known in advance: an input in a register or argument of an entry
  * frame, which nothing that continues after the call reads again. Found out at the call: that it is a result of an
  * earlier subgraph that only the frames hold, that no other register which continues holds it too, and that its memory
- * has no other owner.
+ * has no other owner. Returns the function that finds these out; null where no input may die.
  */
 export function compileDonation(
   result: TraceResult,
   { forward, values }: PlannedSubgraph,
-): (inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number {
+): ((inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number) | null {
   // A call that is rejected runs again natively, and needs its inputs.
-  if (mayBailOut(forward.steps)) return noDonation;
+  if (mayBailOut(forward.steps)) return null;
   const { inputs: ids, unusedInputs } = forward;
   const kept = keptSources(result);
   const mentioned = new Set(kept.flatMap(withBases).map(sourceKey));
@@ -37,13 +34,12 @@ export function compileDonation(
     const isRead = !unusedInputs.includes(ids[i]!);
     return i < bits && isLocal && isRead && !mentioned.has(sourceKey(source)) ? [i] : [];
   });
-  if (eligible.length === 0) return noDonation;
+  if (eligible.length === 0) return null;
   const others: Reader[] = kept.map(compileReader);
   const isHeld = (tensor: Tensor, frames: readonly Frame[]) =>
     others.some((read) => read(frames) === tensor) ||
     [...entered].some((frame) => holdsInCall(frames[frame]!, tensor));
   return (inputs, frames, owned) => {
-    if (owned.isEmpty) return 0;
     let donated = 0;
     for (const i of eligible) {
       const tensor = inputs[i]!;

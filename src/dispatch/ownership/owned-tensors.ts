@@ -36,6 +36,8 @@ export class OwnedTensors {
   #escaped: Set<object> | undefined;
   /** Made when a subgraph keeps such a tensor for backward. */
   #savedMemory: SavedMemory | undefined;
+  /** False: the call has had no break, and may leave this to another call. */
+  isUsed = false;
 
   /** No register holds such a tensor alone. */
   get isEmpty(): boolean {
@@ -62,6 +64,7 @@ export class OwnedTensors {
 
   /** Made natively, and held by a register alone. */
   add(tensor: Tensor): void {
+    this.isUsed = true;
     this.#made ??= new Set();
     this.#made.add(tensor);
   }
@@ -70,6 +73,7 @@ export class OwnedTensors {
   addArray(array: readonly unknown[], operands: ReadonlySet<unknown>): void {
     const tensors = array.filter((item) => item instanceof Tensor && !operands.has(item));
     if (tensors.length === 0) return;
+    this.isUsed = true;
     this.#containers ??= new Set();
     this.#containers.add(array);
     for (const tensor of tensors) {
@@ -85,6 +89,7 @@ export class OwnedTensors {
 
   /** The function returns: what its value leads to stays, the rest goes. */
   leave(value: unknown, made: Made): void {
+    this.isUsed = true;
     this.#register(made);
     this.escape(value);
     this.disposeAll();
@@ -92,6 +97,7 @@ export class OwnedTensors {
 
   /** Execution continues in `frames`. */
   moveTo(frames: readonly Frame[], made: Made): void {
+    this.isUsed = true;
     for (const output of made.own) this.add(output);
     this.#register(made);
     if (this.#ownsNothing) return;
@@ -107,6 +113,7 @@ export class OwnedTensors {
       this.escape(value);
       return;
     }
+    this.isUsed = true;
     this.#stored ??= new Set();
     this.#stored.add(value);
   }
@@ -114,6 +121,7 @@ export class OwnedTensors {
   /** Native code, or an object from elsewhere, has had the value. */
   escape(value: unknown): void {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
+    this.isUsed = true;
     // No `instanceof`: it would run a trap of a user's Proxy.
     this.#made?.delete(value as Tensor);
     this.#contained?.delete(value as Tensor);
@@ -125,6 +133,7 @@ export class OwnedTensors {
 
   /** A subgraph has run. `holders`: per input the memory that it had, null where it isn't one of these tensors'. */
   noteSaved(subgraph: CopiesViews, holders: readonly (Holder | null)[], peak: number): void {
+    this.isUsed = true;
     this.#savedMemory ??= new SavedMemory();
     this.#savedMemory.noteRun(peak, subgraph.last.planned.backward?.plan.predicted.peakBytes ?? 0);
     for (const each of subgraph.lastSavedInputs) {

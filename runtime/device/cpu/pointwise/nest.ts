@@ -74,7 +74,7 @@ export function bindLoops(
       words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
       words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
     }
-    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
+    if (kernel.attrs.length > 0) putAttrs(kernel, now, attrWords, argumentWords + count * 3);
     const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(operands, written, steps);
     runOuter(0, isShared);
     if (isShared) parts.run();
@@ -94,6 +94,7 @@ class NestParts {
   /** Rows of a part, and elements of each. */
   readonly #height: number;
   readonly #width: number;
+  readonly areWorthIt: boolean;
   #parts = 0;
 
   constructor(kernel: PointwiseKernel, operands: number, inner: { n: number; rows: number }) {
@@ -106,10 +107,7 @@ class NestParts {
     this.#width = partLength(inner.n, nanoseconds);
     const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
     this.#height = Math.max(1, Math.ceil(leastPart / rowWork));
-  }
-
-  get areWorthIt(): boolean {
-    return this.#n * this.#rows * this.#kernel.nanoseconds >= leastCall;
+    this.areWorthIt = inner.n * inner.rows * nanoseconds >= leastCall;
   }
 
   /** Parts of the two inner dimensions, of which each operand's first element is at its address. */
