@@ -2,7 +2,7 @@
  * Works with checksums: one step eagerly, captured, and captured without fused kernels, interleaved in one
  * process. Prints the least and the median of the rounds; fails where checksums differ.
  *
- *     npx tsx bench/works.ts [--rounds 25] [--only W3,W4] [--json]
+ *     npx tsx bench/works.ts [--rounds 25] [--only W3,W4] [--revectorize] [--json]
  */
 
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '25' },
     only: { type: 'string' },
+    revectorize: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -37,7 +38,8 @@ function timed(work: Work, call: () => Tensor | undefined): Timed {
 const median = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[times.length >> 1]!;
 
-await init('cpu', { threads: pool.threads });
+const { revectorize } = options;
+await init('cpu', { threads: pool.threads, revectorize });
 if (!options.json) {
   console.log(`Node ${process.version}, ${describeNumerics()}, ${pool.threads} threads`);
 }

@@ -24,6 +24,7 @@ const entries = [
   ...namespaces.map((name) => `runtime/${name}`),
   'runtime/data/mnist',
   'runtime/data/worker-main',
+  'runtime/revectorize',
   'runtime/weights/index',
   'src/export/index',
   'src/onnx/index',

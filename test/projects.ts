@@ -40,6 +40,7 @@ export const apart = [
   'test/threads/**/*.test.ts',
   'test/device/**/*.test.ts',
   'test/autograd/second-gradients.test.ts',
+  'test/cpu/revectorize.test.ts',
   'test/lab/compare.test.ts',
   'test/lab/plain-step.test.ts',
   'test/memory/collected.test.ts',

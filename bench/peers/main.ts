@@ -2,7 +2,7 @@
  * Works beside other libraries, each in processes of its own, interleaved. Install them first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
- *     npx tsx bench/peers/main.ts [--rounds 3] [--steps 15] [--threads 1] [--only W3,W4]
+ *     npx tsx bench/peers/main.ts [--rounds 3] [--steps 15] [--threads 1] [--only W3,W4] [--revectorize]
  *
  * Prints a table in Markdown of the least milliseconds of a step, and the load of the machine.
  */
@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
     steps: { type: 'string', default: '15' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: 'W1,W1b,W3,W4f,W4,W5,W6,W7,W8,W9,W10,W11,W12' },
+    revectorize: { type: 'boolean', default: false },
   },
 });
 const { steps, threads } = options;
@@ -40,6 +41,7 @@ interface Contender {
 
 const own = (work: string): readonly (number | null)[] => {
   const args = ['--import', 'tsx', join(here, '../works.ts')];
+  if (options.revectorize) args.push('--revectorize');
   const printed = output([...args, '--only', work, '--rounds', steps, '--json']);
   return printed ? (JSON.parse(printed) as { least: number[] }).least.slice(0, 2) : [null, null];
 };

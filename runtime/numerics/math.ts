@@ -74,17 +74,24 @@ export function checkedNumerics(given: unknown, what: string): Numerics {
   });
 }
 
+/** Throws DeviceError once kernels have been generated. */
+export function expectNoKernels(what: string, remedy: string): void {
+  if (!isFixed) return;
+  throw new DeviceError({
+    what: `init: ${what}`,
+    given: `kernels that have been generated with '${chosen}'`,
+    expected: 'a choice before the first op',
+    remedy,
+  });
+}
+
 /** Throws DeviceError once kernels have been generated with others. */
 export function chooseNumerics(wanted: Numerics): void {
   if (wanted === chosen) return;
-  if (isFixed) {
-    throw new DeviceError({
-      what: `init: numerics can't become '${wanted}'`,
-      given: `kernels that have been generated with '${chosen}'`,
-      expected: 'a choice before the first op',
-      remedy: `call init('cpu', { numerics: '${wanted}' }) first, or set TOSTATIC_NUMERICS=${wanted}`,
-    });
-  }
+  expectNoKernels(
+    `numerics can't become '${wanted}'`,
+    `call init('cpu', { numerics: '${wanted}' }) first, or set TOSTATIC_NUMERICS=${wanted}`,
+  );
   chosen = wanted;
   Object.assign(math, wanted === 'portable' ? portableMath : engine);
 }

@@ -108,6 +108,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'backends 1': 'needs onnxruntime-node: test/onnxruntime',
   'backends 2': 'needs onnxruntime-web: test/package/onnxruntime-web.test.ts',
   'dtypes 0': 'must come before the first op of the process',
+  'dtypes 1': 'needs Node 24: test/cpu/revectorize.test.ts',
   'full-graph 3': 'has a body that is left out',
   'gpu 0': 'needs a GPU',
   'nn 0': 'needs a module of its own for workers',

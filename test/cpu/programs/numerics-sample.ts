@@ -4,6 +4,7 @@ import { describeNumerics } from '../../../runtime/device/cpu/numerics-report.ts
 import {
   conv2d,
   crossEntropy,
+  init,
   layerNorm,
   logcumsumexp,
   matmul,
@@ -18,6 +19,9 @@ import {
   type Tensor,
   toStatic,
 } from '../../../src/index.ts';
+
+// Threads as TOSTATIC_THREADS says.
+if (process.argv.includes('revectorize')) await init('cpu', { revectorize: true });
 
 function hash(results: readonly Tensor[]): string {
   let sum = 0;

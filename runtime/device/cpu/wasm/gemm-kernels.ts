@@ -3,6 +3,7 @@ import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './ass
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 import { fusesMultiplyAdd, mulAdd } from './assembler/multiply-add.ts';
+import { wideVectors } from './assembler/wide-vectors.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
 import { blockK, blockM, blockN } from './product-blocks.ts';
 import { vectorProduct } from './vector-product.ts';
@@ -18,13 +19,14 @@ const largeTilesFrom = 13;
 
 /**
  * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all loads
- * of a loop's body. 6 × 8 elsewhere, where product and sum are one instruction. No sum depends on it.
+ * of a loop's body. 6 × 8 elsewhere, where product and sum are one instruction, and 6 × 16 where registers hold 8
+ * numbers. No sum depends on it.
  */
 export const tileRows = lazily((): number => {
   const version = Number.parseInt(globalThis.process?.versions?.v8 ?? '0', 10);
-  return fusesMultiplyAdd() && version >= largeTilesFrom ? 6 : 4;
+  return wideVectors.areUsed || (fusesMultiplyAdd() && version >= largeTilesFrom) ? 6 : 4;
 });
-export const tileColumns = 8;
+export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 
 /** How the sum is combined with c: stored, added to it, or started from it. Only the last rounds like one longer sum. */
 export const onto = { store: 0, add: 1, goOn: 2 } as const;
@@ -36,18 +38,19 @@ export const onto = { store: 0, add: 1, goOn: 2 } as const;
 export function multiplyPanels(f: FunctionBuilder): void {
   const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = f.params(8);
   const [a, b, rowsLeft, left] = f.locals('i32', 4);
-  const [b0, b1, scalar] = f.locals('v128', 3);
-  const height = tileRows();
-  const sums = Array.from({ length: height }, () => [f.local('v128'), f.local('v128')] as const);
+  const scalar = f.local('v128');
+  const [height, width] = [tileRows(), tileColumns()];
+  const columns = f.locals('v128', width / 4);
+  const sums = Array.from({ length: height }, () => f.locals('v128', width / 4));
   const tile = f.local('i32');
   const edgeTile = f.local('i32', scratch(tileAt));
 
   const [to, toRow, whole] = f.locals('i32', 3);
   const placeTile = () => {
-    const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
+    const wholeTile = op('i32.ge_s', get(n), i32(width));
     f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(height)), wholeTile));
     f.set(to, op('select', get(tile), get(edgeTile), get(whole)));
-    f.set(toRow, op('select', get(cRow), i32(tileColumns * 4), get(whole)));
+    f.set(toRow, op('select', get(cRow), i32(width * 4), get(whole)));
   };
   const isOnto = (kind: number) => op('i32.eq', get(accumulate), i32(kind));
 
@@ -69,15 +72,17 @@ export function multiplyPanels(f: FunctionBuilder): void {
     f.set(b, get(bPanels));
     f.set(left, get(k));
     f.countDown(left, 1, () => {
-      f.set(b0, load('v128.load', get(b)));
-      f.set(b1, load('v128.load', get(b), 16));
-      sums.forEach(([sum0, sum1], r) => {
+      columns.forEach((column, i) => {
+        f.set(column, load('v128.load', get(b), i * 16));
+      });
+      sums.forEach((row, r) => {
         f.set(scalar, load('v128.load32_splat', get(a), r * 4));
-        f.set(sum0, mulAdd(get(scalar), get(b0), get(sum0)));
-        f.set(sum1, mulAdd(get(scalar), get(b1), get(sum1)));
+        row.forEach((sum, i) => {
+          f.set(sum, mulAdd(get(scalar), get(columns[i]!), get(sum)));
+        });
       });
       f.add(a, height * 4);
-      f.add(b, tileColumns * 4);
+      f.add(b, width * 4);
     });
   };
 
@@ -115,8 +120,8 @@ export function multiplyPanels(f: FunctionBuilder): void {
     f.set(edgeRows, smaller(rowsLeft, height));
     f.set(row, i32(0));
     f.countDown(edgeRows, 1, () => {
-      f.set(edgeColumns, smaller(n, tileColumns));
-      f.set(from, op('i32.add', get(edgeTile), op('i32.mul', get(row), i32(tileColumns * 4))));
+      f.set(edgeColumns, smaller(n, width));
+      f.set(from, op('i32.add', get(edgeTile), op('i32.mul', get(row), i32(width * 4))));
       f.set(edge, op('i32.add', get(tile), op('i32.mul', get(row), get(cRow))));
       f.countDown(edgeColumns, 1, () => {
         copyElement();
@@ -138,9 +143,9 @@ export function multiplyPanels(f: FunctionBuilder): void {
       f.add(rowsLeft, -height);
       f.add(tile, op('i32.mul', get(cRow), i32(height)));
     });
-    f.add(bPanels, op('i32.mul', get(k), i32(tileColumns * 4)));
-    f.add(n, -tileColumns);
-    f.add(c, tileColumns * 4);
+    f.add(bPanels, op('i32.mul', get(k), i32(width * 4)));
+    f.add(n, -width);
+    f.add(c, width * 4);
   });
 }
 
@@ -215,9 +220,9 @@ const parts = { packA: 0, packB: 1, packTableA: 2, packTableB: 3, multiplyPanels
 export const gemmKernels = lazily(() =>
   compile({
     packA: packStrided(tileRows()),
-    packB: packStrided(tileColumns),
+    packB: packStrided(tileColumns()),
     packTableA: packTable(tileRows()),
-    packTableB: packTable(tileColumns),
+    packTableB: packTable(tileColumns()),
     multiplyPanels,
     product,
     vectorProduct,

@@ -135,6 +135,12 @@ export function localIndex(position: number): number {
   return importedCount + position;
 }
 
+/** How kernels are made of a module's code. */
+export const instantiation = {
+  of: (code: Uint8Array<ArrayBuffer>, imports: WebAssembly.Imports): Record<string, Kernel> =>
+    new WebAssembly.Instance(new WebAssembly.Module(code), imports).exports as never,
+};
+
 /** Compiles functions over the heap; `define` writes each one's body. */
 export function compile<Name extends string>(
   definitions: {
@@ -150,9 +156,8 @@ export function compile<Name extends string>(
   fixNumerics();
   const imports = new Set([...functions.values()].flatMap((builder) => [...builder.imports]));
   const code = encode(functions, imports);
-  const module = new WebAssembly.Module(code);
-  const { exports } = new WebAssembly.Instance(module, { env: importsOf(imports) });
-  const kernels = exports as unknown as { readonly [N in Name]: Kernel };
+  const made = instantiation.of(code, { env: importsOf(imports) });
+  const kernels = made as { readonly [N in Name]: Kernel };
   const list = Object.values<Kernel>(kernels);
   for (const kernel of list) modules.set(kernel, { code, imports, kernels: list });
   return kernels;

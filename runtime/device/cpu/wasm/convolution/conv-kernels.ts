@@ -147,7 +147,7 @@ function convolveWeightGrad(f: FunctionBuilder): void {
 export const convKernels = lazily(() =>
   compile({
     packTableA: packTable(tileRows()),
-    packTableB: packTable(tileColumns),
+    packTableB: packTable(tileColumns()),
     packA: packStrided(tileRows()),
     multiplyPanels,
     copyPlanes,

@@ -1,0 +1,161 @@
+/**
+ * Vectors of 256 bits for all kernels. V8 can join pairs of adjacent vectors of 128 bits by an option that it calls
+ * experimental, for the whole process; so kernels are compared with and without it before they are used.
+ */
+
+import { DeviceError } from '../../errors/errors.ts';
+import { fixedBytes, heap } from './core/heap.ts';
+import { argumentsAt, argumentsBytes } from './core/scratch.ts';
+import { hasSimd, instantiation, type Kernel } from './wasm/assembler/module-builder.ts';
+import { wideVectors } from './wasm/assembler/wide-vectors.ts';
+
+/** The first version of V8 (in Node 24) whose option keeps to shared memory. */
+const leastVersion = 13;
+/** How much faster than without the option a product has to be: on processors that have such vectors it is 2.5 times. */
+const leastGain = 1.3;
+
+const option = 'experimental-wasm-revectorize';
+
+/** The code that kernels run: both while they are compared, one after the other on the same memory. */
+let runs: 'both' | 'narrow' | 'wide' = 'both';
+/** Calls that were compared. */
+let compared = 0;
+
+/**
+ * Switches the option on. `sample` runs kernels of all kinds, on one thread; `product` one that takes some milliseconds.
+ *
+ * @returns how many calls of kernels were compared.
+ * @throws DeviceError where the engine or the processor has no such vectors, where kernels exist already, and where a
+ * kernel's bits differ; then the option is off again.
+ */
+export function revectorize(sample: () => void, product: () => void): number {
+  const set = expectEngine();
+  const { of } = instantiation;
+  instantiation.of = (code, imports) => {
+    const narrow = of(otherwise(code), imports);
+    set(`--${option}`, '--no-liftoff', '--no-wasm-lazy-compilation');
+    try {
+      const wide = of(code, imports);
+      const names = Object.keys(wide);
+      return Object.fromEntries(
+        names.map((name) => [name, either(name, narrow[name]!, wide[name]!)]),
+      );
+    } finally {
+      set(`--no-${option}`, '--liftoff', '--wasm-lazy-compilation');
+    }
+  };
+  wideVectors.areUsed = true;
+  runs = 'both';
+  compared = 0;
+  let isRight = false;
+  try {
+    sample();
+    expectGain(product);
+    isRight = true;
+    return compared;
+  } finally {
+    instantiation.of = of;
+    wideVectors.areUsed = isRight;
+    runs = isRight ? 'wide' : 'narrow';
+    if (isRight) set(`--${option}`);
+  }
+}
+
+/** Returns what sets options of the engine. */
+function expectEngine(): (...options: string[]) => void {
+  const { versions, arch } = globalThis.process ?? {};
+  const version = Number.parseInt(versions?.v8 ?? '0', 10);
+  const isNode = versions !== undefined && !('bun' in versions) && !('deno' in versions);
+  if (!isNode || version < leastVersion || arch !== 'x64' || !hasSimd) {
+    throw new DeviceError({
+      what: 'init: vectors of 256 bits are not known to work here',
+      given: isNode ? `Node ${versions.node} on ${arch}` : 'an engine that is not Node',
+      expected: 'Node 24 or later on x64',
+      remedy: 'leave out revectorize: results are the same without it',
+    });
+  }
+  const { setFlagsFromString } = globalThis.process.getBuiltinModule('node:v8');
+  return (...options) => {
+    for (const each of options) setFlagsFromString(each);
+  };
+}
+
+/** The same module in other bytes, since the engine keeps one compiled module for each text. */
+function otherwise(code: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const emptySection = [0, 1, 0];
+  return new Uint8Array([...code, ...emptySection]);
+}
+
+/** A kernel that runs one of two codes, or compares them. */
+function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
+  // As many parameters as any kernel has: a rest parameter would be an array in each call.
+  return (...given) => {
+    if (runs === 'wide') return wide(...given);
+    if (runs === 'narrow') return narrow(...given);
+    before.take();
+    const expected = narrow(...given);
+    after.take();
+    before.restore();
+    wide(...given);
+    compared++;
+    if (!after.isSame) throw differs(name);
+    return expected;
+  };
+}
+
+/** Copies of what a kernel reads and writes: its arguments, and all tensors. What it leaves in scratch memory is its own. */
+class Memory {
+  #bytes = new Uint8Array(0);
+
+  /** Takes what is there now. */
+  take(): void {
+    const { u8 } = heap;
+    const size = argumentsEnd + u8.length - fixedBytes;
+    if (this.#bytes.length !== size) this.#bytes = new Uint8Array(size);
+    this.#bytes.set(u8.subarray(0, argumentsEnd));
+    this.#bytes.set(u8.subarray(fixedBytes), argumentsEnd);
+  }
+
+  restore(): void {
+    heap.u8.set(this.#bytes.subarray(0, argumentsEnd));
+    heap.u8.set(this.#bytes.subarray(argumentsEnd), fixedBytes);
+  }
+
+  /** Whether all tensors are as they were. */
+  get isSame(): boolean {
+    return Buffer.compare(this.#bytes.subarray(argumentsEnd), heap.u8.subarray(fixedBytes)) === 0;
+  }
+}
+
+const argumentsEnd = argumentsAt + argumentsBytes;
+const [before, after] = [new Memory(), new Memory()];
+
+/** Without such vectors in the processor, the engine ignores the option, and large tiles only cost. */
+function expectGain(product: () => void): void {
+  const least = { narrow: Number.POSITIVE_INFINITY, wide: Number.POSITIVE_INFINITY };
+  for (let round = 0; round < 20; round++) {
+    for (const each of ['narrow', 'wide'] as const) {
+      runs = each;
+      const start = performance.now();
+      product();
+      least[each] = Math.min(least[each], performance.now() - start);
+    }
+  }
+  const gain = least.narrow / least.wide;
+  if (gain >= leastGain) return;
+  throw new DeviceError({
+    what: 'init: the processor has no vectors of 256 bits',
+    given: `a product that takes ${least.wide.toFixed(2)} ms with them, ${least.narrow.toFixed(2)} without`,
+    expected: `at least ${leastGain} times as fast`,
+    remedy: 'leave out revectorize: results are the same without it',
+  });
+}
+
+function differs(kernel: string): DeviceError {
+  return new DeviceError({
+    what: 'init: vectors of 256 bits change results here',
+    given: `the kernel ${kernel}, whose bits differ`,
+    expected: 'the same bits as without them',
+    remedy: 'leave out revectorize, and report it with the versions of Node and the processor',
+  });
+}

