@@ -135,4 +135,24 @@ describe('matmul', () => {
       );
     },
   );
+
+  it('has the same bits for few rows, which read b where it lies, as among many, for which it is packed', () => {
+    for (const k of [1, 7, 255, 256, 257, 600]) {
+      for (const n of [8, 16, 21, 40, 520]) {
+        const b = sample('float32', [k, n], noise(3));
+        const all = sample('float32', [40, k], noise(4));
+        const product = (m: number) => {
+          const a = sample('float32', [m, k], (i) => all.values[i]!);
+          const made = compute('matmul', [a, b], [{ dtype: 'float32', shape: [m, n] }])[0]!;
+          release(a);
+          return made;
+        };
+        const among = product(40);
+        for (const m of [1, 2, 3, 4, 5, 8, 11, 16, 17]) {
+          expect(product(m), `${m} × ${k} × ${n}`).toEqual(among.slice(0, m * n));
+        }
+        release(b, all);
+      }
+    }
+  });
 });

@@ -28,6 +28,9 @@ export const tileRows = lazily((): number => {
 });
 export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 
+/** With so few rows, b is read where it lies: packing it takes longer than the product. */
+const mostUnpackedRows = 16;
+
 /** How the sum is combined with c: stored, added to it, or started from it. Only the last rounds like one longer sum. */
 export const onto = { store: 0, add: 1, goOn: 2 } as const;
 
@@ -35,11 +38,17 @@ export const onto = { store: 0, add: 1, goOn: 2 } as const;
  * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are
  * adjacent. Tiles at the edges go through a scratch tile.
  */
-export function multiplyPanels(f: FunctionBuilder): void {
+export const multiplyPanels = (f: FunctionBuilder): void => multiply(f, true);
+
+/** (aPanels, b, c, m, n, k, cRowBytes, onto, bRowBytes): the same with b where it lies, of whole tiles of columns. */
+const multiplyUnpacked = (f: FunctionBuilder): void => multiply(f, false);
+
+function multiply(f: FunctionBuilder, isPacked: boolean): void {
   const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = f.params(8);
+  const [height, width] = [tileRows(), tileColumns()];
+  const bRow = isPacked ? i32(width * 4) : get(f.param());
   const [a, b, rowsLeft, left] = f.locals('i32', 4);
   const scalar = f.local('v128');
-  const [height, width] = [tileRows(), tileColumns()];
   const columns = f.locals('v128', width / 4);
   const sums = Array.from({ length: height }, () => f.locals('v128', width / 4));
   const tile = f.local('i32');
@@ -82,7 +91,7 @@ export function multiplyPanels(f: FunctionBuilder): void {
         });
       });
       f.add(a, height * 4);
-      f.add(b, width * 4);
+      f.add(b, bRow);
     });
   };
 
@@ -143,7 +152,7 @@ export function multiplyPanels(f: FunctionBuilder): void {
       f.add(rowsLeft, -height);
       f.add(tile, op('i32.mul', get(cRow), i32(height)));
     });
-    f.add(bPanels, op('i32.mul', get(k), i32(width * 4)));
+    f.add(bPanels, isPacked ? op('i32.mul', get(k), bRow) : i32(width * 4));
     f.add(n, -width);
     f.add(c, width * 4);
   });
@@ -159,8 +168,14 @@ function product(f: FunctionBuilder): void {
     'i32',
     12,
   );
+  const isPacked = f.local('i32');
   const place = (base: Local, index: Local, step: Local): Code =>
     op('i32.add', get(base), op('i32.mul', get(index), get(step)));
+  // The last tile of columns must not reach beyond b.
+  const hasRest = op('i32.ne', op('i32.and', get(n), i32(tileColumns() - 1)), i32(0));
+  const hasManyRows = op('i32.gt_s', get(m), i32(mostUnpackedRows));
+  const isApart = op('i32.ne', get(bColumn), i32(4));
+  f.set(isPacked, op('i32.or', op('i32.or', hasManyRows, hasRest), isApart));
 
   f.while(op('i32.gt_s', get(n), i32(0)), () => {
     f.set(columns, smaller(n, blockN));
@@ -177,12 +192,14 @@ function product(f: FunctionBuilder): void {
       const isFirst = op('i32.eqz', op('i32.add', get(start), get(p)));
       f.set(kind, op('select', i32(onto.store), get(kind), isFirst));
       f.set(bAt, place(b, p, bRow));
-      f.emit(
-        callCode(
-          localIndex(parts.packB),
-          ...[scratch(panelBAt), get(bAt), get(columns), get(bColumn), get(bRow), get(depth)],
-        ),
-      );
+      f.if(get(isPacked), () => {
+        f.emit(
+          callCode(
+            localIndex(parts.packB),
+            ...[scratch(panelBAt), get(bAt), get(columns), get(bColumn), get(bRow), get(depth)],
+          ),
+        );
+      });
       f.set(rowsLeft, get(m));
       f.set(aAt, place(a, p, aColumn));
       f.set(cAt, get(c));
@@ -194,12 +211,22 @@ function product(f: FunctionBuilder): void {
             ...[scratch(panelAAt), get(aAt), get(rows), get(aRow), get(aColumn), get(depth)],
           ),
         );
-        f.emit(
-          callCode(
-            localIndex(parts.multiplyPanels),
-            ...[scratch(panelAAt), scratch(panelBAt), get(cAt), get(rows), get(columns)],
-            ...[get(depth), get(cRow), get(kind)],
-          ),
+        const multiplied = (
+          name: 'multiplyPanels' | 'multiplyUnpacked',
+          from: Code,
+          more: Code[],
+        ) =>
+          f.emit(
+            callCode(
+              localIndex(parts[name]),
+              ...[scratch(panelAAt), from, get(cAt), get(rows), get(columns)],
+              ...[get(depth), get(cRow), get(kind), ...more],
+            ),
+          );
+        f.if(
+          get(isPacked),
+          () => multiplied('multiplyPanels', scratch(panelBAt), []),
+          () => multiplied('multiplyUnpacked', get(bAt), [get(bRow)]),
         );
         f.add(rowsLeft, -blockM);
         f.add(aAt, op('i32.mul', get(aRow), i32(blockM)));
@@ -215,7 +242,10 @@ function product(f: FunctionBuilder): void {
 }
 
 /** Indices of the functions in their module, for calls among them. */
-const parts = { packA: 0, packB: 1, packTableA: 2, packTableB: 3, multiplyPanels: 4 } as const;
+const parts = {
+  ...{ packA: 0, packB: 1, packTableA: 2, packTableB: 3 },
+  ...{ multiplyPanels: 4, multiplyUnpacked: 5 },
+} as const;
 
 export const gemmKernels = lazily(() =>
   compile({
@@ -224,6 +254,7 @@ export const gemmKernels = lazily(() =>
     packTableA: packTable(tileRows()),
     packTableB: packTable(tileColumns()),
     multiplyPanels,
+    multiplyUnpacked,
     product,
     vectorProduct,
   }),

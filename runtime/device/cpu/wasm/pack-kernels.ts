@@ -95,12 +95,20 @@ function forEachGroup(
   });
 }
 
+/** Lanes of a cache line. */
+const lineLanes = 16;
+
 /** (to, from, lanes, laneStride, kStride, k): strides in bytes. */
 export function packStrided(width: number) {
   return (f: FunctionBuilder): void => {
     const [to, from, lanes, laneStride, kStride, k] = f.params(6);
     const step = width * 4;
     const left = f.local('i32');
+    if (lineLanes % width === 0) {
+      f.if(op('i32.eq', get(laneStride), i32(4)), () => {
+        packLines(f, width, { to, from, lanes, kStride, k });
+      });
+    }
     const group = new LaneGroup(f);
     const nextPanel = () => f.add(from, op('i32.mul', get(laneStride), i32(width)));
     forEachGroup(f, width, { to, lanes, k }, nextPanel, (first, place) => {
@@ -134,6 +142,45 @@ export function packStrided(width: number) {
       );
     });
   };
+}
+
+/**
+ * Panels of adjacent lanes, as many at once as a cache line has: rows may be so far apart that few of them stay in the
+ * cache, and each would be read again for the next panel.
+ */
+function packLines(
+  f: FunctionBuilder,
+  width: number,
+  {
+    to,
+    from,
+    lanes,
+    kStride,
+    k,
+  }: Readonly<Record<'to' | 'from' | 'lanes' | 'kStride' | 'k', Local>>,
+): void {
+  const panels = Array.from({ length: lineLanes / width }, () => f.local('i32'));
+  const [at, left] = f.locals('i32', 2);
+  f.while(op('i32.ge_s', get(lanes), i32(lineLanes)), () => {
+    for (const panel of panels) {
+      f.set(panel, get(to));
+      f.add(to, op('i32.mul', get(k), i32(width * 4)));
+    }
+    f.set(at, get(from));
+    f.set(left, get(k));
+    f.countDown(left, 1, () => {
+      panels.forEach((panel, p) => {
+        for (let lane = 0; lane < width; lane += 4) {
+          const vector = load('v128.load', get(at), (p * width + lane) * 4);
+          f.emit(store('v128.store', get(panel), vector, lane * 4));
+        }
+        f.add(panel, width * 4);
+      });
+      f.add(at, get(kStride));
+    });
+    f.add(from, lineLanes * 4);
+    f.add(lanes, -lineLanes);
+  });
 }
 
 /** (to, from, laneTable, lanes, kTable, k): element (lane, k) at from + laneTable[lane] + kTable[k]. */
