@@ -2,6 +2,7 @@
 
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { toStatic } from '../../src/index.ts';
+import { freeBuffer } from '../../src/onnxruntime/free-buffer.ts';
 import { onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
 import { loadPackage } from '../../src/onnxruntime/load-package.ts';
 import { answerWith } from '../turns.ts';
@@ -44,8 +45,8 @@ function ours(): Step {
   return { step, about };
 }
 
-/** A session that is fed with its own results. */
-function handFed(withGradients: boolean): Step {
+/** A session that is fed with its own results. `frees`: results are freed as soon as nothing reads them. */
+function handFed(withGradients: boolean, frees: boolean): Step {
   const ort = loadPackage(folder);
   const graph = graphs[work]!();
   const { make } = works().find(({ name }) => name === work)!;
@@ -62,13 +63,17 @@ function handFed(withGradients: boolean): Step {
   const { gradients, updated, parameters } = graph;
   const names = ['loss', ...updated, ...(withGradients ? gradients : [])];
   const fetches = Object.fromEntries(names.map((name) => [name, null]));
+  let last: Feeds = {};
   const step = () => {
     const results = own.run(feeds, fetches, {}) as Feeds;
     for (const [i, name] of parameters.entries()) feeds[name] = results[updated[i]!]!;
+    if (frees) for (const { data } of Object.values(last)) freeBuffer(data.buffer as ArrayBuffer);
+    last = results;
     return (results.loss!.data as Float32Array)[0]!;
   };
   return { step, about: () => '' };
 }
 
-const { step, about } = kind === 'backend' ? ours() : handFed(kind === 'hand');
+const { step, about } =
+  kind === 'backend' ? ours() : handFed(kind !== 'hand-without-gradients', kind === 'hand-freed');
 answerWith(step, about);

@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
 const titles = {
   backend: "backend: 'onnxruntime'",
   hand: 'hand-written',
+  'hand-freed': 'hand-written, results freed after the next step',
   'hand-without-gradients': 'hand-written, gradients not returned',
 };
 

@@ -2,6 +2,7 @@ import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { type Numbers, typedArray } from './elements.ts';
+import { freeBuffer } from './free-buffer.ts';
 
 /** A tensor of the package: elements as they lie in memory. */
 export interface OrtTensor {
@@ -56,11 +57,19 @@ export class EngineArray {
     this.#users = 1;
     this.#arrays.giveBack(this);
   }
+
+  /** Without users: the memory is gone. */
+  free(): void {
+    this.#tensor = null;
+    const { buffer, byteLength } = this.bytes;
+    // One that is part of something larger isn't ours alone.
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) freeBuffer(buffer);
+  }
 }
 
 /**
  * The arrays of one backend. Memory that is new in each run costs as much as a copy, so an array without users waits for
- * operands of the next run: of each size as many as the graphs have operands of it.
+ * operands of the next run: of each size as many as the graphs have operands of it. All others are freed.
  */
 export class Arrays {
   readonly Tensor: TensorClass;
@@ -81,7 +90,7 @@ export class Arrays {
     this.#expected.set(bytes, expected);
     const spare = this.#spare.get(bytes) ?? [];
     while (spare.length > expected) {
-      spare.pop();
+      spare.pop()!.free();
       this.waiting -= bytes;
     }
   }
@@ -105,7 +114,10 @@ export class Arrays {
     const { length } = array.bytes;
     this.inUse -= length;
     const spare = this.#spare.get(length) ?? [];
-    if (spare.length >= (this.#expected.get(length) ?? 0)) return;
+    if (spare.length >= (this.#expected.get(length) ?? 0)) {
+      array.free();
+      return;
+    }
     this.#spare.set(length, spare);
     spare.push(array);
     this.waiting += length;

@@ -130,10 +130,10 @@ describe.each(engines)('programs of %s', (_name, { isApart, make }) => {
 
 describe('operands of a graph', () => {
   it('are given once, weights that it transposes too', () => {
-    const fed: ArrayBufferView[] = [];
+    const fed: number[] = [];
     class Session extends standIn.session {
       override run(...[feeds, ...rest]: Parameters<OrtSession['run']>) {
-        fed.push(...Object.values(feeds).map(({ data }) => data));
+        fed.push(...Object.values(feeds).map(({ data }) => data.byteLength / 4));
         return super.run(feeds, ...rest);
       }
     }
@@ -154,8 +154,7 @@ describe('operands of a graph', () => {
     fed.length = 0;
     step(tensor(new Float32Array(18).fill(1), { shape: [6, 3] }));
     // The batch and four parameters.
-    const sizes = fed.map(({ byteLength }) => byteLength / 4);
-    expect(sizes.sort((a, b) => a - b)).toEqual([4, 5, 18, 20, 30]);
+    expect(fed.sort((a, b) => a - b)).toEqual([4, 5, 18, 20, 30]);
     model.dispose();
   });
 });

@@ -18,6 +18,7 @@ import {
   zeros,
 } from '../../src/index.ts';
 import { backendOver } from '../../src/onnxruntime/backend.ts';
+import type { OrtTensors } from '../../src/onnxruntime/graph-program.ts';
 import type { OrtSession } from '../../src/onnxruntime/load-package.ts';
 import { engines } from './engines.ts';
 import { standIn } from './stand-in.ts';
@@ -89,6 +90,33 @@ describe.each(engines)('the state of a training step on %s', (_name, { ort, isAp
     for (const each of [model, optimizer, x]) each.dispose();
     expect(backend.report().arrays.inUse).toBe(0);
     if (isApart) expect(memory.stats('cpu').allocated).toBe(before);
+  });
+
+  it('frees the array of a result with its last user, and leaves none to the collector', () => {
+    const made: ArrayBufferLike[] = [];
+    class Session extends ort.session {
+      override run(...given: Parameters<OrtSession['run']>) {
+        const results = super.run(...given) as OrtTensors;
+        for (const { data } of Object.values(results)) made.push(data.buffer);
+        return results;
+      }
+    }
+    const backend = backendOver(() => ({ ...ort, session: Session }));
+    const { model, optimizer, step, x } = regression({ backend });
+    const steps = 8;
+    for (let i = 0; i < steps; i++) step().dispose();
+    const bytesOf = (buffers: readonly ArrayBufferLike[]) =>
+      buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const { inUse, waiting } = backend.report().arrays;
+    expect(made.length).toBeGreaterThan(steps * 8);
+    expect(bytesOf(made)).toBeLessThanOrEqual(inUse + waiting);
+    const before = made.length;
+    step().dispose();
+    expect(bytesOf(made.slice(before))).toBeGreaterThan(0);
+    optimizer.zeroGrad();
+    for (const each of [model, optimizer, x]) each.dispose();
+    expect(backend.report().arrays.inUse).toBe(0);
+    expect(bytesOf(made)).toBeLessThanOrEqual(backend.report().arrays.waiting);
   });
 
   it('is as it was when the engine fails', () => {
