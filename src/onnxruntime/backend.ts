@@ -6,18 +6,19 @@ import { Arrays } from './arrays.ts';
 import { type Engine, GraphProgram, type OrtTensors } from './graph-program.ts';
 import { loadPackage, type OrtPackage, type OrtSession } from './load-package.ts';
 import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
+import { anyModel, rejected, type SessionOptions } from './session-options.ts';
 
 export interface OnnxruntimeOptions {
   /** The folder from which onnxruntime-node is imported; the working directory by default. */
   readonly folder?: string;
   /** Options of its sessions, such as `{ executionProviders: ['cuda', 'cpu'] }` or `{ intraOpNumThreads: 4 }`. */
-  readonly session?: Readonly<Record<string, unknown>>;
+  readonly session?: SessionOptions;
 }
 
 /**
  * A backend that runs programs of the CPU as graphs of onnxruntime: steps in a row become one graph. What has no form in
  * ONNX, or no kernel in onnxruntime, is done by the kernels of the device. Results are those of the kernels but for the last
- * digits. Compiling throws DeviceError where onnxruntime-node isn't installed.
+ * digits. Compiling throws DeviceError where onnxruntime-node isn't installed, or opens no session with `session`.
  */
 export function onnxruntimeBackend(options: OnnxruntimeOptions = {}): OnnxruntimeBackend {
   expectOptions('onnxruntimeBackend', options, { folder: text, session: anObject });
@@ -27,14 +28,14 @@ export function onnxruntimeBackend(options: OnnxruntimeOptions = {}): Onnxruntim
 /** The backend over a package that is loaded when a program is compiled first. */
 export function backendOver(
   load: () => OrtPackage,
-  options: Readonly<Record<string, unknown>> = {},
+  options: SessionOptions = {},
 ): OnnxruntimeBackend {
   const counts = noCounts();
   let loaded: { readonly ort: OrtPackage; readonly engine: Engine<OrtSession> } | undefined;
   return {
     name: 'onnxruntime',
     compile(program, plan, device, isComputable) {
-      loaded ??= loadedBy(load);
+      loaded ??= loadedBy(load, options);
       const graphs = new GraphProgram(program, plan, isComputable, loaded.engine);
       if (device.kind === 'cpu') openSessions(graphs, loaded.ort, options);
       else graphs.leaveAll(`programs on ${device.name}`);
@@ -49,8 +50,15 @@ export function backendOver(
   };
 }
 
-function loadedBy(load: () => OrtPackage) {
+function loadedBy(load: () => OrtPackage, options: SessionOptions) {
   const ort = load();
+  if (Object.keys(options).length > 0) {
+    try {
+      opened(ort, anyModel(), options).dispose();
+    } catch (error) {
+      throw rejected('onnxruntime', options, error);
+    }
+  }
   const engine: Engine<OrtSession> = {
     arrays: new Arrays(ort.tensor),
     readsAtOnce: true,
@@ -62,19 +70,23 @@ function loadedBy(load: () => OrtPackage) {
 function openSessions(
   graphs: GraphProgram<OrtSession>,
   ort: OrtPackage,
-  options: Readonly<Record<string, unknown>>,
+  options: SessionOptions,
 ): void {
   const wanted = graphs.load();
   for (let next = wanted.next(); !next.done; ) {
-    const { buffer, byteOffset, byteLength } = next.value.model;
-    const session = new ort.session();
     try {
-      session.loadModel(buffer, byteOffset, byteLength, { logSeverityLevel: 3, ...options });
-      next = wanted.next(session);
+      next = wanted.next(opened(ort, next.value.model, options));
     } catch (error) {
       next = wanted.next(error as Error);
     }
   }
+}
+
+function opened(ort: OrtPackage, model: Uint8Array, options: SessionOptions): OrtSession {
+  const { buffer, byteOffset, byteLength } = model;
+  const session = new ort.session();
+  session.loadModel(buffer, byteOffset, byteLength, { logSeverityLevel: 3, ...options });
+  return session;
 }
 
 function runGraphs(

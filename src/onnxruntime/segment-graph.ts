@@ -12,11 +12,9 @@ import type { Value } from '../export/onnx/emit/emitter.ts';
 import { graphOf, valueInfo } from '../export/onnx/emit/graph.ts';
 import type { OnnxAttr } from '../export/onnx/emit/op-mapping.ts';
 import { OnnxEngine } from '../export/onnx/engine.ts';
-import { opset } from '../export/onnx/export-program.ts';
 import { liveNodes, namedResults } from '../export/onnx/live-nodes.ts';
-import { modelSchema } from '../onnx/schema.ts';
-import { encodeMessage } from '../protobuf/message.ts';
 import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
+import { modelBytes } from './session-options.ts';
 
 /** Number of the run: the attribute of the segment's first step that has it. */
 export interface NumberInput {
@@ -106,20 +104,15 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
   const read = new Set(nodes.flatMap(({ input }) => input));
   const own = [...numbers.values()].filter(({ name }) => read.has(name));
   const taken = values.filter(({ id }) => read.has(id));
-  const model = encodeMessage(modelSchema, {
-    irVersion: 8,
-    producerName: 'tostatic',
-    opsetImport: [{ domain: '', version: opset }],
-    graph: graphOf(
+  const model = modelBytes(
+    graphOf(
       'segment',
       nodes,
       [...taken, ...own.map(({ value }) => value)].map(info),
       outputs.map(({ value }) => info(value)),
       [...engine.initializers],
     ),
-    metadata: [],
-    functions: [],
-  });
+  );
   return {
     model,
     inputs: ports.flatMap((id) => {

@@ -9,6 +9,7 @@ import { typedArray } from './elements.ts';
 import { type Engine, GraphProgram, type OrtTensors } from './graph-program.ts';
 import { noCounts, type OnnxruntimeBackend, reportOf } from './report.ts';
 import type { SegmentGraph } from './segment-graph.ts';
+import { anyModel, rejected, type SessionOptions } from './session-options.ts';
 
 export type { OnnxruntimeBackend, OnnxruntimeReport } from './report.ts';
 
@@ -28,13 +29,14 @@ export interface OrtWebSession {
 
 export interface OnnxruntimeWebOptions {
   /** Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. */
-  readonly session?: Readonly<Record<string, unknown>>;
+  readonly session?: SessionOptions;
 }
 
 /**
  * A backend that runs programs of the CPU as graphs of onnxruntime-web, for async functions. What has no form in ONNX, or
  * no kernel in onnxruntime, is done by the kernels of the device, and so is what runs synchronously: bodies of branches and
- * loops, and backward that is called outside. Throws ArgumentError for anything but the package.
+ * loops, and backward that is called outside. Throws ArgumentError for anything but the package. Calls reject with
+ * DeviceError where it opens no session with `session`.
  */
 export function onnxruntimeWebBackend(
   ort: OnnxruntimeWeb,
@@ -50,6 +52,8 @@ export function onnxruntimeWebBackend(
     });
   }
   const counts = noCounts();
+  const { session: sessionOptions = {} } = options;
+  let tried: Promise<void> | undefined;
   const engine: Engine<OrtWebSession> = {
     arrays: new Arrays(ort.Tensor as unknown as TensorClass),
     readsAtOnce: false,
@@ -60,16 +64,19 @@ export function onnxruntimeWebBackend(
     isAsync: true,
     compile(program, plan, device, isComputable) {
       const graphs = new GraphProgram(program, plan, isComputable, engine);
-      const opened = async () => {
-        if (device.kind === 'cpu') await openSessions(graphs, engine, ort, options.session ?? {});
-        else graphs.leaveAll(`programs on ${device.name}`);
+      const prepared = async () => {
+        if (device.kind === 'cpu') {
+          tried ??= tryOptions(ort, sessionOptions);
+          await tried;
+          await openSessions(graphs, engine, ort, sessionOptions);
+        } else graphs.leaveAll(`programs on ${device.name}`);
         graphs.count(counts);
         return graphs.runs();
       };
-      let loaded: ReturnType<typeof opened> | undefined;
+      let loaded: ReturnType<typeof prepared> | undefined;
       return {
         async run(running) {
-          loaded ??= opened();
+          loaded ??= prepared();
           await runGraphs(await loaded, running);
         },
         dispose: () => graphs.dispose(),
@@ -79,18 +86,31 @@ export function onnxruntimeWebBackend(
   };
 }
 
+async function tryOptions(ort: OnnxruntimeWeb, options: SessionOptions): Promise<void> {
+  if (Object.keys(options).length === 0) return;
+  try {
+    const session = await opened(ort, anyModel(), options);
+    await session.release();
+  } catch (error) {
+    throw rejected('onnxruntime-web', options, error);
+  }
+}
+
+const opened = (ort: OnnxruntimeWeb, model: Uint8Array, options: SessionOptions) =>
+  ort.InferenceSession.create(model, { logSeverityLevel: 3, ...options });
+
 async function openSessions(
   graphs: GraphProgram<OrtWebSession>,
   engine: Engine<OrtWebSession>,
   ort: OnnxruntimeWeb,
-  options: Readonly<Record<string, unknown>>,
+  options: SessionOptions,
 ): Promise<void> {
   const wanted = graphs.load();
   for (let next = wanted.next(); !next.done; ) {
     const graph = next.value;
     let session: OrtWebSession | undefined;
     try {
-      session = await ort.InferenceSession.create(graph.model, { logSeverityLevel: 3, ...options });
+      session = await opened(ort, graph.model, options);
       // Its kernels of WebGPU reject some nodes only when they run.
       await session.run(zerosFor(graph, engine));
       next = wanted.next(session);

@@ -19,38 +19,10 @@ import {
   toStatic,
   zeros,
 } from '../../src/index.ts';
-import {
-  type OnnxruntimeWeb,
-  type OrtWebSession,
-  onnxruntimeWebBackend,
-} from '../../src/onnxruntime/web.ts';
+import { type OnnxruntimeWeb, onnxruntimeWebBackend } from '../../src/onnxruntime/web.ts';
 import { npmPackage } from '../export/npm-package.ts';
 import { withInterop } from '../export/python.ts';
-import { standIn } from './stand-in.ts';
-
-const task = () => new Promise((resolve) => setTimeout(resolve));
-
-/** Answers in a later task; `beforeRun` is called before each run. */
-const standInFor = (beforeRun: () => void = () => {}): OnnxruntimeWeb => ({
-  Tensor: standIn.tensor,
-  InferenceSession: {
-    async create(model): Promise<OrtWebSession> {
-      const session = new standIn.session();
-      await task();
-      session.loadModel(model.buffer, model.byteOffset, model.byteLength, {});
-      return {
-        async run(feeds, fetches = {}) {
-          await task();
-          beforeRun();
-          return session.run(feeds as never, fetches as never, {}) as object;
-        },
-        async release() {
-          session.dispose();
-        },
-      };
-    },
-  },
-});
+import { standInFor, task } from './web-stand-in.ts';
 
 const installed = withInterop("the backend 'onnxruntime-web' with its package", () =>
   npmPackage('onnxruntime-web@1.30.0'),
