@@ -78,7 +78,7 @@ export class ConvGeometry {
     const rows: number[] = [];
     const weights: number[] = [];
     const blocks: number[] = [];
-    let isFirst = 1;
+    let [isFirst, isRun] = [1, 1];
     let mostChannels = 0;
     for (let k = 0; k < channels * tapCount; k += spec.sumRows) {
       const end = Math.min(k + spec.sumRows, channels * tapCount);
@@ -91,7 +91,9 @@ export class ConvGeometry {
           if (row < k || row >= end) continue;
           const place = (tap.row - top) * sliceWidth + tap.column - left;
           rows.push(channel * slicePlane + place * 4);
-          weights.push(spec.weights.offset(row));
+          const offset = spec.weights.offset(row);
+          if (weights.length > start && offset !== weights.at(-1)! + 4) isRun = 0;
+          weights.push(offset);
         }
       }
       if (rows.length === start) continue;
@@ -117,6 +119,7 @@ export class ConvGeometry {
       slicePlane,
       isSliced: Number(isSliced),
       laneStep: spec.weights.laneStep,
+      isRun,
       rowTable: tables,
       weightTable: tables + rows.length * 4,
       blocks: blocks.length / blockWords,

@@ -18,6 +18,8 @@ export const geometryWords = [
   ...['sliceHeight', 'sliceWidth', 'slicePlane', 'isSliced'],
   /** Bytes between rows of weights; address of the offsets of its entries. */
   ...['laneStep', 'weightTable'],
+  /** 1: the entries of a block's row of weights are adjacent. */
+  ...['isRun'],
   /** Address of the offsets of patches' rows in a slice. */
   ...['rowTable'],
   /** Blocks of patches' rows that are summed apart: count, and the address of their `blockWords`. */
@@ -40,7 +42,7 @@ export function word(base: Local, name: GeometryWord): Code {
 
 const functions = [
   ...['packTableA', 'packTableB', 'packA', 'multiplyPanels', 'copyPlanes', 'directRow'],
-  ...['directGradRow'],
+  ...['directGradRow', 'narrowProduct'],
 ] as const;
 
 export function call(f: FunctionBuilder, name: (typeof functions)[number], ...args: Code[]): void {

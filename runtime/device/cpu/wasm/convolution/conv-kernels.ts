@@ -4,6 +4,7 @@ import { type FunctionBuilder, get } from '../assembler/function-builder.ts';
 import { compile, lazily } from '../assembler/module-builder.ts';
 import { multiplyPanels, onto, tileColumns, tileRows } from '../gemm-kernels.ts';
 import { copyPlanes } from '../image-kernel.ts';
+import { narrowProduct } from '../narrow-product.ts';
 import { packStrided, packTable } from '../pack-kernels.ts';
 import { blockM } from '../product-blocks.ts';
 import {
@@ -153,6 +154,7 @@ export const convKernels = lazily(() =>
     copyPlanes,
     directRow,
     directGradRow,
+    narrowProduct,
     convolve,
     convolveWeightGrad,
   }),

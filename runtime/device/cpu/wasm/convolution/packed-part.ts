@@ -8,6 +8,7 @@ import {
 import { type Code, i32, load, op, scratch, store } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { onto } from '../gemm-kernels.ts';
+import { narrowColumns } from '../narrow-product.ts';
 import { blockM } from '../product-blocks.ts';
 import { add, bytes, call, least, mul, sub } from './conv-code.ts';
 import { ConvPart, type Factors } from './conv-part.ts';
@@ -17,10 +18,13 @@ export class PackedPart extends ConvPart {
   readonly #outStart: Local;
   readonly #isAdjacent: Local;
   readonly #isOneBlock: Local;
+  /** So few positions that rows of weights are multiplied where they lie. */
+  readonly #isNarrow: Local;
 
   constructor(f: FunctionBuilder, geometry: Local, factors: Factors) {
     super(f, geometry, factors);
-    [this.#outColumns, this.#outStart, this.#isAdjacent, this.#isOneBlock] = f.locals('i32', 4);
+    [this.#outColumns, this.#outStart, this.#isAdjacent, this.#isOneBlock, this.#isNarrow] =
+      f.locals('i32', 5);
   }
 
   /** Tables of the positions: their offsets in the slice, and in the result where they aren't adjacent there. */
@@ -35,6 +39,9 @@ export class PackedPart extends ConvPart {
     );
     f.set(this.#isAdjacent, op('i32.and', get(this.#isAdjacent), isWhole));
     f.set(this.#isOneBlock, op('i32.le_s', get(this.factors.rows), i32(blockM)));
+    const isFew = op('i32.le_s', get(this.factors.columns), i32(narrowColumns));
+    const isRun = op('i32.and', this.own('isRun'), get(this.#isAdjacent));
+    f.set(this.#isNarrow, op('i32.and', isFew, isRun));
     f.set(this.#outColumns, scratch(columnTableAt + 2048));
     f.set(at, sub(get(column), mul(get(line), this.own('positions'))));
     f.set(place, bytes(mul(get(at), this.own('strideW'))));
@@ -65,6 +72,20 @@ export class PackedPart extends ConvPart {
 
   #packRows(from: Local, rows: Local, weightTable: Local, count: Local): void {
     const f = this.f;
+    const first = add(get(from), load('i32.load', get(weightTable)));
+    f.if(
+      this.own('isRun'),
+      () =>
+        call(
+          ...([f, 'packA', scratch(panelAAt), first, get(rows), this.own('laneStep')] as const),
+          ...[i32(4), get(count)],
+        ),
+      () => this.#packByTable(from, rows, weightTable, count),
+    );
+  }
+
+  #packByTable(from: Local, rows: Local, weightTable: Local, count: Local): void {
+    const f = this.f;
     const [lane, left, at] = f.locals('i32', 3);
     f.set(lane, scratch(weightLaneTableAt));
     f.set(left, get(rows));
@@ -83,7 +104,8 @@ export class PackedPart extends ConvPart {
   /** Once for all images, where all rows fit. */
   packWeights(weightTable: Local, count: Local): void {
     const { weight, rows } = this.factors;
-    this.f.if(get(this.#isOneBlock), () => this.#packRows(weight, rows, weightTable, count));
+    const isPacked = op('i32.gt_u', get(this.#isOneBlock), get(this.#isNarrow));
+    this.f.if(isPacked, () => this.#packRows(weight, rows, weightTable, count));
   }
 
   run(block: {
@@ -104,6 +126,15 @@ export class PackedPart extends ConvPart {
     f.set(left, get(rows));
     f.set(from, get(weight));
     f.set(to, add(get(block.outAt), get(this.#outStart)));
+    const kind = op('select', i32(onto.store), i32(onto.add), get(block.isFirst));
+    f.if(get(this.#isNarrow), () => {
+      const first = add(get(from), load('i32.load', get(block.weightTable)));
+      call(
+        ...([f, 'narrowProduct', first, this.own('laneStep'), scratch(panelBAt), get(to)] as const),
+        ...[this.own('outChannel'), get(rows), get(columns), get(block.count), kind],
+      );
+      f.set(left, i32(0));
+    });
     f.while(op('i32.gt_s', get(left), i32(0)), () => {
       f.set(height, least(get(left), i32(blockM)));
       f.if(op('i32.eqz', get(this.#isOneBlock)), () =>
@@ -112,7 +143,6 @@ export class PackedPart extends ConvPart {
       f.if(
         get(this.#isAdjacent),
         () => {
-          const kind = op('select', i32(onto.store), i32(onto.add), get(block.isFirst));
           call(
             ...([f, 'multiplyPanels', scratch(panelAAt), scratch(panelBAt), get(to)] as const),
             ...[get(height), get(columns), get(block.count), this.own('outChannel'), kind],
