@@ -170,7 +170,8 @@ export class GraphCompiler {
       return [];
     }
     if (isOfNumbers) for (const slot of outputs) this.#numbers.add(slot);
-    const run = operator({ opType, opset: this.#opset, attributes, outputs: outputs.length });
+    const facts = { opType, opset: this.#opset, attributes, outputs: outputs.length };
+    const run = operator(Object.freeze(facts));
     return [{ run, inputs, outputs }];
   }
 

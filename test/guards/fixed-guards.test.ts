@@ -3,7 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { withoutFixed } from '../../src/guards/fixed-guards.ts';
 import { GuardSet } from '../../src/guards/guard.ts';
-import { type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { noGrad, type Tensor, tensor, toStatic, zeros } from '../../src/index.ts';
+import { importOnnx } from '../../src/onnx/index.ts';
+import { smallVad } from '../onnx/small-vad.ts';
 
 interface Settings {
   readonly layers: readonly { readonly scale: number; readonly shift: readonly number[] }[];
@@ -58,6 +60,77 @@ describe('guards on frozen objects', () => {
     }) as [readonly [number, number]];
     expect(all).toBeGreaterThan(100);
     expect(left).toBeLessThan(40);
+  });
+
+  it('ask what objects inherit of their prototype, once for all of them', () => {
+    class Layer {
+      readonly scale: number;
+      readonly places: readonly number[];
+      constructor(scale: number) {
+        this.scale = scale;
+        this.places = Object.freeze([scale, 2]);
+        Object.freeze(this);
+      }
+      factor(): number {
+        return this.places.map((place) => place * this.scale).reduce((a, b) => a + b, 0);
+      }
+    }
+    const all = Object.freeze(Array.from({ length: 30 }, (_, i) => new Layer(i + 1)));
+    const bare = (i: number) => Object.freeze(Object.assign(Object.create(null), { shift: i }));
+    const shifts = Object.freeze(Array.from({ length: 30 }, (_, i) => bare(i) as Shift));
+    interface Shift {
+      readonly shift: number;
+      readonly absent?: number;
+    }
+    const fn = (y: Tensor) => {
+      let z = y;
+      for (const [i, layer] of all.entries()) {
+        const { shift, absent = 1 } = shifts[i]!;
+        z = z.mul(layer.factor() / 1024).add('places' in layer ? shift * absent : 0);
+        if ((layer as unknown) instanceof tensorClass) z = z.neg();
+      }
+      return z.sum().itemSync() as number;
+    };
+    const tensorClass = x.constructor as new () => Tensor;
+    const f = toStatic(fn);
+    const [[left, of]] = counted(() => {
+      for (let i = 0; i < 3; i++) f(x);
+    }) as [readonly [number, number]];
+    expect(of).toBeGreaterThan(300);
+    expect(left).toBeLessThan(60);
+    for (let i = 0; i < hotAfter + 5; i++) expect(f(x)).toBe(fn(x));
+    // What they inherit may become another thing.
+    const { factor } = Layer.prototype;
+    Layer.prototype.factor = function () {
+      return factor.call(this) * 2;
+    };
+    expect(f(x)).toBe(fn(x));
+    Layer.prototype.factor = factor;
+    expect(f(x)).toBe(fn(x));
+    let reads = 0;
+    Object.defineProperty(Layer.prototype, 'factor', {
+      configurable: true,
+      get() {
+        reads++;
+        return factor;
+      },
+    });
+    const expected = fn(x);
+    reads = 0;
+    expect(f(x)).toBe(expected);
+    expect(reads).toBe(30);
+  });
+
+  it('are few for an imported model, whose nodes and attributes are frozen', async () => {
+    const vad = await importOnnx(smallVad());
+    const f = toStatic((chunk: Tensor, state: Tensor) => vad.forward(chunk, state, 16000), {
+      fullGraph: true,
+    });
+    const [[left, all]] = counted(() => {
+      for (let i = 0; i < 3; i++) noGrad(() => f(zeros([1, 576]), zeros([2, 1, 128])));
+    }) as [readonly [number, number]];
+    expect(all).toBeGreaterThan(600);
+    expect(left).toBeLessThan(100);
   });
 
   it('stay where objects may change', () => {

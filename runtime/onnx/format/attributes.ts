@@ -44,27 +44,33 @@ function attributeValue(attribute: OnnxAttribute): AttributeValue | undefined {
   }
 }
 
-/** The attributes of a node; reading one of another kind is a DataError. */
+/**
+ * The attributes of a node; reading one of another kind is a DataError. They are frozen: compiled functions check which
+ * object it is, and not what it holds.
+ */
 export class Attributes {
-  readonly #values = new Map<string, AttributeValue>();
+  readonly values: { readonly [name: string]: AttributeValue | undefined };
   readonly #node: string;
 
   constructor(node: string, attributes: readonly OnnxAttribute[]) {
     this.#node = node;
+    const values: Record<string, AttributeValue> = Object.create(null);
     for (const attribute of attributes) {
       const value = attributeValue(attribute);
       if (value === undefined)
         throw this.#bad(attribute.name ?? '', 'a number, text, list, tensor or graph');
-      this.#values.set(attribute.name ?? '', value);
+      values[attribute.name ?? ''] = Array.isArray(value) ? Object.freeze(value) : value;
     }
+    this.values = Object.freeze(values);
+    Object.freeze(this);
   }
 
   has(name: string): boolean {
-    return this.#values.has(name);
+    return this.values[name] !== undefined;
   }
 
   number(name: string, otherwise: number): number {
-    const value = this.#values.get(name) ?? otherwise;
+    const value = this.values[name] ?? otherwise;
     if (typeof value !== 'number') throw this.#bad(name, 'a number');
     return value;
   }
@@ -95,7 +101,7 @@ export class Attributes {
   }
 
   text(name: string, otherwise: string): string {
-    const value = this.#values.get(name) ?? otherwise;
+    const value = this.values[name] ?? otherwise;
     if (typeof value !== 'string') throw this.#bad(name, 'a text');
     return value;
   }
@@ -109,7 +115,7 @@ export class Attributes {
   }
 
   numbers(name: string): readonly number[] | null {
-    const value = this.#values.get(name);
+    const value = this.values[name];
     if (value === undefined) return null;
     if (!Array.isArray(value) || value.some((item) => typeof item !== 'number')) {
       throw this.#bad(name, 'a list of numbers');
@@ -118,7 +124,7 @@ export class Attributes {
   }
 
   texts(name: string): readonly string[] | null {
-    const value = this.#values.get(name);
+    const value = this.values[name];
     if (value === undefined) return null;
     if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
       throw this.#bad(name, 'a list of texts');
@@ -127,13 +133,13 @@ export class Attributes {
   }
 
   graph(name: string): OnnxGraph {
-    const value = this.#values.get(name);
+    const value = this.values[name];
     if (typeof value !== 'object' || !('graph' in value)) throw this.#bad(name, 'a graph');
     return value.graph;
   }
 
   tensor(name: string): OnnxTensor | null {
-    const value = this.#values.get(name);
+    const value = this.values[name];
     if (value === undefined) return null;
     if (typeof value !== 'object' || !('tensor' in value)) throw this.#bad(name, 'a tensor');
     return value.tensor;
