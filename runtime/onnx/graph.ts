@@ -2,6 +2,7 @@ import { zeros } from '../ops/movement/create.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { badWeights, shown } from '../weights/bad-file.ts';
+import { Folding, withoutUnread } from './folding.ts';
 import { Attributes } from './format/attributes.ts';
 import type { OnnxGraph, OnnxNode, OnnxTensorType } from './format/proto.ts';
 import { checkOperands } from './node/check-operands.ts';
@@ -84,6 +85,11 @@ export class GraphCompiler {
   readonly #known = new Map<number, Value>();
   /** Values that are numbers of JavaScript in every run. */
   readonly #numbers = new Set<number>();
+  /** Initializers of the model itself: those of floating-point numbers are learned. */
+  readonly #initializers = new Set<number>();
+  readonly #folding = new Folding();
+  /** Constants that nodes of the file compute. */
+  readonly #folded = new Set<number>();
 
   constructor(opset: number, external: ExternalData) {
     this.#opset = opset;
@@ -96,7 +102,9 @@ export class GraphCompiler {
     readonly weights: ReadonlyMap<string, number>;
   } {
     const names = new Names(null);
-    const compiled = frozen(this.#graph(graph, names));
+    const whole = this.#graph(graph, names, true);
+    const isInitializer = (slot: number) => this.#initializers.has(slot);
+    const compiled = frozen(withoutUnread(whole, this.#folded, isInitializer));
     const weights = new Map<string, number>();
     for (const { name = '' } of graph.initializer) {
       const slot = names.find(name)!;
@@ -105,13 +113,15 @@ export class GraphCompiler {
     return { compiled, weights };
   }
 
-  #graph(graph: OnnxGraph, names: Names): CompiledGraph {
+  #graph(graph: OnnxGraph, names: Names, isModel = false): CompiledGraph {
     if (graph.sparseInitializer.length > 0) throw missing('sparse initializers');
     const weights = new Set(graph.initializer.map(({ name }) => name));
     const constants: [number, Value][] = [];
     for (const proto of graph.initializer) {
       const value = readTensor(proto, this.#external);
-      constants.push(this.#constantAt(names.define(proto.name ?? ''), value));
+      const slot = names.define(proto.name ?? '');
+      if (isModel) this.#initializers.add(slot);
+      constants.push(this.#constantAt(slot, value));
     }
     const inputs = graph.input
       .filter(({ name }) => !weights.has(name))
@@ -172,10 +182,42 @@ export class GraphCompiler {
     if (isOfNumbers) for (const slot of outputs) this.#numbers.add(slot);
     const facts = { opType, opset: this.#opset, attributes, outputs: outputs.length };
     const run = operator(Object.freeze(facts));
-    return [{ run, inputs, outputs }];
+    return this.#fold(opType, { run, inputs, outputs }, isOfNumbers, constants)
+      ? []
+      : [{ run, inputs, outputs }];
+  }
+
+  /** Whether the step has become constants. */
+  #fold(
+    opType: string,
+    { run, inputs, outputs }: Step,
+    isOfNumbers: boolean,
+    constants: [number, Value][],
+  ): boolean {
+    const operands: Operand[] = [];
+    for (const slot of inputs) {
+      const value = this.#known.get(slot);
+      const isLearned = value instanceof Tensor && this.#initializers.has(slot);
+      if (slot >= 0 && (!value || isLearned)) return false;
+      operands.push(value ?? null);
+    }
+    const results = this.#folding.fold(opType, run, operands, isOfNumbers);
+    if (!results) return false;
+    for (const [i, slot] of outputs.entries()) {
+      const value = results[i];
+      if (slot < 0 || !value) continue;
+      constants.push(this.#knownAt(slot, value));
+      this.#folded.add(slot);
+    }
+    return true;
   }
 
   #constantAt(slot: number, value: Value): [number, Value] {
+    this.#folding.add(value);
+    return this.#knownAt(slot, value);
+  }
+
+  #knownAt(slot: number, value: Value): [number, Value] {
     this.#known.set(slot, value);
     if (isHost(value)) this.#numbers.add(slot);
     return [slot, value];
@@ -196,7 +238,7 @@ export class GraphCompiler {
     }
     if (setting === known) return slot;
     const own = names.unnamed();
-    constants.push([own, setting]);
+    constants.push(this.#knownAt(own, setting));
     return own;
   }
 
