@@ -1,9 +1,13 @@
+import type { TypedArray } from '../spec/dtype.ts';
 import { Holder } from './holder.ts';
+import type { TensorMeta } from './tensor-meta.ts';
 
 /** Where the bytes of a holder are while its own memory is out of date, or might be. */
 export interface Elsewhere {
-  /** Puts the current bytes at the holder's address. */
+  /** Puts the current bytes at the holder's address. Throws, and changes nothing, where they are only read later. */
   land(ptr: number): void;
+  /** Reads a tensor of the holder where its bytes are; absent: they land for it. */
+  read?(meta: TensorMeta, offset: number): Promise<TypedArray>;
   /** The holder's bytes are not there any more: they have landed, lie in another place, or their memory was freed. */
   leave(): void;
 }
@@ -40,6 +44,8 @@ Object.defineProperty(Holder.prototype, 'ptr', {
   configurable: true,
   get(this: Holder): number {
     const { ptr, at } = kept.get(this)!;
+    // Memory that is being freed needs no bytes.
+    if (this.owners > 0) at.land(ptr);
     kept.delete(this);
     Object.defineProperty(this, 'ptr', {
       value: ptr,
@@ -47,9 +53,13 @@ Object.defineProperty(Holder.prototype, 'ptr', {
       enumerable: true,
       configurable: true,
     });
-    // Memory that is being freed needs no bytes.
-    if (this.owners > 0) at.land(ptr);
     at.leave();
     return ptr;
+  },
+});
+
+Object.defineProperty(Holder.prototype, 'elsewhere', {
+  get(this: Holder): Elsewhere | undefined {
+    return elsewhere(this);
   },
 });

@@ -2,6 +2,7 @@ import { InvariantError } from '../errors/invariant.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { poisoning } from '../memory/poison.ts';
 import type { Device } from './device.ts';
+import type { Elsewhere } from './elsewhere.ts';
 
 /** Memory in which a plan, or a kernel, says where everything lies. */
 export interface Ground {
@@ -25,6 +26,8 @@ export class Holder {
   handles = 0;
   #owners = 1;
   readonly #region: Ground | null;
+  /** Where its bytes are, if not in its memory; absent unless `elsewhere.ts` is loaded. */
+  declare readonly elsewhere?: Elsewhere | undefined;
   /** Address in the device's memory, in bytes. The last property, which `elsewhere.ts` takes away for a while. */
   readonly ptr: number;
 

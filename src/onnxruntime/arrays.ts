@@ -4,48 +4,57 @@ import { sizeOf } from '../../runtime/spec/shape.ts';
 import { type Numbers, typedArray } from './elements.ts';
 import { freeBuffer } from './free-buffer.ts';
 
-/** A tensor of the package: elements as they lie in memory. */
+/** A tensor of the package: elements as they lie in memory, unless they are on a GPU. */
 export interface OrtTensor {
   readonly data: ArrayBufferView;
+  readonly location?: string;
+}
+
+/** A tensor of onnxruntime-web whose elements are in a buffer of WebGPU. */
+export interface OrtGpuTensor extends OrtTensor {
+  readonly dims: readonly number[];
+  readonly gpuBuffer: object;
+  /** A copy of the elements. */
+  getData(): Promise<ArrayBufferView>;
+  dispose(): void;
 }
 
 /** The package's `Tensor`. */
-export type TensorClass = new (
-  type: string,
-  data: ArrayBufferView,
-  dims: readonly number[],
-) => OrtTensor;
+export interface TensorClass {
+  new (type: string, data: ArrayBufferView, dims: readonly number[]): OrtTensor;
+  fromGpuBuffer?(
+    buffer: object,
+    options: { readonly dataType: string; readonly dims: readonly number[] },
+  ): OrtTensor;
+}
 
 export const bytesOf = ({ dtype, shape }: TensorMeta): number =>
   sizeOf(shape) * dtypes[dtype].bytes;
 
-/** One array that onnxruntime reads and writes, counted by those who need its elements. */
-export class EngineArray {
-  readonly bytes: Uint8Array;
+/** Elements that the engine reads and has written, counted by those who need them. */
+export abstract class EngineArray {
   readonly #arrays: Arrays;
   /** The tensor made of it last, and the port of a graph that it was for. */
   #tensor: OrtTensor | null = null;
   #port: TensorMeta | null = null;
   #users = 1;
 
-  constructor(bytes: Uint8Array, arrays: Arrays) {
-    this.bytes = bytes;
+  constructor(arrays: Arrays) {
     this.#arrays = arrays;
   }
 
-  /** The elements from a number on, in row-major order. */
-  elements(meta: TensorMeta, offset = 0): Numbers {
-    const { buffer, byteOffset } = this.bytes;
-    return typedArray(buffer, byteOffset + offset * dtypes[meta.dtype].bytes, meta);
-  }
+  /** In bytes. */
+  abstract readonly length: number;
 
   /** The whole array as a tensor, made once for a port that it goes through again and again. */
   tensor(port: TensorMeta, Tensor: TensorClass): OrtTensor {
     if (this.#tensor && this.#port === port) return this.#tensor;
     this.#port = port;
-    this.#tensor = new Tensor(port.dtype, this.elements(port), port.shape);
+    this.#tensor = this.makeTensor(port, Tensor);
     return this.#tensor;
   }
+
+  protected abstract makeTensor(port: TensorMeta, Tensor: TensorClass): OrtTensor;
 
   retain(): this {
     this.#users++;
@@ -61,10 +70,87 @@ export class EngineArray {
   /** Without users: the memory is gone. */
   free(): void {
     this.#tensor = null;
+  }
+}
+
+/** An array of JavaScript. */
+export class HostArray extends EngineArray {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, arrays: Arrays) {
+    super(arrays);
+    this.bytes = bytes;
+  }
+
+  get length(): number {
+    return this.bytes.length;
+  }
+
+  /** The elements from a number on, in row-major order. */
+  elements(meta: TensorMeta, offset = 0): Numbers {
+    const { buffer, byteOffset } = this.bytes;
+    return typedArray(buffer, byteOffset + offset * dtypes[meta.dtype].bytes, meta);
+  }
+
+  protected makeTensor(port: TensorMeta, Tensor: TensorClass): OrtTensor {
+    return new Tensor(port.dtype, this.elements(port), port.shape);
+  }
+
+  override free(): void {
+    super.free();
     const { buffer, byteLength } = this.bytes;
     // One that is part of something larger isn't ours alone.
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) freeBuffer(buffer);
   }
+}
+
+/** A buffer of the engine's GPU, which is read asynchronously. */
+export class GpuArray extends EngineArray {
+  readonly length: number;
+  readonly #own: OrtGpuTensor;
+  #read: Promise<HostArray> | null = null;
+  /** Its elements in memory of JavaScript, once they have arrived. */
+  arrived: HostArray | null = null;
+
+  constructor(own: OrtGpuTensor, length: number, arrays: Arrays) {
+    super(arrays);
+    this.#own = own;
+    this.length = length;
+  }
+
+  /** Reads the elements, once. */
+  read(arrays: Arrays): Promise<HostArray> {
+    this.#read ??= this.#readNow(arrays);
+    return this.#read;
+  }
+
+  async #readNow(arrays: Arrays): Promise<HostArray> {
+    this.retain();
+    try {
+      const { buffer, byteOffset } = await this.#own.getData();
+      this.arrived = new HostArray(new Uint8Array(buffer, byteOffset, this.length), arrays);
+      return this.arrived;
+    } finally {
+      this.release();
+    }
+  }
+
+  protected makeTensor({ dtype, shape }: TensorMeta, Tensor: TensorClass): OrtTensor {
+    const { dims, gpuBuffer } = this.#own;
+    if (dims.join() === shape.join()) return this.#own;
+    return Tensor.fromGpuBuffer!(gpuBuffer, { dataType: dtype, dims: shape });
+  }
+
+  override free(): void {
+    super.free();
+    this.#own.dispose();
+  }
+}
+
+/** Bytes that only the engine reads. */
+export interface Distant {
+  /** Brings them home. */
+  arrive(): Promise<void>;
 }
 
 /**
@@ -73,11 +159,14 @@ export class EngineArray {
  */
 export class Arrays {
   readonly Tensor: TensorClass;
-  readonly #spare = new Map<number, EngineArray[]>();
+  readonly #spare = new Map<number, HostArray[]>();
   readonly #expected = new Map<number, number>();
-  /** Bytes of arrays that hold current values, and of those that wait. */
+  /** Bytes of arrays that hold current values, those of them that are on a GPU, and those that wait. */
   inUse = 0;
+  onGpu = 0;
   waiting = 0;
+  /** Allocations whose bytes are on a GPU. */
+  readonly distant = new Set<Distant>();
 
   constructor(Tensor: TensorClass) {
     this.Tensor = Tensor;
@@ -96,23 +185,33 @@ export class Arrays {
   }
 
   /** An array with whatever it held before, for its first user. */
-  take(port: TensorMeta): EngineArray {
+  take(port: TensorMeta): HostArray {
     const bytes = bytesOf(port);
     const known = this.#spare.get(bytes)?.pop();
     this.inUse += bytes;
     if (known) this.waiting -= bytes;
-    return known ?? new EngineArray(new Uint8Array(bytes), this);
+    return known ?? new HostArray(new Uint8Array(bytes), this);
   }
 
-  /** An array that the engine has made. */
-  adopt({ buffer, byteOffset, byteLength }: ArrayBufferView): EngineArray {
-    this.inUse += byteLength;
-    return new EngineArray(new Uint8Array(buffer, byteOffset, byteLength), this);
+  /** A result that the engine has made, as a port of a graph. */
+  adopt(result: OrtTensor, port: TensorMeta): EngineArray {
+    this.inUse += bytesOf(port);
+    if (result.location === 'gpu-buffer') {
+      this.onGpu += bytesOf(port);
+      return new GpuArray(result as OrtGpuTensor, bytesOf(port), this);
+    }
+    const { buffer, byteOffset, byteLength } = result.data;
+    return new HostArray(new Uint8Array(buffer, byteOffset, byteLength), this);
   }
 
   giveBack(array: EngineArray): void {
-    const { length } = array.bytes;
+    const { length } = array;
     this.inUse -= length;
+    if (!(array instanceof HostArray)) {
+      this.onGpu -= length;
+      array.free();
+      return;
+    }
     const spare = this.#spare.get(length) ?? [];
     if (spare.length >= (this.#expected.get(length) ?? 0)) {
       array.free();

@@ -1,4 +1,5 @@
 import { DeviceError } from '../../runtime/errors/errors.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { anObject, text } from '../../runtime/options/option-kinds.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
@@ -96,7 +97,9 @@ function runGraphs(
   const runs = runOf(running);
   try {
     for (let next = runs.next(); !next.done; ) {
-      const { session, feeds, fetches } = next.value;
+      const request = next.value;
+      invariant('session' in request, 'onnxruntime-node has no arrays on a GPU');
+      const { session, feeds, fetches } = request;
       next = runs.next(atOnce(session.run(feeds, fetches, {})));
     }
   } finally {

@@ -2,10 +2,10 @@ import type { Holder } from '../../runtime/device/holder.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { RunningSteps } from '../../runtime/program/backend.ts';
 import type { Plan } from '../../runtime/program/plan.ts';
-import type { Program } from '../../runtime/program/program.ts';
-import type { Arrays, EngineArray, OrtTensor } from './arrays.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { type Arrays, type EngineArray, GpuArray, type OrtTensor } from './arrays.ts';
 import type { Counts } from './report.ts';
-import { feedOf, keepResult } from './residents.ts';
+import { arrivalOf, feedOf, isWhole, keepResult } from './residents.ts';
 import { NotMapped, type SegmentGraph, segmentGraph } from './segment-graph.ts';
 import { isView, reasonForKernel, type Segment, segmentsOf } from './segments.ts';
 
@@ -26,6 +26,16 @@ export interface GraphRun<Session> {
   /** Every result, by name. */
   readonly fetches: Readonly<Record<string, null>>;
 }
+
+/** Bytes that are needed in our memory, and are read from a GPU. */
+export interface Arrival {
+  readonly arrives: Promise<unknown>;
+}
+
+/** A request of a run: for the results of a graph, or to wait. */
+export type Request<Session> = GraphRun<Session> | Arrival;
+
+type Requests<Session, Result> = Generator<Request<Session>, Result, OrtTensors>;
 
 interface BoundSegment<Session> {
   readonly segment: Segment;
@@ -146,8 +156,9 @@ export class GraphProgram<Session> {
   }
 
   /** The runs of the loaded program: each asks for the results of its graphs. */
-  runs(): (running: RunningSteps) => Generator<GraphRun<Session>, void, OrtTensors> {
+  runs(): (running: RunningSteps) => Requests<Session, void> {
     const { steps } = this.#plan;
+    const { arrays } = this.#engine;
     const starts = steps.map((_, i) => this.#segments.get(i) ?? null);
     const isInGraph = steps.map((step, i) => this.#reasons[i] === null && !isView(step));
     const outputsAt = steps.map((_, i) =>
@@ -160,7 +171,9 @@ export class GraphProgram<Session> {
       let results: ReadonlyMap<string, EngineArray> = new Map();
       try {
         for (let i = 0; i < steps.length; i++) {
+          const { op } = steps[i]!;
           if (!isInGraph[i]) {
+            if (arrays.distant.size > 0 && !isView(steps[i]!)) yield* arrivals(running, op.inputs);
             running.kernel(i);
             continue;
           }
@@ -172,7 +185,12 @@ export class GraphProgram<Session> {
             results = yield* runOf(start, running, i);
           }
           for (const { name, id, layout } of outputsAt[i]!) {
-            keepResult(running.operand(id), layout, results.get(name)!);
+            const array = results.get(name)!;
+            if (!isWhole(running.operand(id), layout)) {
+              yield* arrivals(running, [id]);
+              if (array instanceof GpuArray) yield { arrives: array.read(arrays) };
+            }
+            keepResult(running.operand(id), layout, array, arrays);
           }
           running.end(i);
         }
@@ -187,13 +205,14 @@ export class GraphProgram<Session> {
     { graph, session, read, fetches }: BoundSegment<Session>,
     running: RunningSteps,
     step: number,
-  ): Generator<GraphRun<Session>, ReadonlyMap<string, EngineArray>, OrtTensors> {
+  ): Requests<Session, ReadonlyMap<string, EngineArray>> {
     const { arrays, readsAtOnce } = this.#engine;
     const feeds: Record<string, OrtTensor> = {};
     const fed: EngineArray[] = [];
     try {
       for (const [i, { name, id, layout }] of graph.inputs.entries()) {
         const operand = running.operand(id);
+        if (!isWhole(operand, layout)) yield* arrivals(running, [id]);
         const isKept = read[i] === operand.holder;
         const { tensor, array } = feedOf(operand, layout, arrays, { readsAtOnce, isKept });
         read[i] = operand.holder;
@@ -207,7 +226,9 @@ export class GraphProgram<Session> {
         }
       }
       const found = yield { session, feeds, fetches };
-      return new Map(graph.outputs.map(({ name }) => [name, arrays.adopt(found[name]!.data)]));
+      return new Map(
+        graph.outputs.map(({ name, layout }) => [name, arrays.adopt(found[name]!, layout)]),
+      );
     } finally {
       for (const array of fed) array.release();
     }
@@ -216,6 +237,14 @@ export class GraphProgram<Session> {
   dispose(): void {
     for (const bound of this.#segments.values()) this.#unload(bound);
     this.#segments.clear();
+  }
+}
+
+/** Waits until what these values hold is in our memory. */
+function* arrivals(running: RunningSteps, ids: readonly ValueId[]): Requests<never, void> {
+  for (const id of ids) {
+    const arrives = arrivalOf(running.operand(id));
+    if (arrives) yield { arrives };
   }
 }
 

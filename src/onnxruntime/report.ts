@@ -1,5 +1,4 @@
 import type { Backend } from '../../runtime/program/backend.ts';
-import type { Arrays } from './arrays.ts';
 
 /** How the programs compiled so far run. */
 export interface OnnxruntimeReport {
@@ -11,8 +10,11 @@ export interface OnnxruntimeReport {
   readonly byKernels: number;
   /** The number of these by reason. */
   readonly reasons: Readonly<Record<string, number>>;
-  /** Bytes of the engine's arrays, beside the memory of the plan: those with current values, and those for the next run. */
-  readonly arrays: { readonly inUse: number; readonly waiting: number };
+  /**
+   * Bytes of the engine's arrays, beside the memory of the plan: those with current values, those of them that are in
+   * buffers of a GPU, and those for the next run.
+   */
+  readonly arrays: { readonly inUse: number; readonly onGpu: number; readonly waiting: number };
 }
 
 export interface OnnxruntimeBackend extends Backend {
@@ -37,9 +39,9 @@ export const noCounts = (): Counts => ({
 
 export const reportOf = (
   counts: Counts,
-  { inUse, waiting }: Pick<Arrays, 'inUse' | 'waiting'> = { inUse: 0, waiting: 0 },
+  { inUse, onGpu, waiting }: OnnxruntimeReport['arrays'] = { inUse: 0, onGpu: 0, waiting: 0 },
 ): OnnxruntimeReport => ({
   ...counts,
   reasons: Object.fromEntries(counts.reasons),
-  arrays: { inUse, waiting },
+  arrays: { inUse, onGpu, waiting },
 });

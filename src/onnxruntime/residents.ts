@@ -1,28 +1,35 @@
 import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import type { Operand } from '../../runtime/device/device.ts';
 import { type Elsewhere, elsewhere, keepElsewhere } from '../../runtime/device/elsewhere.ts';
+import type { Holder } from '../../runtime/device/holder.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { DeviceError } from '../../runtime/errors/errors.ts';
 import { events } from '../../runtime/memory/events.ts';
-import { dtypes } from '../../runtime/spec/dtype.ts';
-import { type Arrays, bytesOf, type EngineArray, type OrtTensor } from './arrays.ts';
+import { dtypes, newTypedArray, type TypedArray } from '../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../runtime/spec/shape.ts';
+import {
+  type Arrays,
+  bytesOf,
+  type EngineArray,
+  GpuArray,
+  HostArray,
+  type OrtTensor,
+} from './arrays.ts';
 import { type Numbers, readAt, storeAt, typedArray } from './elements.ts';
 
 /** The bytes of a holder in an array of the engine, until something else reads or writes them. */
 class Resident implements Elsewhere {
-  readonly array: EngineArray;
+  readonly array: HostArray;
   /** The holder's memory has the same bytes. */
   readonly #isCopy: boolean;
 
-  constructor(array: EngineArray, isCopy: boolean) {
+  constructor(array: HostArray, isCopy: boolean) {
     this.array = array.retain();
     this.#isCopy = isCopy;
   }
 
   land(ptr: number): void {
-    if (this.#isCopy) return;
-    const { bytes } = this.array;
-    heap.u8.set(bytes, ptr);
-    events.copy('onnxruntime', 'cpu', bytes.length);
+    if (!this.#isCopy) landBytes(this.array, ptr);
   }
 
   leave(): void {
@@ -30,8 +37,70 @@ class Resident implements Elsewhere {
   }
 }
 
+function landBytes({ bytes }: HostArray, ptr: number): void {
+  heap.u8.set(bytes, ptr);
+  events.copy('onnxruntime', 'cpu', bytes.length);
+}
+
+/** The bytes of a holder in a buffer of the engine's GPU. */
+class GpuResident implements Elsewhere {
+  readonly array: GpuArray;
+  readonly #holder: Holder;
+  readonly #arrays: Arrays;
+
+  constructor(array: GpuArray, holder: Holder, arrays: Arrays) {
+    this.array = array.retain();
+    this.#holder = holder;
+    this.#arrays = arrays;
+    arrays.distant.add(this);
+  }
+
+  land(ptr: number): void {
+    const { arrived } = this.array;
+    if (!arrived) throw notHere();
+    landBytes(arrived, ptr);
+  }
+
+  leave(): void {
+    this.#arrays.distant.delete(this);
+    this.array.release();
+  }
+
+  /** Brings the bytes home, unless others have replaced them meanwhile. */
+  async arrive(): Promise<void> {
+    await this.array.read(this.#arrays);
+    // Whatever asks for the address has the bytes put there.
+    if (elsewhere(this.#holder) === this) void this.#holder.ptr;
+  }
+
+  async read(meta: TensorMeta, offset: number): Promise<TypedArray> {
+    const { bytes } = await this.array.read(this.#arrays);
+    const values = newTypedArray(meta.dtype, sizeOf(meta.shape));
+    const at = bytes.byteOffset + offset * dtypes[meta.dtype].bytes;
+    readAt(bytes.buffer, at, meta, values as Numbers);
+    events.copy('onnxruntime', 'host', values.byteLength);
+    return values;
+  }
+}
+
+function notHere(): DeviceError {
+  return new DeviceError({
+    what: 'the elements of a tensor are in a GPU buffer of onnxruntime-web',
+    given: 'a use that cannot wait for them, such as an eager op or dataSync()',
+    expected: 'await x.data() or await x.item()',
+    remedy:
+      "await the backend's land() before, which brings all of them to the tensors' own memory",
+  });
+}
+
+/** Brings the bytes of an operand home; null where they are not on a GPU. */
+export function arrivalOf({ holder }: Operand): Promise<void> | null {
+  const resident = holder && elsewhere(holder);
+  return resident instanceof GpuResident ? resident.arrive() : null;
+}
+
 /** One array can hold the bytes of the whole allocation, and nothing else. */
-const isWhole = ({ holder, offset }: Operand, layout: TensorMeta): boolean =>
+export const isWhole = ({ holder, offset }: Operand, layout: TensorMeta): boolean =>
   offset === 0 && isContiguousMeta(layout) && bytesOf(layout) === holder!.bytes;
 
 /** An operand of one run, and the array that the run must release; null: its memory is read in place. */
@@ -57,12 +126,12 @@ export function feedOf(
   const holder = operand.holder!;
   const { offset } = operand;
   const resident = elsewhere(holder);
-  if (resident instanceof Resident) {
+  if (resident instanceof Resident || resident instanceof GpuResident) {
     const { array } = resident;
     if (isWhole(operand, layout)) {
       return { tensor: array.tensor(layout, arrays.Tensor), array: array.retain() };
     }
-    if (isContiguousMeta(layout)) {
+    if (array instanceof HostArray && isContiguousMeta(layout)) {
       return {
         tensor: tensorOf(arrays, layout, array.elements(layout, offset)),
         array: array.retain(),
@@ -85,14 +154,28 @@ export function feedOf(
 const tensorOf = ({ Tensor }: Arrays, { dtype, shape }: TensorMeta, elements: Numbers): OrtTensor =>
   new Tensor(dtype, elements, shape);
 
-/** Takes a result from the engine: the array has the bytes of its allocation, or they are copied to their place there. */
-export function keepResult(operand: Operand, layout: TensorMeta, array: EngineArray): void {
+/**
+ * Takes a result from the engine: the array has the bytes of its allocation, or they are copied to their place there. Both
+ * have arrived where only a part of the allocation is written.
+ */
+export function keepResult(
+  operand: Operand,
+  layout: TensorMeta,
+  array: EngineArray,
+  arrays: Arrays,
+): void {
   const holder = operand.holder!;
   if (isWhole(operand, layout)) {
-    keepElsewhere(holder, new Resident(array, false));
+    keepElsewhere(holder, residentOf(array, holder, arrays));
     return;
   }
+  const own = array instanceof GpuArray ? array.arrived! : (array as HostArray);
   const address = holder.ptr + operand.offset * dtypes[layout.dtype].bytes;
-  storeAt(heap.memory.buffer, address, layout, array.elements(layout));
+  storeAt(heap.memory.buffer, address, layout, own.elements(layout));
   events.copy('onnxruntime', 'cpu', bytesOf(layout));
 }
+
+const residentOf = (array: EngineArray, holder: Holder, arrays: Arrays): Elsewhere =>
+  array instanceof GpuArray
+    ? new GpuResident(array, holder, arrays)
+    : new Resident(array as HostArray, false);

@@ -27,8 +27,16 @@ export interface OrtWebSession {
   release(): Promise<void>;
 }
 
+export interface OnnxruntimeWebBackend extends OnnxruntimeBackend {
+  /** Brings all that is in GPU buffers to the tensors' own memory, where eager ops and synchronous reads find it. */
+  land(): Promise<void>;
+}
+
 export interface OnnxruntimeWebOptions {
-  /** Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. */
+  /**
+   * Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. With `preferredOutputLocation: 'gpu-buffer'`
+   * results stay on the GPU: what comes of a captured call is then read by `await x.data()`, or after `await land()`.
+   */
   readonly session?: SessionOptions;
 }
 
@@ -41,7 +49,7 @@ export interface OnnxruntimeWebOptions {
 export function onnxruntimeWebBackend(
   ort: OnnxruntimeWeb,
   options: OnnxruntimeWebOptions = {},
-): OnnxruntimeBackend {
+): OnnxruntimeWebBackend {
   expectOptions('onnxruntimeWebBackend', options, { session: anObject });
   if (typeof ort?.InferenceSession?.create !== 'function' || typeof ort.Tensor !== 'function') {
     throw new ArgumentError({
@@ -83,6 +91,9 @@ export function onnxruntimeWebBackend(
       };
     },
     report: () => reportOf(counts, engine.arrays),
+    async land() {
+      await Promise.all([...engine.arrays.distant].map((each) => each.arrive()));
+    },
   };
 }
 
@@ -110,15 +121,25 @@ async function openSessions(
     const graph = next.value;
     let session: OrtWebSession | undefined;
     try {
-      session = await opened(ort, graph.model, options);
+      session = await opened(ort, graph.model, { ...options, ...locationsOf(graph, options) });
       // Its kernels of WebGPU reject some nodes only when they run.
-      await session.run(zerosFor(graph, engine));
+      const results = await session.run(zerosFor(graph, engine));
+      for (const each of Object.values(results) as { dispose?(): void }[]) each.dispose?.();
       next = wanted.next(session);
     } catch (error) {
       await session?.release();
       next = wanted.next(error as Error);
     }
   }
+}
+
+/** Where the results of a graph stay: a GPU has buffers for all elements but those of float64. */
+function locationsOf({ outputs }: SegmentGraph, { preferredOutputLocation }: SessionOptions) {
+  if (preferredOutputLocation !== 'gpu-buffer') return {};
+  const locations = outputs.map(
+    ({ name, layout }) => [name, layout.dtype === 'float64' ? 'cpu' : 'gpu-buffer'] as const,
+  );
+  return { preferredOutputLocation: Object.fromEntries(locations) };
 }
 
 /** Operands of a graph, all zero. */
@@ -141,8 +162,10 @@ async function runGraphs(
   const runs = runOf(running);
   try {
     for (let next = runs.next(); !next.done; ) {
-      const { session, feeds } = next.value;
-      next = runs.next((await session.run(feeds)) as OrtTensors);
+      const request = next.value;
+      if ('arrives' in request) await request.arrives;
+      const results = 'session' in request ? await request.session.run(request.feeds) : {};
+      next = runs.next(results as OrtTensors);
     }
   } finally {
     // After an exception: what the run has taken.

@@ -111,7 +111,8 @@ export class CpuDevice implements Device {
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
-    return this.downloadSync(meta, source);
+    const read = source.holder!.elsewhere?.read?.(meta, source.offset);
+    return read ?? this.downloadSync(meta, source);
   }
 
   downloadSync(meta: TensorMeta, source: Operand): TypedArray {
