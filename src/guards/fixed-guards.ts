@@ -12,8 +12,6 @@ const worthIt = 32;
 
 /** Guards on the value in a place, and nothing else that may change. */
 const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|plainArray)$/;
-/** Guards on the kind of a value, which is that of an object forever. */
-const ofObjects = /^(truthy|defined|typeof|isArray)$/;
 
 /**
  * The guards without those on what can't change: an own property of a frozen object has its value forever, so one guard on
@@ -38,20 +36,17 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     if (!('base' in source)) return;
     const base = fixedAt(source.base);
     const object = base ? base.value : now(source.base);
-    if (typeof object !== 'object' || !object || isProxy(object)) return;
-    return Object.isFrozen(object) ? object : undefined;
+    if (typeof object !== 'object' || !object || isProxy(object) || !Object.isFrozen(object))
+      return;
+    if (!base) {
+      roots.set(sourceKey(source.base), { kind: 'identity', source: source.base, value: object });
+    }
+    return object;
   };
 
   const find = (source: Source) => {
     const object = frozenBehind(source);
-    const found = object && valueIn(object, source);
-    if (found) guardRoot(source, object);
-    return found;
-  };
-
-  const guardRoot = (source: Source, value: object): void => {
-    if (!('base' in source) || fixedAt(source.base)) return;
-    roots.set(sourceKey(source.base), { kind: 'identity', source: source.base, value });
+    return object && valueIn(object, source);
   };
 
   const now = (source: Source) => {
@@ -69,17 +64,16 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     if (source.kind === 'property' || (source.kind === 'hasProperty' && !source.own)) {
       const object = frozenBehind(source);
       // Otherwise it would be an own property of the object, which is fixed, or none that another object could inherit.
-      if (object && !Object.hasOwn(object, source.key)) {
-        guardRoot(source, object);
-        const prototype = Object.getPrototypeOf(object) as object;
-        return { ...source, base: { kind: 'held', value: prototype, name: '' } };
+      const value: unknown = object && Object.getPrototypeOf(object);
+      if (value && !Object.hasOwn(object!, source.key)) {
+        return { ...source, base: { kind: 'held', value, name: '' } };
       }
     }
     return 'base' in source ? { ...source, base: shortened(source.base) } : source;
   };
 
   let isAsked = false;
-  const asked = new Map<string, unknown>();
+  const asked = new Map<string, readonly unknown[]>();
   const kept = guards.flatMap((guard): Guard[] => {
     if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
       // What else may change of an array concerns all of them alike.
@@ -89,16 +83,13 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     if (!('source' in guard)) return [guard];
     const source = shortened(guard.source);
     const key = `${guard.kind} ${sourceKey(source)}`;
-    const expected = expectedOf(guard);
-    if (expected !== undefined && asked.get(key) === expected) return [];
-    asked.set(key, expected);
+    const facts = Object.values({ ...guard, source: null });
+    const before = asked.get(key);
+    asked.set(key, facts);
+    if (before?.every((fact, i) => fact === facts[i])) return [];
     return [{ ...guard, source } as Guard];
   });
-  // Which object a place holds says what kind of value it is.
-  const isImplied = (guard: Guard) =>
-    ofObjects.test(guard.kind) && sourcesOf(guard).every((source) => roots.has(sourceKey(source)));
-  const left = kept.filter((guard) => !isImplied(guard));
-  return guards.length - left.length < worthIt ? null : [...roots.values(), ...left];
+  return guards.length - kept.length < worthIt ? null : [...roots.values(), ...kept];
 }
 
 /** Returns the value that a source reads of a frozen object, if it is fixed. */
@@ -109,32 +100,11 @@ function valueIn(object: object, source: Source): { readonly value: unknown } | 
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }
-  if (source.kind !== 'property' && source.kind !== 'hasProperty') return;
+  const isAsked = source.kind === 'hasProperty';
+  if (!isAsked && source.kind !== 'property') return;
   const own = Object.getOwnPropertyDescriptor(object, source.key);
-  if (own) {
-    if (source.kind === 'hasProperty') return { value: true };
-    return own.get || own.set ? undefined : { value: own.value as unknown };
-  }
-  if (source.kind === 'hasProperty' && source.own) return { value: false };
-  if (prototype !== null) return;
-  return { value: source.kind === 'hasProperty' ? false : undefined };
-}
-
-/** Returns the value that a guard expects: two guards on one place that expect the same are one. */
-function expectedOf(guard: Guard): unknown {
-  switch (guard.kind) {
-    case 'identity':
-    case 'value':
-      return guard.value;
-    case 'truthy':
-      return guard.truthy;
-    case 'typeof':
-      return guard.type;
-    case 'isArray':
-      return guard.isArray;
-    case 'defined':
-      return true;
-    default:
-      return undefined;
-  }
+  if (own?.get || own?.set) return;
+  // An absent property may be inherited.
+  if (!own && prototype && !(isAsked && source.own)) return;
+  return { value: isAsked ? own !== undefined : (own?.value as unknown) };
 }

@@ -1,20 +1,9 @@
 import { panelBAt } from '../core/scratch.ts';
-import {
-  type Code,
-  f32,
-  f32x4,
-  fillMemory,
-  i32,
-  lane,
-  load,
-  op,
-  scratch,
-  store,
-} from './assembler/code.ts';
+import { f32x4, fillMemory, i32, load, memoryLane, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { mulAdd, mulAddOne } from './assembler/multiply-add.ts';
 import { blockK } from './product-blocks.ts';
-import { transposeFour } from './transpose-kernel.ts';
+import { isMore, placeRows, sumRows } from './row-sums.ts';
 
 /** Columns whose sums lie in the first-level cache at once. */
 const strip = 1024;
@@ -121,23 +110,23 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
       f.set(at, get(sums));
       f.set(to, get(out));
       f.set(left, get(columns));
-      const join = (added: () => Code, stored: () => Code, width: 'v128' | 'f32', size: number) => {
-        f.if(
-          get(isFirst),
-          () => f.emit(store(`${width}.store`, get(to), stored())),
-          () => f.emit(store(`${width}.store`, get(to), added())),
-        );
-        f.add(at, size);
-        f.add(to, size);
+      const join = (width: 'v128' | 'f32', sum: 'f32x4.add' | 'f32.add', size: number) => {
+        f.countDown(left, size / 4, () => {
+          const own = load(`${width}.load`, get(at));
+          f.if(
+            get(isFirst),
+            () => f.emit(store(`${width}.store`, get(to), own)),
+            () => {
+              const added = op(sum, load(`${width}.load`, get(to)), own);
+              f.emit(store(`${width}.store`, get(to), added));
+            },
+          );
+          f.add(at, size);
+          f.add(to, size);
+        });
       };
-      const vectors = () => load('v128.load', get(at));
-      const one = () => load('f32.load', get(at));
-      f.countDown(left, 4, () =>
-        join(() => op('f32x4.add', load('v128.load', get(to)), vectors()), vectors, 'v128', 16),
-      );
-      f.countDown(left, 1, () =>
-        join(() => op('f32.add', load('f32.load', get(to)), one()), one, 'f32', 4),
-      );
+      join('v128', 'f32x4.add', 16);
+      join('f32', 'f32.add', 4);
     });
     f.add(n, -strip);
     f.add(b, strip * 4);
@@ -145,100 +134,43 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
   });
 }
 
-/** b's columns are runs of memory: tiles of four by four are transposed in registers. */
+/** b's columns are runs of memory. */
 function alongColumns(f: FunctionBuilder, operands: Operands): void {
   const { xStep, b, bColumn, out, n } = operands;
-  const left = f.local('i32');
-
-  /** `groups` times four columns at once. */
-  const columnGroups = (groups: number): void => {
-    const indices = Array.from({ length: groups }, (_, i) => i);
-    const sums = indices.map(() => f.local('v128'));
-    const totals = indices.map(() => f.local('v128'));
-    const columns = indices.map(() => f.locals('i32', 4));
-    const tile = f.locals('v128', 4);
-    const factors = f.locals('v128', 4);
-    const addTerm = (group: number, factor: Local, value: Code): void => {
-      const sum = sums[group]!;
-      f.set(sum, mulAdd(get(factor), value, get(sum)));
-    };
-    f.countDown(n, groups * 4, () => {
-      forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
-        const from = f.local('i32', get(xAt));
-        f.set(left, get(depth));
-        let before: Local = bAt;
-        columns.flat().forEach((column, i) => {
-          f.set(column, i === 0 ? get(bAt) : op('i32.add', get(before), get(bColumn)));
-          before = column;
-        });
-        for (const sum of sums) f.set(sum, f32x4(0));
-        f.countDown(left, 4, () => {
-          for (const factor of factors) {
-            f.set(factor, load('v128.load32_splat', get(from)));
-            f.add(from, get(xStep));
-          }
-          columns.forEach((group, g) => {
-            group.forEach((column, i) => {
-              f.set(tile[i]!, load('v128.load', get(column)));
-              f.add(column, 16);
-            });
-            transposeFour(f, tile).forEach((value, i) => {
-              addTerm(g, factors[i]!, value);
-            });
-          });
-        });
-        f.countDown(left, 1, () => {
-          f.set(factors[0]!, load('v128.load32_splat', get(from)));
-          f.add(from, get(xStep));
-          columns.forEach((group, g) => {
-            const value = tile[0]!;
-            group.forEach((column, i) => {
-              const number = load('f32.load', get(column));
-              const one = op('f32x4.splat', number);
-              f.set(value, i === 0 ? one : lane('f32x4.replace_lane', i, get(value), number));
-              f.add(column, 4);
-            });
-            addTerm(g, factors[0]!, get(value));
-          });
-        });
-        totals.forEach((total, g) => {
-          const added = op('f32x4.add', get(total), get(sums[g]!));
-          f.if(
-            get(isFirst),
-            () => f.set(total, get(sums[g]!)),
-            () => f.set(total, added),
-          );
-        });
-      });
-      totals.forEach((total, g) => {
-        f.emit(store('v128.store', get(out), get(total), g * 16));
-      });
-      f.add(out, groups * 16);
-      f.add(b, op('i32.mul', get(bColumn), i32(groups * 4)));
-    });
+  const columns = f.locals('i32', 8);
+  const [sums, totals] = [f.locals('v128', 2), f.locals('v128', 2)];
+  const [from, left] = f.locals('i32', 2);
+  const setAll = (vectors: readonly Local[], value: number): void => {
+    for (const vector of vectors) f.set(vector, f32x4(value));
   };
-  columnGroups(2);
-  columnGroups(1);
-
-  const [sum, total] = [f.local('f32'), f.local('f32')];
-  f.countDown(n, 1, () => {
-    forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
-      const [from, at] = [f.local('i32', get(xAt)), f.local('i32', get(bAt))];
-      f.set(sum, f32(0));
+  f.while(isMore(n, 0), () => {
+    // What is added to -0 stays as it is.
+    setAll(totals, -0);
+    forEachBlock(f, operands, ({ xAt, bAt, depth }) => {
+      f.set(from, get(xAt));
       f.set(left, get(depth));
-      f.countDown(left, 1, () => {
-        f.set(sum, mulAddOne(load('f32.load', get(from)), load('f32.load', get(at)), get(sum)));
-        f.add(from, get(xStep));
-        f.add(at, 4);
-      });
-      f.if(
-        get(isFirst),
-        () => f.set(total, get(sum)),
-        () => f.set(total, op('f32.add', get(total), get(sum))),
+      setAll(sums, 0);
+      placeRows(f, columns, bAt, bColumn, n);
+      sumRows(
+        f,
+        columns,
+        from,
+        get(xStep),
+        left,
+        sums.map((sum) => [sum]),
       );
+      totals.forEach((total, i) => {
+        f.set(total, op('f32x4.add', get(total), get(sums[i]!)));
+      });
     });
-    f.emit(store('f32.store', get(out), get(total)));
-    f.add(out, 4);
-    f.add(b, get(bColumn));
+    for (const i of columns.keys()) {
+      const total = get(totals[i >> 2]!);
+      f.if(isMore(n, i), () => {
+        f.emit(memoryLane('v128.store32_lane', get(out), total, i % 4, i * 4));
+      });
+    }
+    f.add(n, -8);
+    f.add(out, 32);
+    f.add(b, op('i32.shl', get(bColumn), i32(3)));
   });
 }
