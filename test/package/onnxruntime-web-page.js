@@ -19,25 +19,47 @@ function digits() {
     optimizer.zeroGrad();
     return loss;
   };
-  return { batches, step };
+  return { batches, step, parameters: [...model.parameters()] };
 }
 
-async function trainedBy(engine) {
-  const { batches, step } = digits();
+/** With `options`, what the session is opened with besides: results may be read later alone. */
+async function trainedBy(engine, options = {}) {
+  const { batches, step, parameters } = digits();
   const backend = onnxruntimeWebBackend(ort, {
-    session: { executionProviders: [engine] },
+    session: { executionProviders: [engine], ...options },
   });
   const captured = toStatic(async (x, y) => step(x, y), { backend });
   const losses = [];
-  for (const [x, y] of batches) losses.push((await captured(x, y)).itemSync());
+  for (const [x, y] of batches) {
+    const loss = await captured(x, y);
+    losses.push(await loss.item());
+    loss.dispose();
+  }
   const { breaks, fallbacks } = captured.stats();
-  return { losses, breaks: breaks.length, fallbacks: fallbacks.length, report: backend.report() };
+  const report = backend.report();
+  const read = await Promise.all(parameters.map((each) => each.data()));
+  await backend.land();
+  return {
+    losses,
+    breaks: breaks.length,
+    fallbacks: fallbacks.length,
+    report,
+    bytes: parameters.reduce((sum, each) => sum + each.numel() * 4, 0),
+    isSame: parameters.every((each, i) => each.dataSync().every((x, k) => x === read[i][k])),
+    sum: sumOf(parameters),
+    left: backend.report().arrays.onGpu,
+  };
 }
+
+const sumOf = (parameters) =>
+  parameters.reduce((sum, each) => sum + each.abs().sum().itemSync(), 0);
 
 const eager = digits();
 const report = {
   eager: eager.batches.map(([x, y]) => eager.step(x, y).itemSync()),
+  sum: sumOf(eager.parameters),
   wasm: await trainedBy('wasm'),
   webgpu: await trainedBy('webgpu'),
+  kept: await trainedBy('webgpu', { preferredOutputLocation: 'gpu-buffer' }),
 };
 await fetch('/', { method: 'POST', body: JSON.stringify(report) });

@@ -25,12 +25,17 @@ const flags = [
 
 interface Trained {
   readonly report: OnnxruntimeReport;
+  /** Of the parameters. */
+  readonly bytes: number;
 }
 
 interface Posted {
   readonly eager: readonly number[];
+  readonly sum: number;
   readonly wasm: Trained;
   readonly webgpu: Trained;
+  /** On WebGPU, with results that stay there. */
+  readonly kept: Trained;
 }
 
 describe.skipIf(!onnxruntime)('in a page', () => {
@@ -61,13 +66,18 @@ describe.skipIf(!onnxruntime)('in a page', () => {
       },
     });
     const posted = await postedByPage(outDir, { flags, timeout: 120_000 });
-    const { eager, wasm, webgpu } = JSON.parse(posted) as Posted;
+    const { eager, sum, wasm, webgpu, kept } = JSON.parse(posted) as Posted;
     const losses = eager.map((loss) => expect.closeTo(loss, 4));
-    const whole = { losses, breaks: 0, fallbacks: 0 };
-    expect({ wasm, webgpu }).toMatchObject({ wasm: whole, webgpu: whole });
+    const whole = { losses, breaks: 0, fallbacks: 0, sum: expect.closeTo(sum, 3), isSame: true };
+    expect({ wasm, webgpu, kept }).toMatchObject({ wasm: whole, webgpu: whole, kept: whole });
     expect(wasm.report).toMatchObject({ graphs: 1, byKernels: 0 });
     // Its MaxPool of WebGPU gives no places of the maxima, which shows when it runs.
     const reasons = { "onnxruntime's MaxPool refuses what it is given": 1 };
     expect(webgpu.report).toMatchObject({ graphs: 2, byKernels: 1, reasons });
+    expect(kept.report).toMatchObject({ graphs: 2, byKernels: 1, reasons });
+    // Parameters and momenta.
+    expect(webgpu.report.arrays.onGpu).toBe(0);
+    expect(kept.report.arrays.onGpu).toBe(2 * kept.bytes);
+    expect(kept).toMatchObject({ left: 0 });
   });
 });
