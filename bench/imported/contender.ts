@@ -14,7 +14,8 @@ const [engine, work, file, folder, threads] = process.argv.slice(2) as [
   string,
   string,
 ];
-const [batch, length] = work === 'silero' ? [1, 576] : work.split('-')[1]!.split('x').map(Number);
+const isVad = work.startsWith('silero');
+const [batch, length] = isVad ? [1, 576] : work.split('-')[1]!.split('x').map(Number);
 const shape = [batch!, length!];
 const ids = Int32Array.from({ length: batch! * length! }, (_, i) => (i * 7919) % 30000);
 /** A chunk of 32 ms with the end of the one before it, number after number. */
@@ -25,7 +26,7 @@ const chunks = Array.from({ length: 31 }, (_, i) => chunk(i));
 async function ours(): Promise<() => number> {
   await init('cpu', { threads: Number(threads) });
   const model = await importOnnx(file);
-  if (work !== 'silero') {
+  if (!isVad) {
     const run = toStatic((x: Tensor, mask: Tensor) => model.forward(x, mask) as Tensor, {
       fullGraph: true,
     });
@@ -76,7 +77,7 @@ async function theirs(): Promise<() => Promise<number>> {
     executionProviders: ['wasm'],
     graphOptimizationLevel: 'all',
   });
-  if (work !== 'silero') {
+  if (!isVad) {
     const mask = new ort.Tensor('bool', new Uint8Array(ids.length).fill(1), shape);
     const feeds = { ids: new ort.Tensor('int32', ids, shape), mask };
     const [name] = session.outputNames;

