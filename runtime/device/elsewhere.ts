@@ -6,6 +6,8 @@ import type { TensorMeta } from './tensor-meta.ts';
 export interface Elsewhere {
   /** Puts the current bytes at the holder's address. Throws, and changes nothing, where they are only read later. */
   land(ptr: number): void;
+  /** Lands later, where `land` alone would throw. */
+  arrive?(): Promise<void>;
   /** Reads a tensor of the holder where its bytes are; absent: they land for it. */
   read?(meta: TensorMeta, offset: number): Promise<TypedArray>;
   /** The holder's bytes are not there any more: they have landed, lie in another place, or their memory was freed. */
