@@ -144,9 +144,8 @@ export class Subgraph {
     donated: number,
     numbers: readonly number[],
   ): Promise<Tensor[]> {
-    // Copies are made at once.
-    const read = [...this.#copied, ...this.#compacted.map(({ number }) => number)];
-    for (const i of read) await inputs[i]!.holder!.elsewhere?.arrive?.();
+    // The snapshot is made at once.
+    for (const i of this.#copied) await inputs[i]!.holder!.elsewhere?.arrive?.();
     const before = new MemorySnapshot(this.#copied.map((i) => inputs[i]!));
     const watching = this.#compacted.length > 0 ? watched(this.#compacted, inputs) : null;
     const scope = this.scopes.take();

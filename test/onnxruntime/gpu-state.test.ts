@@ -151,21 +151,17 @@ describe('state in GPU buffers', () => {
     for (const [i, each] of own.entries()) close(await numbers(each), [...other[i]!.dataSync()]);
   });
 
-  it('comes home before a run that may have to restore it, or that takes a copy of it', async () => {
+  it('comes home before a run that may have to restore it', async () => {
     const { backend } = onGpu();
-    const options = { backend, check: 0 };
     const w = tensor([1, 2, 3, 4, 5, 6], { shape: [3, 2] });
-    const turned = w.t();
     // An index outside of the tensor gives the run up after the write.
-    const pick = toStatic(async (at: Tensor) => w.mul_(0.5).indexSelect(0, at).sum(), options);
-    const sum = toStatic(async (x: Tensor) => x.mul(2).sum(), {
-      ...options,
-      memory: { stridedInputs: false },
+    const pick = toStatic(async (at: Tensor) => w.mul_(0.5).indexSelect(0, at).sum(), {
+      backend,
+      check: 0,
     });
     const at = (index: number) => tensor([index], { dtype: 'int32' });
-    for (const [i, expected] of [3.5, 1.75, 0.875].entries()) {
+    for (const expected of [3.5, 1.75, 0.875]) {
       close([await (await pick(at(1))).item()], [expected]);
-      close([await (await sum(turned)).item()], [42 / 2 ** (i + 1)]);
     }
     // As in eager execution, which throws after the write.
     await expect(pick(at(7))).rejects.toThrow();

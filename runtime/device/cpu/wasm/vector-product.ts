@@ -40,20 +40,18 @@ function forEachBlock(
   { x, xStep, b, bRow, k }: Operands,
   body: (block: { xAt: Local; bAt: Local; depth: Local; isFirst: Local }) => void,
 ): void {
-  const [xAt, bAt, depth, left, isFirst, more] = f.locals('i32', 6);
+  const [xAt, bAt, depth, left, isFirst] = f.locals('i32', 5);
   f.set(xAt, get(x));
   f.set(bAt, get(b));
   f.set(left, get(k));
   f.set(isFirst, i32(1));
-  f.set(more, i32(1));
-  f.while(get(more), () => {
+  f.while(op('i32.or', get(isFirst), isMore(left, 0)), () => {
     f.set(depth, smaller(left, blockK));
     body({ xAt, bAt, depth, isFirst });
     f.set(isFirst, i32(0));
     f.add(xAt, op('i32.mul', get(xStep), i32(blockK)));
     f.add(bAt, op('i32.mul', get(bRow), i32(blockK)));
     f.add(left, -blockK);
-    f.set(more, op('i32.gt_s', get(left), i32(0)));
   });
 }
 
@@ -99,7 +97,7 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
     });
   };
 
-  f.while(op('i32.gt_s', get(n), i32(0)), () => {
+  f.while(isMore(n, 0), () => {
     f.set(columns, smaller(n, strip));
     f.set(bytes, op('i32.shl', get(columns), i32(2)));
     forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
@@ -113,14 +111,9 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
       const join = (width: 'v128' | 'f32', sum: 'f32x4.add' | 'f32.add', size: number) => {
         f.countDown(left, size / 4, () => {
           const own = load(`${width}.load`, get(at));
-          f.if(
-            get(isFirst),
-            () => f.emit(store(`${width}.store`, get(to), own)),
-            () => {
-              const added = op(sum, load(`${width}.load`, get(to)), own);
-              f.emit(store(`${width}.store`, get(to), added));
-            },
-          );
+          const added = op(sum, load(`${width}.load`, get(to)), own);
+          const total = op('select', own, added, get(isFirst));
+          f.emit(store(`${width}.store`, get(to), total));
           f.add(at, size);
           f.add(to, size);
         });
