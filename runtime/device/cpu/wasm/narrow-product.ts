@@ -25,7 +25,7 @@ export function narrowProduct(f: FunctionBuilder): void {
       f.set(at, get(panel));
       f.set(left, get(k));
       for (const sum of sums.flat()) f.set(sum, f32x4(0));
-      sumRows(f, pointers, at, i32(tileColumns * 4), left, sums);
+      sumRows(f, pointers, at, i32(tileColumns() * 4), left, sums);
       for (const i of pointers.keys()) f.if(isMore(m, i), () => storeRow(sums[i >> 2]!, i % 4));
       f.add(m, groups * -4);
     };
