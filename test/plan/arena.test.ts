@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { BestFitAllocator } from '../../runtime/memory/allocator.ts';
 import { type Layout, type LiveRange, layOut, mostAlive } from '../../src/7-plan/arena/layout.ts';
+import { Occupancy } from '../../src/7-plan/arena/occupancy.ts';
+import { TakenPlaces } from '../../src/7-plan/arena/taken-places.ts';
 import { memory, noGrad, type Tensor, toStatic } from '../../src/index.ts';
 import { data } from '../run-program/memory-counter.ts';
 import { randomInts } from './random-program.ts';
@@ -43,6 +45,35 @@ describe('plan/arena', () => {
       expectDisjoint(ranges, layout);
       expect(layout.bytes).toBeGreaterThanOrEqual(mostAlive(ranges));
     }
+  });
+
+  it('each range gets the lowest place that is free for all its life', () => {
+    for (let seed = 0; seed < 40; seed++) {
+      const below = randomInts(seed + 100);
+      const occupancy = new Occupancy(32);
+      const placed: (LiveRange & { readonly offset: number })[] = [];
+      for (let i = 0; i < 60; i++) {
+        const from = below(32);
+        const range = { bytes: 64 * below(9), from, to: Math.min(31, from + below(12)) };
+        const others = placed.filter((other) => other.from <= range.to && range.from <= other.to);
+        const isFree = (offset: number) =>
+          others.every((o) => offset + range.bytes <= o.offset || o.offset + o.bytes <= offset);
+        let lowest = 0;
+        while (range.bytes > 0 && !isFree(lowest)) lowest += 64;
+        const offset = occupancy.place(range);
+        expect(offset).toBe(lowest);
+        if (range.bytes > 0) placed.push({ ...range, offset });
+      }
+    }
+  });
+
+  it('thousands of neighbouring places are one', () => {
+    const places = new TakenPlaces();
+    for (let i = 0; i < 4000; i += 2) places.add(64 * i, 64 * (i + 1));
+    expect(places.count).toBe(2000);
+    for (let i = 1; i < 4000; i += 2) places.add(64 * i, 64 * (i + 1));
+    expect(places.count).toBe(1);
+    expect(places.freeFrom(0, 64)).toBe(64 * 4000);
   });
 
   it('few ranges get the best layout there is', () => {

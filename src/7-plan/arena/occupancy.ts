@@ -1,23 +1,17 @@
 import type { LiveRange } from './layout.ts';
-
-interface Placed extends LiveRange {
-  readonly offset: number;
-  /** The last look that found it. */
-  seen: number;
-}
+import { TakenPlaces } from './taken-places.ts';
 
 /**
  * The occupied places at each step: a segment tree over the steps. A range lies in the few nodes that together make up
- * its life; the ranges that are live at the same time are found in the nodes along the search. A range lies in the few
- * nodes that together make up its life; who lives at the same time is found in the nodes on the way.
+ * its life; what is occupied while a range lives is found in the nodes along the search. Nodes hold places without the
+ * ranges that take them: close to each other, thousands of these are a few places.
  */
 export class Occupancy {
   readonly #leaves: number;
-  /** The ranges that fill the steps of each node. */
-  readonly #filling: (Placed[] | undefined)[];
-  /** The ranges that lie in nodes below each node. */
-  readonly #below: (Placed[] | undefined)[];
-  #look = 0;
+  /** The places of ranges that fill the steps of each node. */
+  readonly #filling: (TakenPlaces | undefined)[];
+  /** The places of ranges that lie in nodes below each node. */
+  readonly #below: (TakenPlaces | undefined)[];
 
   constructor(steps: number) {
     this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(1, steps)));
@@ -28,41 +22,31 @@ export class Occupancy {
   /** Puts the range to the lowest offset that is free for all its life. */
   place(range: LiveRange): number {
     if (range.bytes === 0) return 0;
-    const offset = lowestGap(this.#aliveWith(range), range.bytes);
-    this.#insert(1, 0, this.#leaves - 1, { ...range, offset, seen: 0 });
+    const offset = lowestGap(this.#whileAlive(range), range.bytes);
+    this.#insert(1, 0, this.#leaves - 1, range, offset);
     return offset;
   }
 
-  #insert(node: number, first: number, last: number, placed: Placed): void {
-    if (placed.from <= first && last <= placed.to) {
-      const filling = this.#filling[node] ?? [];
-      filling.push(placed);
-      this.#filling[node] = filling;
-      return;
-    }
-    const below = this.#below[node] ?? [];
-    below.push(placed);
-    this.#below[node] = below;
+  #insert(node: number, first: number, last: number, range: LiveRange, offset: number): void {
+    const { bytes, from, to } = range;
+    const isFilled = from <= first && last <= to;
+    const places = isFilled ? this.#filling : this.#below;
+    places[node] ??= new TakenPlaces();
+    places[node].add(offset, offset + bytes);
+    if (isFilled) return;
     const middle = (first + last) >> 1;
-    if (placed.from <= middle) this.#insert(2 * node, first, middle, placed);
-    if (placed.to > middle) this.#insert(2 * node + 1, middle + 1, last, placed);
+    if (from <= middle) this.#insert(2 * node, first, middle, range, offset);
+    if (to > middle) this.#insert(2 * node + 1, middle + 1, last, range, offset);
   }
 
-  /** Each once. */
-  #aliveWith({ from, to }: LiveRange): Placed[] {
-    const look = ++this.#look;
-    const found: Placed[] = [];
-    const add = (list: readonly Placed[] | undefined) => {
-      for (const placed of list ?? []) {
-        if (placed.seen === look) continue;
-        placed.seen = look;
-        found.push(placed);
-      }
-    };
+  #whileAlive({ from, to }: LiveRange): TakenPlaces[] {
+    const found: TakenPlaces[] = [];
     const visit = (node: number, first: number, last: number): void => {
-      add(this.#filling[node]);
+      const [filling, below] = [this.#filling[node], this.#below[node]];
+      if (filling) found.push(filling);
+      if (!below) return;
       if (from <= first && last <= to) {
-        add(this.#below[node]);
+        found.push(below);
         return;
       }
       const middle = (first + last) >> 1;
@@ -74,24 +58,13 @@ export class Occupancy {
   }
 }
 
-/** Starts and ends are sorted by themselves, as numbers: of many ranges that is most of the work. */
-function lowestGap(taken: readonly Placed[], bytes: number): number {
-  const starts = new Float64Array(taken.length);
-  const ends = new Float64Array(taken.length);
-  for (let i = 0; i < taken.length; i++) {
-    starts[i] = taken[i]!.offset;
-    ends[i] = starts[i]! + taken[i]!.bytes;
-  }
-  starts.sort();
-  ends.sort();
-  let closed = 0;
+/** The lowest offset at which so many bytes are free in all of them. */
+function lowestGap(all: readonly TakenPlaces[], bytes: number): number {
   let free = 0;
-  for (let opened = 0; opened < starts.length; opened++) {
-    const start = starts[opened]!;
-    while (closed < opened && ends[closed]! <= start) closed++;
-    // Nothing reaches over this place.
-    if (closed === opened && start - free >= bytes) return free;
-    free = ends[opened]!;
+  for (let agreed = 0, i = 0; agreed < all.length; i = (i + 1) % all.length) {
+    const next = all[i]!.freeFrom(free, bytes);
+    agreed = next === free ? agreed + 1 : 1;
+    free = next;
   }
   return free;
 }
