@@ -12,6 +12,9 @@ export interface EvictionCost {
   readonly work: number;
   /** A hash of which ops run again where: walks that have it in common write one program. */
   readonly hash: number;
+  /** How many values were evicted, and how many prices were found for that. */
+  readonly evicted: number;
+  readonly priced: number;
 }
 
 /** Receives the ops of a walk in their order, by their index: those of the program, and those that run again. */
@@ -46,7 +49,8 @@ export function walkEvicting(
     }
     listener.run(index);
   }
-  return { ...cost, peak: pressure.peak };
+  const { peak, evicted, priced } = pressure;
+  return { ...cost, peak, evicted, priced };
 
   /** Runs the ops again that the op's operands need. */
   function recompute(index: number): void {

@@ -36,6 +36,10 @@ export class Pressure {
   /** By memory: 1 while it is live; memory of the caller is not counted. */
   readonly #isLive: Uint8Array;
   readonly #live = new Set<ValueId>();
+  /** By memory: 1 if it has to be recomputed. */
+  readonly #isNeeded: Uint8Array;
+  /** By memory: how many that have to be recomputed are computed from it. */
+  readonly #needing: Int32Array;
   /** By memory: how many of its reads have passed. */
   readonly #passed: Int32Array;
   /** When a memory is needed next, known for one state of the walk. */
@@ -47,12 +51,17 @@ export class Pressure {
   #search = 0;
   #bytes = 0;
   peak = 0;
+  /** How many values were evicted, and how many prices were found for that. */
+  evicted = 0;
+  priced = 0;
 
   constructor(uses: MemoryUses, policy: EvictionPolicy) {
     this.#uses = uses;
     this.#policy = policy;
     const count = uses.bytes.length;
     this.#isLive = new Uint8Array(count);
+    this.#isNeeded = new Uint8Array(count);
+    this.#needing = new Int32Array(count);
     this.#passed = new Int32Array(count);
     this.#next = new Float64Array(count);
     this.#nextIn = new Int32Array(count).fill(-1);
@@ -85,6 +94,7 @@ export class Pressure {
   run(index: number, time: number, isHeld: (id: ValueId) => boolean): void {
     const { makes, takes, bytes, scratch } = this.#uses;
     const outputs = makes[index]!;
+    for (const id of outputs) this.#meet(id);
     const taken: ValueId[] = [];
     let needed = scratch[index]!;
     outputs.forEach((id, i) => {
@@ -112,11 +122,12 @@ export class Pressure {
   }
 
   isDead(id: ValueId, time: number): boolean {
-    return this.#nextNeed(id, time) === never;
+    return this.#needing[id] === 0 && this.#nextRead(id, time) === never;
   }
 
   #add(id: ValueId): void {
     if (this.#isLive[id] === 1) return;
+    this.#meet(id);
     this.#isLive[id] = 1;
     this.#live.add(id);
     this.#bytes += this.#uses.bytes[id]!;
@@ -130,21 +141,56 @@ export class Pressure {
     this.#state++;
   }
 
-  #evict(limit: number, time: number, isHeld: (id: ValueId) => boolean): void {
-    while (this.#bytes > limit) {
-      let best: ValueId | null = null;
-      let least = never;
-      for (const id of this.#live) {
-        if (this.#uses.evictableAfter[id]! >= time || isHeld(id)) continue;
-        const price = this.#priceOf(id, time);
-        if (price < least) [best, least] = [id, price];
+  /** Something that is not there has to be recomputed, and so has what is missing on the way to it. */
+  #need(id: ValueId): void {
+    const { maker, reads } = this.#uses;
+    const pending = [id];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (this.#isNeeded[next] === 1) continue;
+      this.#isNeeded[next] = 1;
+      for (const operand of reads[maker[next]!]!) {
+        this.#needing[operand]!++;
+        if (!this.isThere(operand)) pending.push(operand);
       }
-      if (best === null) return;
-      this.#remove(best);
+    }
+  }
+
+  /** It is being recomputed. */
+  #meet(id: ValueId): void {
+    if (this.#isNeeded[id] === 0) return;
+    this.#isNeeded[id] = 0;
+    const { maker, reads } = this.#uses;
+    for (const operand of reads[maker[id]!]!) this.#needing[operand]!--;
+  }
+
+  #evict(limit: number, time: number, isHeld: (id: ValueId) => boolean): void {
+    if (this.#bytes <= limit) return;
+    const { evictableAfter } = this.#uses;
+    const ids: ValueId[] = [];
+    for (const id of this.#live) if (evictableAfter[id]! < time && !isHeld(id)) ids.push(id);
+    const prices = ids.map((id) => this.#priceOf(id, time));
+    // An eviction makes no other value cheaper: a price that was found before bounds the present one.
+    const isStale = new Uint8Array(ids.length);
+    while (this.#bytes > limit) {
+      const best = cheapestOf(prices);
+      if (best === -1) return;
+      const id = ids[best]!;
+      if (isStale[best] === 1) {
+        prices[best] = this.#priceOf(id, time);
+        isStale[best] = 0;
+        continue;
+      }
+      const isNeeded = !this.isDead(id, time);
+      this.#remove(id);
+      this.evicted++;
+      if (isNeeded) this.#need(id);
+      prices[best] = never;
+      isStale.fill(1);
     }
   }
 
   #priceOf(id: ValueId, time: number): number {
+    this.priced++;
     const wait = this.#nextNeed(id, time) - time;
     const worth = this.#uses.bytes[id]! * wait ** (this.#policy.patience / 100);
     return (this.#factorOf(id) * this.#workFor(id)) / worth;
@@ -183,7 +229,7 @@ export class Pressure {
 
   /** The next op that reads the memory, or something that has to be recomputed from it. */
   #nextNeed(id: ValueId, time: number): number {
-    const { dependents, maker } = this.#uses;
+    const { dependents } = this.#uses;
     const pending = [id];
     for (let at = id; pending.length > 0; ) {
       at = pending.at(-1)!;
@@ -193,8 +239,8 @@ export class Pressure {
       }
       let next = this.#nextRead(at, time);
       let isKnown = true;
-      for (const each of dependents[at]!) {
-        if (this.#isLive[each] === 1 || maker[each]! >= time) continue;
+      for (const each of this.#needing[at] === 0 ? none : dependents[at]!) {
+        if (this.#isNeeded[each] === 0) continue;
         if (this.#nextIn[each] === this.#state) next = Math.min(next, this.#next[each]!);
         else {
           pending.push(each);
@@ -222,6 +268,18 @@ export class Pressure {
   advance(): void {
     this.#state++;
   }
+}
+
+const none: readonly never[] = [];
+
+/** The place of the lowest finite price, the first of several; −1: there is none. */
+function cheapestOf(prices: readonly number[]): number {
+  let best = -1;
+  let least = never;
+  for (let i = 0; i < prices.length; i++) {
+    if (prices[i]! < least) [best, least] = [i, prices[i]!];
+  }
+  return best;
 }
 
 /** A number from 0 to 1 for each seed and value. */
