@@ -4,55 +4,23 @@ import { expect, it } from 'vitest';
 import { leastWorkAgain } from '../../src/5-optimize/recompute/cheapest-kept.ts';
 import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../src/5-optimize/recompute/forward-of-step.ts';
-import { sourceOf } from '../../src/check/sources.ts';
 import { Compilation } from '../../src/compile/compilation.ts';
 import { SubgraphPlanner } from '../../src/compile/subgraph-planner.ts';
-import {
-  crossEntropy,
-  deviceGuard,
-  gelu,
-  nn,
-  optim,
-  relu,
-  type Tensor,
-  toStatic,
-  zeros,
-} from '../../src/index.ts';
+import { crossEntropy, deviceGuard, gelu, nn, relu, zeros } from '../../src/index.ts';
 import { Choices } from '../../src/programs/choices.ts';
 import { finish } from '../../src/programs/steps.ts';
+import { type Forward, stepPlans } from './step-plans.ts';
 
 const rates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
-type Forward = (x: Tensor) => Tensor;
-
 /** A whole step with some forward, as its plans within a budget. */
 function stepOf(modules: readonly nn.Module[], forward: Forward, shape: number[]) {
-  return deviceGuard('meta', () => {
-    const optimizer = new optim.SGD(
-      modules.flatMap((each) => [...each.parameters()]),
-      { lr: 0.1 },
-    );
-    const f = toStatic(
-      (x: Tensor) => {
-        const y = forward(x);
-        const loss = crossEntropy(y, zeros([y.shape[0]!], { dtype: 'int32' }));
-        loss.backward();
-        optimizer.step();
-        optimizer.zeroGrad();
-        return loss;
-      },
-      { fallback: 'error' },
-    );
-    using x = zeros(shape);
-    f(x).dispose();
-    const source = sourceOf(f.programs().at(-1)!.stages!.planned)!;
-    const plan = (budget: number | null) => {
-      const { program, wanted, options, donated } = source;
-      const memory = { ...options.memory, budget, slices: false };
-      return source.compile(program, wanted, { ...options, tier: 'final', memory }, donated);
-    };
-    return { plan, source };
-  });
+  const lossOf: Forward = (x) => {
+    const y = forward(x);
+    return crossEntropy(y, zeros([y.shape[0]!], { dtype: 'int32' }));
+  };
+  const { plan, source } = stepPlans(modules, lossOf, shape);
+  return { plan: (budget: number | null) => plan({ budget, slices: false }), source };
 }
 
 const linear = (from: number, to: number) => deviceGuard('meta', () => new nn.Linear(from, to));

@@ -4,20 +4,9 @@
  */
 
 import { expect, it } from 'vitest';
-import { sourceOf } from '../../src/check/sources.ts';
-import {
-  deviceGuard,
-  gelu,
-  nn,
-  optim,
-  relu,
-  type Tensor,
-  toStatic,
-  zeros,
-} from '../../src/index.ts';
+import { deviceGuard, gelu, nn, relu } from '../../src/index.ts';
 import { randomInts } from '../plan/random-program.ts';
-
-type Layer = (y: Tensor) => Tensor;
+import { type Forward, stepPlans } from './step-plans.ts';
 
 /** The plans of a training step of some random layers, by their budget. */
 function randomStep(number: number, slices: boolean) {
@@ -29,7 +18,7 @@ function randomStep(number: number, slices: boolean) {
     linears.push(layer);
     return layer;
   };
-  const kinds: readonly (() => Layer)[] = [
+  const kinds: readonly (() => Forward)[] = [
     () => {
       const a = linear();
       return (y) => gelu(a.forward(y));
@@ -44,32 +33,13 @@ function randomStep(number: number, slices: boolean) {
     },
   ];
   const layers = Array.from({ length: 3 + below(4) }, () => kinds[below(kinds.length)]!());
-  const optimizer = new optim.SGD(
-    linears.flatMap((each) => [...each.parameters()]),
-    { lr: 0.1 },
-  );
-  const f = toStatic(
-    (x: Tensor) => {
-      const loss = layers
-        .reduce((y, layer) => layer(y), x)
-        .pow(2)
-        .mean();
-      loss.backward();
-      optimizer.step();
-      optimizer.zeroGrad();
-      return loss;
-    },
-    { fallback: 'error' },
-  );
-  using x = zeros([256 * (1 + below(3)), width]);
-  f(x).dispose();
-  const { program, wanted, options, donated, compile } = sourceOf(
-    f.programs().at(-1)!.stages!.planned,
-  )!;
-  return (budget: number | null) => {
-    const memory = { ...options.memory, slices, prefer: 'bytes', budget } as const;
-    return compile(program, wanted, { ...options, tier: 'final', memory }, donated);
-  };
+  const lossOf: Forward = (x) =>
+    layers
+      .reduce((y, layer) => layer(y), x)
+      .pow(2)
+      .mean();
+  const { plan } = stepPlans(linears, lossOf, [256 * (1 + below(3)), width]);
+  return (budget: number | null) => plan({ slices, prefer: 'bytes', budget });
 }
 
 const shares = [0.36, 0.38, 0.4, 0.44, 0.45, 0.46, 0.48, 0.5, 0.55, 0.6, 0.7, 0.8, 1];
