@@ -8,14 +8,20 @@ import type { MemoryUses } from './memory-uses.ts';
 const reordered = 1.1;
 /** Choices by segments take at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
-/** The number of candidates with the fewest bytes that are planned where no other plan fits. */
-const mostOfFloor = 2;
+/** Where no plan fits, those are planned that need so much more than the fewest bytes: plans may turn the small difference round. */
+const nearFloor = 1.05;
+/** So many of these with the least arithmetic, and with the fewest bytes: for programs of up to so many ops. */
+const floors = [
+  { ops: 1500, cheap: 8, low: 4 },
+  { ops: Number.POSITIVE_INFINITY, cheap: 0, low: 2 },
+] as const;
 
 /**
  * The ways to recompute a part of forward that are tried, whatever the budget: by evictions, by choices of what stays, and,
  * from half the arithmetic of forward on, by segments. A larger budget has all candidates of a smaller one.
  */
 export class Candidates {
+  readonly #size: number;
   readonly #leastOfSegments: number;
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
@@ -23,6 +29,7 @@ export class Candidates {
   #inSegments: readonly Candidate[] | undefined;
 
   constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost) {
+    this.#size = facts.program.ops.length;
     this.#leastOfSegments = leastOfSegments * facts.forwardWork;
     this.#evictions = new Evictions(uses, costOf);
     this.#kept = new KeptChoices(facts, costOf);
@@ -38,7 +45,7 @@ export class Candidates {
     const known = new Set<Candidate>();
     const add = (more: readonly Candidate[]): void => {
       queue.push(...more.filter((each) => !known.has(each)));
-      queue.sort((a, b) => a.work - b.work);
+      queue.sort(byWork);
       for (const each of more) known.add(each);
     };
     this.#cheapest ??= this.#kept.cheapest();
@@ -58,14 +65,17 @@ export class Candidates {
     }
   }
 
-  /** For each of the fewest bytes, by the given measure, the cheapest that needs no more. */
+  /** Those with the fewest bytes, by the given measure; of as many bytes, the cheapest. The cheapest come first. */
   floor(): readonly Candidate[] {
     const all = [...this.#takingMuch(), ...this.#evictions.lowest()];
     const byBytes = new Map<number, Candidate>();
     for (const each of all.sort((a, b) => a.bytes - b.bytes || a.work - b.work)) {
       if (!byBytes.has(each.bytes)) byBytes.set(each.bytes, each);
     }
-    return [...byBytes.values()].slice(0, mostOfFloor).sort((a, b) => a.work - b.work);
+    const lowest = [...byBytes.values()];
+    const near = lowest.filter(({ bytes }) => bytes <= nearFloor * lowest[0]!.bytes).sort(byWork);
+    const { cheap, low } = floors.find(({ ops }) => this.#size <= ops)!;
+    return [...new Set([...near.slice(0, cheap), ...lowest.slice(0, low)])].sort(byWork);
   }
 
   #takingMuch(): readonly Candidate[] {
@@ -76,3 +86,5 @@ export class Candidates {
     return this.#inSegments;
   }
 }
+
+const byWork = (a: Candidate, b: Candidate) => a.work - b.work;

@@ -4,19 +4,20 @@ import { type MemoryUses, never } from './memory-uses.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import { recomputeEvicted } from './recompute-evicted.ts';
 
-/** From one limit of a walk to the next, and how many policies are tried at each: for programs of up to so many ops. */
+/**
+ * From one limit of a walk to the next, how many policies are tried at each, and for the fewest bytes the step from one
+ * limit to the next, up to so many times the lowest: for programs of up to so many ops.
+ */
 const grids = [
-  { ops: 1500, ratio: 1.01, policies: 4 },
-  { ops: 4000, ratio: 1.02, policies: 2 },
-  { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1 },
+  { ops: 1500, ratio: 1.01, policies: 4, lowStride: 3, lowRange: 4 },
+  { ops: 4000, ratio: 1.02, policies: 2, lowStride: 8, lowRange: 2 },
+  { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1, lowStride: 8, lowRange: 2 },
 ] as const;
 
 /** A lower limit that takes less arithmetic than one this many times as high is a stroke of luck, and left out. */
 const luck = 1.15;
 /** A policy that takes more arithmetic than this many times forward's is none. */
 const mostWork = 4;
-/** The step between two of the lowest limits that are tried for the fewest bytes. */
-const lowStride = 8;
 /** Multiples of this, without their whole part, fall evenly between 0 and 1, however many are taken. */
 const step = 0.7548776662466927;
 /** The patience of the first policy at each limit, in percent. */
@@ -32,6 +33,8 @@ export class Evictions {
   readonly #costOf: Cost;
   readonly #ratio: number;
   readonly #policies: number;
+  readonly #lowStride: number;
+  readonly #lowRange: number;
   /** Limits from one of those that bound the arithmetic of lower ones to the next. */
   readonly #stride: number;
   /** Bytes of the walk without evictions. */
@@ -53,6 +56,8 @@ export class Evictions {
     const grid = grids.find(({ ops }) => program.ops.length <= ops)!;
     this.#ratio = grid.ratio;
     this.#policies = grid.policies;
+    this.#lowStride = grid.lowStride;
+    this.#lowRange = grid.lowRange;
     this.#stride = Math.ceil(Math.log(luck) / Math.log(grid.ratio));
     this.#top = walkEvicting(uses, { bytes: never, patience: 0, seeds: [] })!.peak;
     this.above = costOf(program) - this.#top;
@@ -100,11 +105,16 @@ export class Evictions {
     return candidate;
   }
 
-  /** The candidates at limits of up to twice the lowest. */
+  /** The candidates at the lowest limits. */
   lowest(): readonly Candidate[] {
-    const first = Math.max(1, Math.floor(this.count - Math.log(2) / Math.log(this.#ratio)));
+    const first = Math.max(
+      1,
+      Math.floor(this.count - Math.log(this.#lowRange) / Math.log(this.#ratio)),
+    );
     const levels = Array.from({ length: Math.max(0, this.count - first) }, (_, i) => first + i);
-    return levels.filter((level) => level % lowStride === 0).flatMap((level) => this.at(level));
+    return levels
+      .filter((level) => level % this.#lowStride === 0)
+      .flatMap((level) => this.at(level));
   }
 
   #policy(level: number, number: number): EvictionPolicy {

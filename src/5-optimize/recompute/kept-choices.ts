@@ -12,7 +12,7 @@ const lowRates = [0, 4 ** -7, 4 ** -5];
 /** The same, up to where nearly all stays. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 /** Between two rates, what only the higher one keeps is added in this many shares. */
-const shares = 8;
+const shares = 24;
 /** Values that this rate would recompute are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 4 ** -5, 4 ** -3, 4 ** -2];
 /** Programs of all choices by segments together have about this many ops, as writing them takes time. */
