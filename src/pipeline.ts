@@ -295,7 +295,7 @@ function* planWhole(
   }));
   if (known) {
     const stages = yield* onlyPlan(known.isSliced ? planned(compilation) : withoutSlices());
-    const { bytesBefore } = known;
+    const bytesBefore = () => known.bytesBefore;
     return { ...stages, recompute: { ...stages.recompute!, bytesBefore } };
   }
   const sliced = yield* compilation.candidateBelow(() => planned(compilation));
@@ -311,7 +311,9 @@ function* planWhole(
   const { made, take } = best;
   choices.note('sliced', {
     isSliced: take === sliced?.take,
-    bytesBefore: made.recompute!.bytesBefore,
+    get bytesBefore() {
+      return made.recompute!.bytesBefore();
+    },
   });
   take();
   return made;

@@ -4,7 +4,7 @@ import { savedViews } from '../5-optimize/compact-views.ts';
 import { readsMask } from '../5-optimize/saved-masks.ts';
 import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
-import type { SubgraphStages } from '../programs/stages.ts';
+import type { Recompute, SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { CompileOptions } from './compilation.ts';
 import { peakBytes } from './within-budget.ts';
@@ -28,9 +28,11 @@ export function* besideNoBudget(
     memory: { ...options.memory, budget: null, prefer: 'bytes' },
   };
   const fitting = (stages: SubgraphStages, bytes: number): SubgraphStages => {
-    return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
+    const recompute = { budget, bytesBefore: () => bytes, bytes, ops: 0, share: 0 };
+    return { ...stages, recompute };
   };
-  const comparedWith = (stages: SubgraphStages, bytesBefore: number): SubgraphStages => {
+  const comparedWith = (stages: SubgraphStages, bytes: number): SubgraphStages => {
+    const bytesBefore = () => bytes;
     return { ...stages, recompute: stages.recompute && { ...stages.recompute, bytesBefore } };
   };
   const known = choices.of('budget', (choice) => ({
@@ -44,7 +46,12 @@ export function* besideNoBudget(
       : fitting(stages, peakBytes(stages));
   }
   const take = (stages: SubgraphStages, isNeeded: boolean, own: Choices): SubgraphStages => {
-    choices.note('budget', { isNeeded, bytesBefore: stages.recompute?.bytesBefore ?? 0 });
+    choices.note('budget', {
+      isNeeded,
+      get bytesBefore() {
+        return stages.recompute?.bytesBefore() ?? 0;
+      },
+    });
     choices.take(own);
     return stages;
   };
@@ -54,7 +61,7 @@ export function* besideNoBudget(
   const beside = choices.candidate();
   const unbounded = yield* plan(free, beside);
   const bytesBefore = peakBytes(unbounded);
-  if (bytesBefore >= stages.recompute!.bytesBefore) return take(stages, true, within);
+  if (bytesBefore >= stages.recompute!.bytesBefore()) return take(stages, true, within);
   // Where no plan fits, the smaller one is used.
   if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
     return take(comparedWith(stages, bytesBefore), true, within);
@@ -65,10 +72,15 @@ export function* besideNoBudget(
 /** Whether the program needs more than the budget without recompute, and could need less with masks or copies of views. */
 function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
   const { recompute } = stages;
-  if (!recompute || recompute.isShared || recompute.bytesBefore <= recompute.budget) return false;
+  // What computes something twice would need more otherwise.
+  if (!recompute || recompute.isShared || (recompute.ops === 0 && isHeld(recompute))) return false;
   const program = stages.joint ?? stages.traced;
   const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));
   return Boolean(mayHaveMasks) || (memory.compactViews && viewsOfLarger(stages).length > 0);
+}
+
+function isHeld({ bytes, budget }: Recompute): boolean {
+  return bytes <= budget;
 }
 
 /** Saved views of larger values that forward computes. */

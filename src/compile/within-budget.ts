@@ -1,5 +1,6 @@
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/field.ts';
+import { fusedForm } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
@@ -12,6 +13,7 @@ import {
   recomputeInBackward,
 } from '../5-optimize/recompute/recompute-in-backward.ts';
 import { readIndices } from '../programs/choices.ts';
+import { once } from '../programs/once.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
@@ -33,13 +35,14 @@ type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /**
- * Plans may need so much less than the cheap measure tells, of the budget: for programs of up to so many ops. The plans of
- * larger ones take seconds, and need what is measured.
+ * Plans may need so much less than the cheap measure tells, of the budget, and so much less than that of the program in
+ * its fused form, where that says less: for programs of up to so many ops. The plans of larger ones take seconds, and need
+ * what is measured.
  */
 const slacks = [
-  { ops: 1500, slack: 0.08 },
-  { ops: 4000, slack: 0.2 },
-  { ops: never, slack: 0 },
+  { ops: 1500, slack: 0.08, fused: null },
+  { ops: 4000, slack: 0.5, fused: 0.08 },
+  { ops: never, slack: 0, fused: null },
 ] as const;
 
 /**
@@ -74,13 +77,13 @@ export function withinBudget(
     return recomputeInBackward(facts, new Set(how.stays), new Set(how.brief));
   }
 
-  function planned(bytesBefore: number, recomputed: Recomputed | null): SubgraphStages {
+  function planned(before: number, recomputed: Recomputed | null): SubgraphStages {
     if (recomputed === null) return withoutRecompute(plan(facts.program), budget);
     const { program, ops, work } = recomputed;
     const stages = plan(program);
     const bytes = peakBytes(stages);
     const share = work / Math.max(1, facts.forwardWork);
-    return { ...stages, recompute: { budget, bytesBefore, bytes, ops, share } };
+    return { ...stages, recompute: { budget, bytesBefore: () => before, bytes, ops, share } };
   }
 }
 
@@ -90,7 +93,7 @@ function leastShare(facts: ForwardFacts, bytes: number): number {
 }
 
 interface Chosen {
-  /** Bytes of the program with nothing computed twice. */
+  /** Bytes of the program with nothing computed twice; found when the choice is written to a file. */
   readonly bytesBefore: number;
   /** Null: nothing is. */
   readonly how: How | null;
@@ -107,7 +110,8 @@ function readChosen(choice: Field, { values }: Program): Chosen {
 
 function withoutRecompute(stages: SubgraphStages, budget: number) {
   const bytes = peakBytes(stages);
-  return { ...stages, recompute: { budget, bytesBefore: bytes, bytes, ops: 0, share: 0 } };
+  const recompute = { budget, bytesBefore: () => bytes, bytes, ops: 0, share: 0 };
+  return { ...stages, recompute };
 }
 
 interface Searched {
@@ -124,30 +128,31 @@ interface Searched {
 function searched(
   facts: ForwardFacts,
   budget: number,
-  { costOf, usesOf, plan: planOf }: Planning,
+  planning: Planning,
   compilation: Noted,
 ): Searched | null {
+  const costOf = oncePerProgram(planning.costOf);
   function* steps(program: Program): Steps<SubgraphStages> {
     yield;
-    return planOf(program);
+    return planning.plan(program);
   }
   const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
   const { program } = facts;
   const all = Math.max(1, facts.forwardWork);
   const { below } = compilation.options;
-  const { slack } = slacks.find(({ ops }) => program.ops.length <= ops)!;
-  const measured = budget * (1 + slack) + costOf({ ...program, ops: [] });
-  // Beside another plan, one that recomputes nothing is only made where it may fit.
-  const whole = below === undefined || costOf(program) <= measured ? plan(program) : null;
-  let least: Searched | null = null;
-  if (whole) {
-    const { made, take } = whole;
-    const best = withoutRecompute(made, budget);
-    const { bytes } = best.recompute;
-    least = { best, chosen: { bytesBefore: bytes, how: null }, take };
-    if (bytes <= budget) return least;
+  const { slack, fused } = slacks.find(({ ops }) => program.ops.length <= ops)!;
+  const beside = costOf({ ...program, ops: [] });
+  const measured = budget * (1 + slack) + beside;
+  const whole = once(() => plan(program));
+  const bytesBefore = once(() => peakBytes(whole().made));
+  // One that recomputes nothing is only made where it may fit, if it takes seconds, or there is another plan.
+  const isFirst = below === undefined && slack > 0;
+  if (isFirst || costOf(program) <= measured) {
+    const unchanged = wholeAsFound();
+    if (unchanged.best.recompute!.bytes <= budget) return unchanged;
   }
-  const candidates = new Candidates(facts, usesOf(), costOf);
+  let least = null as Searched | null;
+  const candidates = new Candidates(facts, planning.usesOf(), costOf);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
     const found = planFor(candidate);
     if (found) return found;
@@ -157,21 +162,43 @@ function searched(
     const found = planFor(candidate);
     if (found) return found;
   }
-  return least;
+  const unchanged = wholeAsFound();
+  return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
+
+  function wholeAsFound(): Searched {
+    const { made, take } = whole();
+    return { best: withoutRecompute(made, budget), chosen: chosen(null), take };
+  }
+
+  function chosen(how: How | null): Chosen {
+    return {
+      get bytesBefore() {
+        return bytesBefore();
+      },
+      how,
+    };
+  }
 
   /** The plan of a candidate, if it fits. */
   function planFor(candidate: Candidate): Searched | null {
     const { program: rewritten, ops, work } = candidate.make();
+    if (!isNear(candidate, rewritten)) return null;
     const { made, take } = plan(rewritten);
     const bytes = peakBytes(made);
     const isFitting = bytes <= budget;
     if (!isFitting && below !== undefined) return null;
-    const bytesBefore = peakBytes((whole ?? plan(program)).made);
     const recompute = { budget, bytesBefore, bytes, ops, share: work / all };
     const best = { ...made, recompute };
-    const found = { best, chosen: { bytesBefore, how: candidate.how }, take };
+    const found = { best, chosen: chosen(candidate.how), take };
     if (!isFitting && (!least || cheaper(least.best, best) !== least.best)) least = found;
     return isFitting ? found : null;
+  }
+
+  /** Whether the plan may fit, as far as the fused form of the program tells. */
+  function isNear({ bytes }: Candidate, rewritten: Program): boolean {
+    if (fused === null) return true;
+    const most = budget * (1 + fused) + beside;
+    return bytes <= most || costOf(fusedForm(rewritten, new Set(rewritten.outputs))) <= most;
   }
 }
 
@@ -188,7 +215,7 @@ export function atRate(
   const share = work / Math.max(1, facts.forwardWork);
   return {
     ...stages,
-    recompute: { budget, bytesBefore: bytes, bytes, ops, share, isShared: true },
+    recompute: { budget, bytesBefore: () => bytes, bytes, ops, share, isShared: true },
   };
 }
 

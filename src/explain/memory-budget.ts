@@ -19,7 +19,7 @@ export function explainBudget(recompute: Recompute | null): string[] {
   if (ops === 0) return [`${needed}${least}: nothing is computed twice`];
   const percent = (100 * share).toFixed(1);
   return [
-    `${needed}${least}, ${bytesBefore} otherwise: backward computes ${plural(ops, 'op')} again, ` +
+    `${needed}${least}, ${bytesBefore()} otherwise: backward computes ${plural(ops, 'op')} again, ` +
       `${percent} % of forward's arithmetic`,
   ];
 }

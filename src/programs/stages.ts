@@ -22,8 +22,12 @@ export interface SubgraphStages {
 /** The effect of a memory budget on a program. */
 export interface Recompute {
   readonly budget: number;
-  /** Bytes of forward and backward at their peak: of the smallest plan that computes nothing twice, and as planned. */
-  readonly bytesBefore: number;
+  /**
+   * Bytes of forward and backward at their peak in the smallest plan that computes nothing twice. A large program that
+   * surely exceeds the budget is only planned for this number when it is asked for.
+   */
+  readonly bytesBefore: () => number;
+  /** The same as planned. */
   readonly bytes: number;
   /** How many ops run twice, and the share that they are of forward's arithmetic. */
   readonly ops: number;

@@ -45,6 +45,11 @@ it.each(Object.entries(works))(
         }
       }
       expect(smaller).toBeGreaterThan(5);
+      // Nor does a budget that is held find a smaller one by chance.
+      for (const share of program.ops.length > 1500 ? [] : [1.1, 1.03]) {
+        const bytes = least({ budget: Math.floor(floor * share) });
+        expect.soft(floor, `budget of ${share} floors`).toBeLessThanOrEqual(bytes * 1.05);
+      }
       for (const each of [...inputs, work]) each.dispose();
     });
   },
