@@ -71,6 +71,7 @@ class GraphReader {
   readonly #earlier: readonly ReadGraph[];
   readonly #device: Device;
   readonly #isPortable: boolean;
+  readonly #symbols = new Map<ScalarId, SymbolicNumber>();
   #levels = 1;
 
   constructor(field: Field, device: Device, plan: PlanUse, earlier: readonly ReadGraph[]) {
@@ -277,8 +278,11 @@ class GraphReader {
   #symbol(field: Field): SymbolicNumber {
     const table = this.#scalars;
     if (!table) return field.fail('a graph with JavaScript numbers');
-    const id = field.get('scalar').int(0, table.nodes.length - 1);
-    return new SymbolicNumber(table, id as ScalarId);
+    const id = field.get('scalar').int(0, table.nodes.length - 1) as ScalarId;
+    // One number of a run is one object: ops with it have equal attributes.
+    const symbol = this.#symbols.get(id) ?? new SymbolicNumber(table, id);
+    this.#symbols.set(id, symbol);
+    return symbol;
   }
 
   #ids(field: Field): ValueId[] {

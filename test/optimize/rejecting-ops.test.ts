@@ -14,6 +14,8 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { fileOf, partsOf } from '../save/mutations.ts';
+import { tryLoad } from '../save/try-load.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -123,5 +125,70 @@ describe.each(Object.entries(lookups))('%s', (name, lookUp) => {
       expect(loss.itemSync()).toBe(expected.itemSync());
       expect(memory.stats('cpu').peakAllocated - allocated - 64).toBe(peakBytes);
     }
+  });
+
+  it.each([true, false])(
+    'checkpoint %s: a file that claims so of other ops or operands is refused',
+    async (isCheckpointed) => {
+      vi.spyOn(console, 'warn').mockImplementation(() => {});
+      const budget = isCheckpointed ? null : 0;
+      const { step } = stepOf(lookUp, isCheckpointed);
+      const f = toStatic(step, { memory: { slices: false, budget }, fallback: 'error' });
+      const at = tensor(places, { dtype: 'int32' });
+      f(at).dispose();
+      await f.ready();
+      const { header, data } = partsOf(await save(f));
+      type Op = { op: string; inputs: number[]; outputs: number[]; again?: number; parts?: Op[] };
+      type Graph = { values: unknown[]; forward: { inputs: number[]; steps: Op[] } };
+      const damaged = (change: (op: Op, ops: readonly Op[], graph: Graph) => void) => {
+        const copy = structuredClone(header) as { program: { graphs: Graph[] } };
+        for (const graph of copy.program.graphs) {
+          const ops = graph.forward.steps.flatMap((op) => op.parts ?? op);
+          for (const op of ops) change(op, ops, graph);
+        }
+        return tryLoad(fileOf(JSON.stringify(copy), data));
+      };
+      let claims = 0;
+      const unchanged = await damaged(({ again }) => {
+        if (again !== undefined) claims++;
+      });
+      expect(unchanged).toBe('loaded');
+      expect(claims).toBeGreaterThan(0);
+      const refusal = /runs again[\s\S]*same operands/;
+      // Of the first time, of another op's result, and of other operands of the same sizes.
+      const first = await damaged((op, ops) => {
+        const isFirst = ops.some(({ again }) => again === op.outputs[0]);
+        if (isFirst) op.again = op.outputs[0]!;
+      });
+      expect(first).toMatch(refusal);
+      const other = await damaged((op) => {
+        if (op.again !== undefined) op.again = op.inputs[0]!;
+      });
+      expect(other).toMatch(refusal);
+      const rewritten = await damaged((op, _, { values, forward: { inputs } }) => {
+        if (op.again === undefined) return;
+        const spec = (id: number) => JSON.stringify(values[id]);
+        const [table, ...rest] = op.inputs as [number, ...number[]];
+        const momentum = inputs.find((id) => id !== table && spec(id) === spec(table));
+        op.inputs = [momentum!, ...rest];
+      });
+      expect(rewritten).toMatch(refusal);
+    },
+  );
+
+  it('a file with a backward of its own tells what its forward has run', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const table = new nn.Embedding(entries, width);
+    const scale = randn([count, width]);
+    const loss = (at: Tensor) => {
+      const rows = lookUp(table, at);
+      return rows.mul(rows).mul(scale).sin().pow(2).mean();
+    };
+    const f = toStatic(loss, { memory: { slices: false, budget: 0 }, fallback: 'error' });
+    f(tensor(places, { dtype: 'int32' })).dispose();
+    await f.ready();
+    const { backward } = f.programs().at(-1)!.stages!.planned;
+    expect(backward!.plan.steps.some(({ op }) => op.again !== undefined)).toBe(true);
+    expect(await tryLoad(await save(f))).toBe('loaded');
   });
 });

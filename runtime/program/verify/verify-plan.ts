@@ -73,7 +73,12 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
-    const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
+    const left = new SimulatedPlan(planned, `${where}, backward`).run(
+      each,
+      entering,
+      kept,
+      alive.ran,
+    );
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)
       fail(`the gradient %${lost}, which is not there`, 'a value of the program');
