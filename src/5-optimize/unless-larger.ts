@@ -93,12 +93,22 @@ export type Fusion = (program: Program, staying: ReadonlySet<ValueId>) => Progra
 
 export const unfused: Fusion = (program) => program;
 
+/** Peaks by measure and program: one pass often begins with what the last one has measured. */
+const measured = new WeakMap<PassContext['costOf'], WeakMap<Staged, Map<Fusion, number[]>>>();
+
 /** The peaks of the program, and of forward alone if backward may never run, with ops fused. */
-export function fusedPeaksOf(
-  staged: Staged,
-  { stage, costOf }: PassContext,
-  fuse: Fusion,
-): number[] {
+export function fusedPeaksOf(staged: Staged, context: PassContext, fuse: Fusion): number[] {
+  const { costOf } = context;
+  const ofPrograms = measured.get(costOf) ?? new WeakMap<Staged, Map<Fusion, number[]>>();
+  measured.set(costOf, ofPrograms);
+  const known = ofPrograms.get(staged) ?? new Map<Fusion, number[]>();
+  ofPrograms.set(staged, known);
+  const peaks = known.get(fuse) ?? findPeaks(staged, context, fuse);
+  known.set(fuse, peaks);
+  return peaks;
+}
+
+function findPeaks(staged: Staged, { stage, costOf }: PassContext, fuse: Fusion): number[] {
   const { program, alsoRead } = staged;
   const outputs = [...new Set([...alsoRead, ...program.outputs])];
   const fused = (part: Program) => fuse(part, new Set(part.outputs));

@@ -64,8 +64,7 @@ export function withinBudget(
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
   const { below } = compilation.options;
-  if (below !== undefined && leastShare(facts, budget + planning.donatedBytes) >= below)
-    return null;
+  if (below !== undefined && takesMore(facts, budget + planning.donatedBytes, below)) return null;
   const found = searched(facts, budget, planning, compilation);
   if (!found) return null;
   choices.note('recompute', found.chosen);
@@ -87,9 +86,10 @@ export function withinBudget(
   }
 }
 
-/** No plan within these bytes recomputes a smaller share of forward's arithmetic. */
-function leastShare(facts: ForwardFacts, bytes: number): number {
-  return leastWorkAgain(facts, bytes, boundRates) / Math.max(1, facts.forwardWork);
+/** Whether each plan within these bytes recomputes this share of forward's arithmetic, or more. */
+function takesMore(facts: ForwardFacts, bytes: number, share: number): boolean {
+  const enough = share * Math.max(1, facts.forwardWork);
+  return leastWorkAgain(facts, bytes, boundRates, enough) >= enough;
 }
 
 interface Chosen {

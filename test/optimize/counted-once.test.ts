@@ -48,6 +48,30 @@ it('the bytes of each program are counted once, however many passes fuse it', ()
   expect(counted.length).toBe(1 + applied.length);
 });
 
+it('a program that several passes weigh is counted once in each form', () => {
+  const program = orderedStep();
+  const counted: Program[] = [];
+  const costOf = (each: Program) => {
+    counted.push(each);
+    return 1;
+  };
+  const memory = memoryOptions({ savedMasks: false, slices: false });
+  const context = { stage: 'step', memory, gradOutputs: 0, costOf } as const;
+  const weighing: string[] = [];
+  const record = ({ pass, program: after }: PassRun) => {
+    if (['foldConstants', 'shareSubexpressions', 'simplify'].includes(pass)) {
+      weighing.push(pass);
+      expect(after.ops).toBe(program.ops);
+    }
+  };
+  const settings = { without: new Set<string>(), verify: true, record };
+  const firstLate = program.ops.findLastIndex((op) => op.recordsGrad) + 1;
+  finish(runPasses({ program, firstLate, alsoRead: [] }, context, settings));
+  expect(weighing).toHaveLength(3);
+  expect(counted.filter(({ ops }) => ops === program.ops)).toHaveLength(1);
+  expect(counted).toHaveLength(2);
+});
+
 it('what the inputs of a program bring is found in one walk over them', () => {
   const count = 200;
   let reads = 0;

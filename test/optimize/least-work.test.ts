@@ -58,6 +58,27 @@ it.each(steps)('no plan of $name recomputes less than the bound', ({ plan }) => 
   expect(bounded).toBeGreaterThan(0);
 });
 
+it('a bound that is enough ends the search for a higher one', () => {
+  const { plan } = steps[1]!;
+  const { planned, forward } = plan(null);
+  const facts = new ForwardFacts(forward, forwardOfStep(forward));
+  const budget = Math.floor(planned.forward.predicted.peakBytes * 0.3);
+  const asked: number[] = [];
+  function* counted() {
+    for (const rate of rates) {
+      asked.push(rate);
+      yield rate;
+    }
+  }
+  const least = leastWorkAgain(facts, budget, counted());
+  expect(asked).toEqual(rates);
+  asked.length = 0;
+  const first = leastWorkAgain(facts, budget, counted(), least / 4);
+  expect(first).toBeGreaterThanOrEqual(least / 4);
+  expect(first).toBeLessThanOrEqual(least);
+  expect(asked.length).toBeLessThan(rates.length);
+});
+
 it('a candidate that cannot be cheaper than a known plan is not planned', () => {
   const layers = Array.from({ length: 10 }, () => linear(32, 32));
   const { plan, source } = stepOf(

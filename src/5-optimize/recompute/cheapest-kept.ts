@@ -29,22 +29,28 @@ export function cheapestKept(
 /**
  * A lower bound of the arithmetic that backward must do again if no more than `bytes` of forward stay until it begins:
  * bytes that stay, plus any rate times the arithmetic, are at least the minimum cut at that rate. Where a step has forward
- * several times, each is bounded by itself.
+ * several times, each is bounded by itself. The first bound of `enough` or more is returned.
  */
 export function leastWorkAgain(
   facts: ForwardFacts,
   bytes: number,
-  rates: readonly number[],
+  rates: Iterable<number>,
+  enough = Number.POSITIVE_INFINITY,
 ): number {
   const parts = stretchesOf(facts.forward);
-  const bounds = rates.map((rate) => {
+  let most = 0;
+  for (const rate of rates) {
     const each = parts.map((ops) => {
       const cut = keptNetwork(facts, rate, none, ops).network.maxFlow();
       return Math.max(0, cut - bytes) / rate;
     });
-    return each.reduce((sum, work) => sum + work, 0);
-  });
-  return Math.max(0, ...bounds);
+    most = Math.max(
+      most,
+      each.reduce((sum, work) => sum + work, 0),
+    );
+    if (most >= enough) break;
+  }
+  return most;
 }
 
 const none: ReadonlySet<ValueId> = new Set();
