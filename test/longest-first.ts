@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 export const long = [
   'training-steps/training-steps',
-  'optimize/floors',
+  'optimize/budgets/floors',
   'full-graph/numbers/argument-kinds',
   'gpu/dtypes/op-table',
   'export/stablehlo-gradients',

@@ -13,7 +13,6 @@ import { extentOf, sameShape, sizeOf } from '../../spec/shape.ts';
 import { PlacedSpans } from '../placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
 import type { ValueId } from '../program.ts';
-import { RunsBefore } from './verify-again.ts';
 import { verifyAttrs } from './verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
@@ -32,10 +31,9 @@ interface Living {
   readonly after: number;
 }
 
-/** The values that are live at the end, the outputs, and the ops that have run. */
+/** The values that are live at the end, and the outputs. */
 class Alive extends Map<ValueId, Living> {
   readonly made = new Set<ValueId>();
-  ran = new RunsBefore();
 }
 
 /** The steps of a plan as the executor would run them, with the values' metas instead of data. */
@@ -54,14 +52,7 @@ export class SimulatedPlan {
     this.#fail = failureAt(where);
   }
 
-  /** `ran`: the ops of an earlier plan in whose scope this one continues. */
-  run(
-    plan: Plan,
-    inputs: readonly ValueId[],
-    kept: ReadonlyMap<ValueId, Living>,
-    ran?: RunsBefore,
-  ): Alive {
-    if (ran) this.#alive.ran = ran.copy();
+  run(plan: Plan, inputs: readonly ValueId[], kept: ReadonlyMap<ValueId, Living>): Alive {
     const unused = new Set(plan.unusedInputs);
     for (const [id, { before, after }] of kept) {
       this.#alive.set(id, { storage: { owners: 1, place: null }, before, after });
@@ -127,7 +118,6 @@ export class SimulatedPlan {
       if (step.op.parts) verifyParts(step.op, this.#planned.values, this.#fail);
       this.#verifyInferred(step);
     }
-    this.#alive.ran.add(step.op, this.#fail);
     outputs.forEach((id, i) => {
       this.#make(step, id, i, plan);
     });

@@ -2,6 +2,7 @@ import { formatSpec, isContiguousMeta, sameSpec } from '../../device/tensor-meta
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { SimulatedPlan } from './simulate-plan.ts';
+import { verifyAgain } from './verify-again.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
@@ -19,6 +20,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     forward.inputs,
     new Map(),
   );
+  verifyAgain([forward], failureAt(`${where}, forward`));
   if (!backward) return;
   const { gradInputs, gradOutputs, leafOutputs, sums, arrivals } = backward;
   const { saved, plan, retainingPlan } = backward;
@@ -72,13 +74,9 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   }
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
+    verifyAgain([forward, each], fail);
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
-    const left = new SimulatedPlan(planned, `${where}, backward`).run(
-      each,
-      entering,
-      kept,
-      alive.ran,
-    );
+    const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)
       fail(`the gradient %${lost}, which is not there`, 'a value of the program');

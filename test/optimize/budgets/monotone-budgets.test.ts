@@ -4,8 +4,8 @@
  */
 
 import { expect, it } from 'vitest';
-import { deviceGuard, gelu, nn, relu } from '../../src/index.ts';
-import { randomInts } from '../plan/random-program.ts';
+import { deviceGuard, gelu, nn, relu } from '../../../src/index.ts';
+import { randomInts } from '../../plan/random-program.ts';
 import { type Forward, stepPlans } from './step-plans.ts';
 
 /** The plans of a training step of some random layers, by their budget. */

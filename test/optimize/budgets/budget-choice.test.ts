@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { deviceGuard, gelu, nn, relu } from '../../src/index.ts';
-import type { MemoryOptions } from '../../src/programs/memory-options.ts';
-import type { Recompute } from '../../src/programs/stages.ts';
+import { deviceGuard, gelu, nn, relu } from '../../../src/index.ts';
+import type { MemoryOptions } from '../../../src/programs/memory-options.ts';
+import type { Recompute } from '../../../src/programs/stages.ts';
 import { type Forward, stepPlans } from './step-plans.ts';
 
 /** What a share of the plan without a budget costs, for a whole step on the device that only counts. */

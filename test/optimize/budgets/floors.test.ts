@@ -1,15 +1,15 @@
 /** The smallest plan that a budget finds is as small as any that switches reach, within a twentieth. */
 
 import { expect, it } from 'vitest';
-import { workload as transformer } from '../../examples/workloads/char-transformer.ts';
-import { workload as convNet } from '../../examples/workloads/conv-net.ts';
-import { workload as cswin } from '../../examples/workloads/cswin.ts';
-import { workload as lstm } from '../../examples/workloads/lstm.ts';
-import { workload as mlp } from '../../examples/workloads/mlp.ts';
-import { workload as resnet } from '../../examples/workloads/resnet.ts';
-import { sourceOf } from '../../src/check/sources.ts';
-import { deviceGuard, type Tensor, toStatic } from '../../src/index.ts';
-import { type MemoryOptions, memorySwitches } from '../../src/programs/memory-options.ts';
+import { workload as transformer } from '../../../examples/workloads/char-transformer.ts';
+import { workload as convNet } from '../../../examples/workloads/conv-net.ts';
+import { workload as cswin } from '../../../examples/workloads/cswin.ts';
+import { workload as lstm } from '../../../examples/workloads/lstm.ts';
+import { workload as mlp } from '../../../examples/workloads/mlp.ts';
+import { workload as resnet } from '../../../examples/workloads/resnet.ts';
+import { sourceOf } from '../../../src/check/sources.ts';
+import { deviceGuard, type Tensor, toStatic } from '../../../src/index.ts';
+import { type MemoryOptions, memorySwitches } from '../../../src/programs/memory-options.ts';
 
 const works = { mlp, 'conv-net': convNet, lstm, resnet, 'char-transformer': transformer, cswin };
 

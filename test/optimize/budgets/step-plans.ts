@@ -1,7 +1,7 @@
-import { type CompiledFrom, sourceOf } from '../../src/check/sources.ts';
-import { deviceGuard, type nn, optim, type Tensor, toStatic, zeros } from '../../src/index.ts';
-import type { MemoryOptions } from '../../src/programs/memory-options.ts';
-import type { SubgraphStages } from '../../src/programs/stages.ts';
+import { type CompiledFrom, sourceOf } from '../../../src/check/sources.ts';
+import { deviceGuard, type nn, optim, type Tensor, toStatic, zeros } from '../../../src/index.ts';
+import type { MemoryOptions } from '../../../src/programs/memory-options.ts';
+import type { SubgraphStages } from '../../../src/programs/stages.ts';
 
 export type Forward = (x: Tensor) => Tensor;
 

@@ -1,14 +1,14 @@
 /** The arithmetic that a budget costs at least, by which candidates are passed over. */
 
 import { expect, it } from 'vitest';
-import { leastWorkAgain } from '../../src/5-optimize/recompute/cheapest-kept.ts';
-import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
-import { forwardOfStep } from '../../src/5-optimize/recompute/forward-of-step.ts';
-import { Compilation } from '../../src/compile/compilation.ts';
-import { SubgraphPlanner } from '../../src/compile/subgraph-planner.ts';
-import { crossEntropy, deviceGuard, gelu, nn, relu, zeros } from '../../src/index.ts';
-import { Choices } from '../../src/programs/choices.ts';
-import { finish } from '../../src/programs/steps.ts';
+import { leastWorkAgain } from '../../../src/5-optimize/recompute/cheapest-kept.ts';
+import { ForwardFacts } from '../../../src/5-optimize/recompute/forward-facts.ts';
+import { forwardOfStep } from '../../../src/5-optimize/recompute/forward-of-step.ts';
+import { Compilation } from '../../../src/compile/compilation.ts';
+import { SubgraphPlanner } from '../../../src/compile/subgraph-planner.ts';
+import { crossEntropy, deviceGuard, gelu, nn, relu, zeros } from '../../../src/index.ts';
+import { Choices } from '../../../src/programs/choices.ts';
+import { finish } from '../../../src/programs/steps.ts';
 import { type Forward, stepPlans } from './step-plans.ts';
 
 const rates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));

@@ -1,8 +1,8 @@
 /** A large program that surely exceeds its budget isn't planned without it, unless that number is asked for. */
 
 import { expect, it } from 'vitest';
-import { deviceGuard, gelu, nn } from '../../src/index.ts';
-import { passObservers } from '../../src/programs/pass-record.ts';
+import { deviceGuard, gelu, nn } from '../../../src/index.ts';
+import { passObservers } from '../../../src/programs/pass-record.ts';
 import { stepPlans } from './step-plans.ts';
 
 it.each([
