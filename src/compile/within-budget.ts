@@ -154,6 +154,7 @@ function searched(
   let least = null as Searched | null;
   const candidates = new Candidates(facts, planning.usesOf(), costOf);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
+    if (!isNear(candidate)) continue;
     const found = planFor(candidate);
     if (found) return found;
   }
@@ -182,7 +183,6 @@ function searched(
   /** The plan of a candidate, if it fits. */
   function planFor(candidate: Candidate): Searched | null {
     const { program: rewritten, ops, work } = candidate.make();
-    if (!isNear(candidate, rewritten)) return null;
     const { made, take } = plan(rewritten);
     const bytes = peakBytes(made);
     const isFitting = bytes <= budget;
@@ -195,10 +195,12 @@ function searched(
   }
 
   /** Whether the plan may fit, as far as the fused form of the program tells. */
-  function isNear({ bytes }: Candidate, rewritten: Program): boolean {
+  function isNear(candidate: Candidate): boolean {
     if (fused === null) return true;
     const most = budget * (1 + fused) + beside;
-    return bytes <= most || costOf(fusedForm(rewritten, new Set(rewritten.outputs))) <= most;
+    if (candidate.bytes <= most) return true;
+    const { program } = candidate.make();
+    return costOf(fusedForm(program, new Set(program.outputs))) <= most;
   }
 }
 

@@ -154,7 +154,7 @@ describe.each(Object.entries(lookups))('%s', (name, lookUp) => {
       });
       expect(unchanged).toBe('loaded');
       expect(claims).toBeGreaterThan(0);
-      const refusal = /run again after[\s\S]*same operands/;
+      const refusal = /run again after[\s\S]*same operator and operands/;
       // Of the first time, of another op's result, and of other operands of the same sizes.
       const first = await damaged((op, ops) => {
         const isFirst = ops.some(({ again }) => again === op.outputs[0]);

@@ -22,15 +22,9 @@ export function verifyAgain(plans: readonly Plan[], fail: Fail): void {
   const nameOf = (id: ValueId) => names.get(id) ?? id;
   ops.forEach((given, index) => {
     const { op, inputs, outputs, attrs, again } = given;
-    const { kind } = op.kernel;
     const written = writtenOperands(given);
-    if (written.length === 0 && !op.effect && kind !== 'control') {
-      // A view shows its memory, whatever that holds.
-      const operands = inputs.map((id) => [
-        nameOf(id),
-        kind === 'view' || writes.get(groups.of(id)),
-      ]);
-      const key = `${op.name} ${operands}`;
+    if (written.length === 0 && !op.effect && op.kernel.kind !== 'control') {
+      const key = `${op.name} ${inputs.map((id) => [nameOf(id), writes.get(groups.of(id))])}`;
       const alike = known.get(key) ?? [];
       known.set(key, alike);
       const before = alike.find((each) => sameAttrs(each.attrs, attrs, none));
@@ -41,7 +35,7 @@ export function verifyAgain(plans: readonly Plan[], fail: Fail): void {
       } else alike.push(given);
     }
     if (again !== undefined && names.get(outputs[0]!) !== nameOf(again)) {
-      fail(`%${outputs} as run again after %${again}`, 'the same operator on the same operands');
+      fail(`%${outputs} as run again after %${again}`, 'the same operator and operands');
     }
     for (const i of written) writes.set(groups.of(inputs[i]!), index);
   });

@@ -59,6 +59,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     if (id === null || sameSpec(values[id]!, value)) return;
     fail(`gradient ${formatSpec(values[id]!)} of an input ${formatSpec(value)}`, 'the same');
   });
+  const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
     const adders = new Map(
       each.steps.flatMap(({ op, regions }) =>
@@ -71,9 +72,6 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
       if (ids.length === 0 || (ids.at(-1) === gradInputs[i] && ids.every(isSum))) return;
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });
-  }
-  const entering = gradOutputs.filter((id) => id !== null);
-  for (const each of [plan, retainingPlan]) {
     verifyAgain([forward, each], fail);
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
     const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);

@@ -1,5 +1,5 @@
-import { inTime } from './in-time.ts';
 import { Occupancy } from './occupancy.ts';
+import { TakenPlaces } from './taken-places.ts';
 
 /** A piece of memory and the steps at which it is live, both ends included. */
 export interface LiveRange {
@@ -27,36 +27,14 @@ const exactPlacements = 20_000;
 const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
 
 /**
- * Offsets so that no two ranges that are live together overlap, with a low end. First along the steps,
- * as an allocator would, which takes a time in proportion to the ranges. Where that leaves gaps, each
- * range goes to the lowest place that is free for all its life; what differs is who goes first. The
- * longest-known good orders are tried (by size, by size times life, by start), then the range that ends
- * highest moves to the front, while that helps; few ranges are searched exactly, and of many a layout
- * close to the best is enough. No layout ends below the most live bytes at once.
+ * Offsets so that no two ranges that are live together overlap, with a low end. Each range goes to the lowest place that
+ * is free for all its life; what differs is who goes first. The longest-known good orders are tried (by size, by size
+ * times life, by start), then the range that ends highest moves to the front, while that helps; few ranges are searched
+ * exactly, and of many a layout close to the best is enough. No layout ends below the most live bytes at once.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
   const bound = ranges.length > manyRanges ? most * (1 + littleShare) : most;
-  const online = bestInTime(ranges, bound);
-  if (online.bytes <= bound) return online;
-  const offline = bestInOrder(ranges, bound);
-  return offline.bytes < online.bytes ? offline : online;
-}
-
-/** Forwards and backwards through the steps. */
-function bestInTime(ranges: readonly LiveRange[], bound: number): Layout {
-  let best = nothing;
-  for (const fit of ['tightest', 'lowest'] as const) {
-    for (const backwards of [false, true]) {
-      const layout = inTime(ranges, fit, backwards);
-      if (layout.bytes < best.bytes) best = layout;
-      if (best.bytes <= bound) return best;
-    }
-  }
-  return best;
-}
-
-function bestInOrder(ranges: readonly LiveRange[], bound: number): Layout {
   let best = nothing;
   let bestOrder: readonly number[] = [];
   const attempt = (order: readonly number[]): boolean => {
@@ -158,14 +136,12 @@ function exactLayout(ranges: readonly LiveRange[], known: Layout, bound: number)
 
 function lowestFree(ranges: readonly LiveRange[], offsets: readonly number[], i: number): number {
   const { bytes, from, to } = ranges[i]!;
-  const taken = ranges
-    .map((range, at) => ({ ...range, offset: offsets[at]! }))
-    .filter((range) => range.offset >= 0 && range.from <= to && range.to >= from)
-    .sort((a, b) => a.offset - b.offset);
-  let offset = 0;
-  for (const range of taken) {
-    if (range.offset >= offset + bytes) break;
-    offset = Math.max(offset, range.offset + range.bytes);
-  }
-  return offset;
+  const taken = new TakenPlaces();
+  ranges.forEach((range, at) => {
+    const offset = offsets[at]!;
+    if (offset >= 0 && range.from <= to && range.to >= from) {
+      taken.add(offset, offset + range.bytes);
+    }
+  });
+  return taken.freeFrom(0, bytes);
 }

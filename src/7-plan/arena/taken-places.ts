@@ -1,35 +1,31 @@
 /** Taken places, by offset; those that touch are one. */
 export class TakenPlaces {
-  readonly #starts: number[] = [];
-  readonly #ends: number[] = [];
-
-  get count(): number {
-    return this.#starts.length;
-  }
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
 
   add(start: number, end: number): void {
-    const first = firstFrom(this.#ends, start);
+    const first = firstFrom(this.ends, start);
     let last = first;
     let [low, high] = [start, end];
-    for (; last < this.#starts.length && this.#starts[last]! <= end; last++) {
-      low = Math.min(low, this.#starts[last]!);
-      high = Math.max(high, this.#ends[last]!);
+    for (; last < this.starts.length && this.starts[last]! <= end; last++) {
+      low = Math.min(low, this.starts[last]!);
+      high = Math.max(high, this.ends[last]!);
     }
     if (last === first + 1) {
-      this.#starts[first] = low;
-      this.#ends[first] = high;
+      this.starts[first] = low;
+      this.ends[first] = high;
       return;
     }
-    this.#starts.splice(first, last - first, low);
-    this.#ends.splice(first, last - first, high);
+    this.starts.splice(first, last - first, low);
+    this.ends.splice(first, last - first, high);
   }
 
   /** The lowest offset, from the given one on, at which so many bytes are free. */
   freeFrom(offset: number, bytes: number): number {
     let free = offset;
-    for (let i = firstFrom(this.#ends, offset + 1); i < this.#starts.length; i++) {
-      if (this.#starts[i]! >= free + bytes) return free;
-      free = this.#ends[i]!;
+    for (let i = firstFrom(this.ends, offset + 1); i < this.starts.length; i++) {
+      if (this.starts[i]! >= free + bytes) return free;
+      free = this.ends[i]!;
     }
     return free;
   }
