@@ -24,6 +24,14 @@ interface Root {
   readonly gradient: Tensor;
 }
 
+/** Tensors that a program knows by several names. */
+export interface Names {
+  /** Where a contribution to a place may belong, oldest first: the last one is the place itself. Undefined: only there. */
+  of(place: Place): readonly Place[] | undefined;
+  /** The contribution to the last of the places, for each of them; all but one are missing in a run. Takes over. */
+  split(places: readonly Place[], gradient: Tensor): readonly Tensor[];
+}
+
 export interface RunOptions {
   /** Keeps what the nodes saved, for another backward. */
   readonly retainGraph: boolean;
@@ -32,6 +40,7 @@ export interface RunOptions {
   /** The places that `sink` waits for; all leaves by default. Nodes that lead to none don't run. */
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
+  readonly names?: Names | undefined;
   /** Called when a part of a leaf's gradient was added to those before, by a node itself too. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
   /** Called before each node runs, with the gradients of its results, which it may replace. */
@@ -155,7 +164,7 @@ class BackwardPass {
   #sumsFor(node: GradNode, summed: Set<number>): TakeSum {
     return (target) => {
       summed.add(target);
-      return this.#takeSum(node.targets[target]!);
+      return this.#takeSum(node, node.targets[target]!);
     };
   }
 
@@ -165,7 +174,10 @@ class BackwardPass {
     const pending: GradNode[] = [];
     /** Nodes that need to know which outputs contribute a gradient, and those that do so far. */
     const waiting = new Map<GradNode, Set<number>>();
-    const count = (place: Place) => {
+    const count = (given: Place) => {
+      for (const place of this.#options.names?.of(given) ?? [given]) countOne(place);
+    };
+    const countOne = (place: Place) => {
       if (!this.#concerns(place)) return;
       const key = keyOf(place);
       if ('node' in place) waiting.get(place.node)?.add(place.index);
@@ -340,6 +352,19 @@ class BackwardPass {
   }
 
   #deliver(place: Place, gradient: Tensor | null): void {
+    const { names } = this.#options;
+    const places = names?.of(place);
+    if (!places) {
+      this.#put(place, gradient);
+      return;
+    }
+    const parts = gradient && names!.split(places, gradient);
+    places.forEach((each, i) => {
+      this.#put(each, parts && parts[i]!);
+    });
+  }
+
+  #put(place: Place, gradient: Tensor | null): void {
     const inbox = this.#inboxes.get(keyOf(place));
     if (!inbox || !this.#concerns(place)) {
       gradient?.dispose();
@@ -362,7 +387,21 @@ class BackwardPass {
   }
 
   /** Takes the sum of the gradients that have arrived so far, for a node that adds its own contributions one by one. */
-  #takeSum(place: Place): Tensor | null {
+  #takeSum(node: GradNode, place: Place): Tensor | null {
+    const { names } = this.#options;
+    let taken = this.#takeAt(place);
+    for (const other of names?.of(place)?.slice(0, -1) ?? []) {
+      const isTarget = node.targets.some((each) => each && isSamePlace(each, other));
+      const found = isTarget ? null : this.#takeAt(other);
+      if (!found) continue;
+      const [own, rest] = names!.split([other, place], found) as [Tensor, Tensor];
+      this.#inboxes.get(keyOf(other))!.gradients[indexOf(other)] = rest;
+      taken = taken ? sum(taken, own) : own;
+    }
+    return taken;
+  }
+
+  #takeAt(place: Place): Tensor | null {
     const gradients = this.#inboxes.get(keyOf(place))?.gradients;
     const earlier = gradients?.[indexOf(place)] ?? null;
     if (earlier) gradients![indexOf(place)] = null;
@@ -381,6 +420,9 @@ class BackwardPass {
     this.#ready.splice(i, 0, node);
   }
 }
+
+const isSamePlace = (a: Place, b: Place): boolean =>
+  keyOf(a) === keyOf(b) && indexOf(a) === indexOf(b);
 
 /** Whether a hook observes when a leaf's gradient is complete. */
 function hasHooks(targets: readonly Target[]): boolean {

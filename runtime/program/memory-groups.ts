@@ -15,7 +15,13 @@ type Sameness = 'memory' | 'tensor';
 export class ValueGroups {
   readonly #above = new Map<ValueId, ValueId>();
 
-  constructor(ops: readonly Op[], sameness: Sameness) {
+  /** `joined`: values that are of one group from the start. */
+  constructor(
+    ops: readonly Op[],
+    sameness: Sameness,
+    joined: readonly (readonly ValueId[])[] = [],
+  ) {
+    for (const [first, ...others] of joined) for (const other of others) this.#join(first!, other);
     for (const op of ops) {
       if (isSameTensor(op) || (sameness === 'memory' && op.op.kernel.kind === 'view')) {
         this.#join(op.outputs[0]!, op.inputs[0]!);

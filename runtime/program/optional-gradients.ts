@@ -30,13 +30,17 @@ export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!],
 /** (gradient) → whether it is there. */
 export const isThere = missingOp('isThere', () => [{ dtype: 'bool', shape: [] }], false);
 
-/** Their gradient is missing where no op has read the element, or where the region that ran produces none. */
+/**
+ * Their gradient is missing where no op has read the element, where the region that ran produces none, or where it
+ * belongs to another name.
+ */
 const sources: ReadonlySet<string> = new Set([
   'condBackward',
   'whileBackward',
   'callBackward',
   'listGradientAt',
   'listTake',
+  'nameGradient',
 ]);
 
 /** Exists if one operand does. */

@@ -10,6 +10,7 @@ import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
 import { type Backend, synchronous } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
+import { nameGradientOp } from '../program/name-gradient-op.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
@@ -25,7 +26,7 @@ import { compileControl } from './control/compile-control.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
 import { skipIfMissing } from './optional-operands.ts';
 import type { Action, BindPlan } from './scope/action.ts';
-import { identityOfView } from './scope/identity.ts';
+import { identityOfView, isSameName } from './scope/identity.ts';
 import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
@@ -249,6 +250,15 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   const [base, view] = [op.inputs[0]!, op.outputs[0]!];
   const shift = values[view]!.offset - values[base]!.offset;
   if (hasChangingAttrs(op.attrs)) return compileMovingView(op, values);
+  if (op.op === nameGradientOp) {
+    const [, name, other] = op.inputs as [ValueId, ValueId, ValueId];
+    const apart = op.attrs.apart === true;
+    return (slots) => {
+      if (isSameName(slots[name]!, slots[other]!) === apart) return;
+      const { holder, offset } = slots[base]!;
+      slots[view]!.put(holder!.retain(), offset);
+    };
+  }
   if (isSameTensor(op)) {
     return (slots) => {
       const { holder, offset, identity } = slots[base]!;

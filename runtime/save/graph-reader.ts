@@ -19,6 +19,7 @@ import { exprOf, fusedName } from '../program/fused/fused-op.ts';
 import { oneOp } from '../program/fused/staged-op.ts';
 import { areTiled } from '../program/fused/tiled-parts.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
+import { nameGradientOp } from '../program/name-gradient-op.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
@@ -324,7 +325,7 @@ function readOp(field: Field): OpRecord {
   return (
     opTable.get(name) ??
     controlOps.get(name) ??
-    [aliasOp, outputGradientOp].find((op) => op.name === name) ??
+    [aliasOp, nameGradientOp, outputGradientOp].find((op) => op.name === name) ??
     field.fail('the name of an operator')
   );
 }

@@ -9,6 +9,8 @@ import type { JointProgram, Program, ValueId } from '../../runtime/program/progr
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
+import { namesBehind } from '../regions/names.ts';
+import { noteSameInputs } from '../regions/same-tensors.ts';
 import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';
 import { markOutputs } from './mark-outputs.ts';
@@ -33,11 +35,13 @@ export function differentiate(
   forward: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
-  { region = false, goesOn = false }: DifferentiateOptions = {},
+  { region = false, goesOn = false, sameInputs = [] }: DifferentiateOptions = {},
 ): JointProgram {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
   });
+  const idsOf = (group: readonly number[]) => group.map((i) => forward.inputs[i]!);
+  noteSameInputs(builder, sameInputs.map(idsOf));
   return withInterceptor(builder, () => {
     const { tensors, positions, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
     const forwardOps = builder.opCount;
@@ -67,8 +71,14 @@ export function differentiate(
     const sums = new Map<Tensor, readonly ValueId[]>();
     // Only the surrounding program sees the results of a region.
     if (!region) markOutputs(outputs, gradients, builder);
+    const starts = roots.map(({ tensor, gradient }) => ({
+      tensor,
+      isSum: earlier.includes(gradient),
+    }));
+    const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
     runBackward(roots, {
       retainGraph: false,
+      names: namesBehind(starts, sameLeaves),
       sink: (place, gradient) => {
         if (!('leaf' in place)) return;
         const strided = region && !isContiguousMeta(gradient);

@@ -1,6 +1,7 @@
 import { sameAttrs } from '../../runtime/ops/core/prepared-call.ts';
 import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
+import { nameGradientOp } from '../../runtime/program/name-gradient-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { Steps } from '../programs/steps.ts';
@@ -146,5 +147,5 @@ function hasSymbols({ attrs }: ProgramOp): boolean {
 
 /** Ops that represent a position in the graph, not a computation. */
 function isMark({ op }: ProgramOp): boolean {
-  return op === aliasOp || op === outputGradientOp;
+  return op === aliasOp || op === nameGradientOp || op === outputGradientOp;
 }

@@ -18,10 +18,13 @@ import { dtypes } from '../../runtime/spec/dtype.ts';
 import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
+import { sameOperands, sameTensors } from './same-tensors.ts';
 
 export interface RegionOptions {
   /** Its gradients continue from what has come to the operands before. */
   readonly goesOn?: boolean;
+  /** Numbers of inputs that may be one tensor, group by group. */
+  readonly sameInputs?: readonly (readonly number[])[];
 }
 
 /** Phase 4 for the program of a region. */
@@ -31,8 +34,6 @@ export type DifferentiateRegion = (
   differentiable: readonly boolean[],
   options?: RegionOptions,
 ) => JointProgram;
-
-const goesOn: RegionOptions = { goesOn: true };
 
 /**
  * Appends `cond` or `while` to a program under construction. Where gradients are recorded and flow into
@@ -49,7 +50,14 @@ export function appendControl(
   const metas = resultMetas(inputs[0]!, plain[plain.length - 1]!.program);
   const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
   if (!recorded) return builder.control(op, inputs, {}, { regions: plain }, metas);
-  const { regions: joint, differentiable } = differentiated(op, inputs, regions, differentiate);
+  const sameInputs = sameOperands(builder, op, inputs, plain);
+  const { regions: joint, differentiable } = differentiated(
+    op,
+    inputs,
+    regions,
+    sameInputs,
+    differentiate,
+  );
   const outputs = builder.control(op, inputs, {}, { regions: joint }, metas);
   const count = differentiable.filter(Boolean).length;
   if (count === 0) return outputs;
@@ -63,6 +71,7 @@ export function appendControl(
     inputs: inputs.map((input) => contiguousMeta(input, input.device)),
     results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
     tape: outputs[outputs.length - 1]!,
+    same: sameTensors(builder, inputs, outputs),
     read: readByBackward(op, inputs, outputs, joint),
     owners: count,
   });
@@ -161,8 +170,8 @@ interface Differentiated {
   readonly differentiable: readonly boolean[];
 }
 
-/** Differentiated regions by the last of them, with the operands that gradients flow to. */
-const known = new WeakMap<Region, Differentiated & { readonly needs: readonly boolean[] }>();
+/** Differentiated regions by the last of them, by the operands that gradients flow to, and by those that may be one tensor. */
+const known = new WeakMap<Region, Map<string, Differentiated>>();
 
 /**
  * A program that is built again keeps its regions if gradients flow to the same operands: an op inside another region
@@ -172,15 +181,22 @@ function differentiated(
   op: OpRecord,
   inputs: readonly Tensor[],
   regions: readonly Region[],
+  sameInputs: NonNullable<RegionOptions['sameInputs']>,
   differentiate: DifferentiateRegion,
 ): Differentiated {
-  const needs = inputs.map((input) => input.requiresGrad);
-  const earlier = known.get(regions.at(-1)!);
-  if (earlier?.needs.every((each, i) => each === needs[i])) return earlier;
+  const key = JSON.stringify([inputs.map((input) => input.requiresGrad), sameInputs]);
+  const last = regions.at(-1)!;
+  const variants = known.get(last) ?? new Map<string, Differentiated>();
+  const earlier = variants.get(key);
+  if (earlier) return earlier;
   const form = op === condOp ? differentiateCond : differentiateWhile;
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
-  const made = form(inputs, plain, differentiate);
-  known.set(made.regions.at(-1)!, { ...made, needs });
+  const made = form(inputs, plain, (program, needs, differentiable) =>
+    differentiate(program, needs, differentiable, { goesOn: true, sameInputs }),
+  );
+  variants.set(key, made);
+  known.set(last, variants);
+  known.set(made.regions.at(-1)!, variants);
   return made;
 }
 
@@ -195,9 +211,7 @@ function differentiateCond(
   differentiate: DifferentiateRegion,
 ): Differentiated {
   const needs = inputs.slice(1).map((input) => input.requiresGrad);
-  const joints = regions.map(({ program }) =>
-    differentiate(program, needs, isFloating(program), goesOn),
-  );
+  const joints = regions.map(({ program }) => differentiate(program, needs, isFloating(program)));
   const flows = joints.map(({ gradOutputs, forwardOutputs }) =>
     forwardOutputs.map((_, i) => gradOutputs[i] !== null),
   );
@@ -221,7 +235,7 @@ function differentiateWhile(
   const needs = inputs.map((input) => input.requiresGrad);
   const floating = isFloating(program);
   for (;;) {
-    const joint = differentiate(program, needs, floating, goesOn);
+    const joint = differentiate(program, needs, floating);
     const added = floating.flatMap((_, i) =>
       joint.gradOutputs[i] !== null && !needs[i] ? [i] : [],
     );

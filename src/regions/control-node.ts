@@ -26,6 +26,8 @@ interface ControlRecord {
   /** The meta of each result but the tape. */
   readonly results: readonly TensorMeta[];
   readonly tape: Tensor;
+  /** Operands and results that may be one tensor, group by group. */
+  readonly same?: readonly (readonly Tensor[])[];
   /** Operands and results whose data backward reads. */
   readonly read: readonly Tensor[];
   readonly owners: number;
@@ -47,6 +49,11 @@ export class ControlNode extends GradNode {
     this.name = record.name;
     this.#record = record;
     this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
+  }
+
+  /** Operands and results that may be one tensor, group by group. */
+  get same(): readonly (readonly Tensor[])[] {
+    return this.#record.same ?? [];
   }
 
   override apply(

@@ -121,6 +121,7 @@ function ofResult({ op, inputs }: ProgramOp, existence: (id: ValueId) => Existen
   const operands = inputs.filter((_, i) => operandUse(op, i) === 'data').map(existence);
   if (operands.includes('never')) return 'never';
   if (operands.includes('maybe')) return 'maybe';
-  // An element of a list may have no reader.
-  return op.name === 'listGradientAt' || op.name === 'listTake' ? 'maybe' : 'always';
+  // An element of a list may have no reader, and a contribution may belong to another name.
+  const isChosen = ['listGradientAt', 'listTake', 'nameGradient'].includes(op.name);
+  return isChosen ? 'maybe' : 'always';
 }

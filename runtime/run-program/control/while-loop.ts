@@ -1,6 +1,7 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
+import { identify } from '../scope/identity.ts';
 import { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
@@ -78,7 +79,11 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   return (slots, scalars) => {
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
-    const carried = results.map((_, i) => takeFrom(slots[op.inputs[i]!]!, moves[i]!));
+    const carried = results.map((_, i) => {
+      const start = slots[op.inputs[i]!]!;
+      identify(start);
+      return takeFrom(start, moves[i]!);
+    });
     const place = decided.current?.note(0) ?? -1;
     let iterations = 0;
     try {

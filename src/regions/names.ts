@@ -1,0 +1,227 @@
+import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import type { Place } from '../../runtime/autograd/place.ts';
+import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
+import type { Names } from '../../runtime/backward/engine.ts';
+import { bind1 } from '../../runtime/ops/core/bind.ts';
+import { mayBeList } from '../../runtime/program/list-ops.ts';
+import { nameGradientOp } from '../../runtime/program/name-gradient-op.ts';
+import type { GradNode } from '../../runtime/tensor/grad-node.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { ControlNode } from './control-node.ts';
+
+/** A tensor to which a gradient is given, or a sum from before. */
+interface Start {
+  readonly tensor: Tensor;
+  readonly isSum?: boolean;
+}
+
+/** A contribution to the gradient of a tensor: of a node with this number, of several parts perhaps. */
+interface Contribution {
+  readonly since: number;
+  readonly parts: number;
+}
+
+/** One of the names of a tensor. */
+class Name {
+  readonly tensor: Tensor;
+  readonly place: Place;
+  readonly contributions: Contribution[] = [];
+  /** Which tensors it may be as well, of those that are older. */
+  readonly others = new Set<Name>();
+  #above: Name | null = null;
+
+  constructor(tensor: Tensor) {
+    this.tensor = tensor;
+    this.place = placeOf(tensor);
+  }
+
+  get group(): Name {
+    return this.#above?.group ?? this;
+  }
+
+  join(other: Name): void {
+    if (other.group !== this.group) this.group.#above = other.group;
+  }
+
+  /** The number of the node that has made it; leaves are older. */
+  get sequence(): number {
+    return 'node' in this.place ? this.place.node.sequence : -1;
+  }
+
+  /** How many parts come to it from younger nodes than that one. */
+  partsSince(sequence: number): number {
+    return this.contributions.reduce(
+      (sum, { since, parts }) => (since > sequence ? sum + parts : sum),
+      0,
+    );
+  }
+}
+
+/** The parts that a branch or loop may contribute: as good as many. */
+const many = 2;
+
+/**
+ * In: what a backward starts from, and the leaves that may be one tensor, group by group. Out: the names of each tensor
+ * for the engine. Undefined: no sum depends on them.
+ *
+ * Branches and loops hand tensors on, under another name. Which ones they are is known in a run: there each
+ * contribution is added to the sum of the oldest name that its tensor has, so that sums have the order of eager
+ * execution. Where a name has no other contributions before the op that it comes from, the sum is the same without that.
+ */
+export function namesBehind(
+  starts: readonly Start[],
+  sameLeaves: readonly (readonly Tensor[])[] = [],
+): Names | undefined {
+  const nodes = nodesBehind(starts);
+  const groups = [
+    ...sameLeaves,
+    ...nodes.flatMap((node) => (node instanceof ControlNode ? node.same : [])),
+  ];
+  if (groups.length === 0) return undefined;
+  const names = new NameTable(groups);
+  for (const { tensor, isSum } of starts) {
+    names.at(placeOf(tensor))?.contributions.push({ since: Infinity, parts: isSum ? many : 1 });
+  }
+  for (const node of nodes) {
+    const parts = node instanceof ControlNode ? many : 1;
+    for (const target of node.targets) {
+      if (target) names.at(target)?.contributions.push({ since: node.sequence, parts });
+    }
+  }
+  const leaves = sameLeaves.map((group) =>
+    group.flatMap((tensor) => names.at(placeOf(tensor)) ?? []),
+  );
+  return names.connect(leaves) ? names : undefined;
+}
+
+class NameTable implements Names {
+  readonly #names = new Map<GradNode | Tensor, Map<number, Name>>();
+  readonly #all: Name[] = [];
+  readonly #places = new Map<Name, readonly Place[]>();
+
+  constructor(groups: readonly (readonly Tensor[])[]) {
+    for (const group of groups) {
+      const own = group.filter((each) => each.requiresGrad && !mayBeList(each));
+      const [first, ...others] = own.map((tensor) => this.#nameOf(tensor));
+      for (const other of others) other.join(first!);
+    }
+  }
+
+  #nameOf(tensor: Tensor): Name {
+    const place = placeOf(tensor);
+    const known = this.at(place);
+    if (known) return known;
+    const made = new Name(tensor);
+    this.#all.push(made);
+    const ofKey = this.#names.get(keyOf(place)) ?? new Map<number, Name>();
+    this.#names.set(keyOf(place), ofKey.set(indexOf(place), made));
+    return made;
+  }
+
+  at(place: Place): Name | undefined {
+    return this.#names.get(keyOf(place))?.get(indexOf(place));
+  }
+
+  /** Finds where contributions may belong; returns whether some may belong elsewhere. */
+  connect(leaves: readonly (readonly Name[])[]): boolean {
+    for (const group of leaves) this.#connectLeaves(group);
+    const results = this.#all.filter(
+      ({ place }) => 'node' in place && place.node instanceof ControlNode,
+    );
+    for (let count = -1; count !== this.#edges; ) {
+      count = this.#edges;
+      for (const name of results) this.#connectResult(name);
+    }
+    for (const name of this.#all) {
+      if (name.others.size === 0) continue;
+      const others = [...name.others].sort((a, b) => this.#age(b, leaves) - this.#age(a, leaves));
+      this.#places.set(
+        name,
+        [...others, name].map(({ place }) => place),
+      );
+    }
+    return this.#places.size > 0;
+  }
+
+  get #edges(): number {
+    return this.#all.reduce((sum, { others }) => sum + others.size, 0);
+  }
+
+  /** In a run of a region, operands. The last one has the sum from before. */
+  #connectLeaves(group: readonly Name[]): void {
+    const [first] = group;
+    const own = this.#all.filter((each) => each.group === first?.group);
+    const parts = own.reduce((sum, each) => sum + withoutSums(each), 0);
+    if (parts < many) return;
+    group.forEach((name, i) => {
+      for (const other of group.slice(i + 1)) if (other !== name) name.others.add(other);
+    });
+  }
+
+  #connectResult(name: Name): void {
+    const own = name.partsSince(-1);
+    if (own === 0) return;
+    const since = name.sequence;
+    const older = this.#all.filter(
+      (other) => other !== name && other.group === name.group && isOlder(other, name),
+    );
+    const before = older.map((other) => {
+      const through = this.#all.filter((each) => each !== name && each.others.has(other));
+      const from = other.sequence === since ? -1 : since;
+      return [other, ...through].reduce((sum, each) => sum + each.partsSince(from), 0);
+    });
+    const all = before.reduce((a, b) => a + b, 0);
+    if (own + all <= many) return;
+    older.forEach((other, i) => {
+      if (before[i]! > 0) name.others.add(other);
+    });
+  }
+
+  /** Higher for older names. */
+  #age(name: Name, leaves: readonly (readonly Name[])[]): number {
+    if ('node' in name.place) return -name.sequence + name.place.index / 2 ** 20;
+    return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
+  }
+
+  of(place: Place): readonly Place[] | undefined {
+    const name = this.at(place);
+    return name && this.#places.get(name);
+  }
+
+  split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
+    const tensors = places.map((place) => this.at(place)!.tensor);
+    const name = tensors.at(-1)!;
+    let rest = gradient;
+    const parts = tensors.slice(0, -1).map((other) => {
+      const [same, apart] = [false, true].map((apart) =>
+        noGrad(() => bind1(nameGradientOp, [rest, name, other], { apart })),
+      );
+      rest.dispose();
+      rest = apart!;
+      return same!;
+    });
+    return [...parts, rest];
+  }
+}
+
+/** Results of one op: the last one is the oldest. */
+function isOlder({ place: a }: Name, { place: b }: Name): boolean {
+  if (!('node' in b)) return false;
+  if (!('node' in a)) return true;
+  return a.node === b.node ? a.index > b.index : a.node.sequence < b.node.sequence;
+}
+
+const withoutSums = ({ contributions }: Name): number =>
+  contributions.reduce(
+    (sum, { parts, since }) => (since === Infinity && parts > 1 ? sum : sum + parts),
+    0,
+  );
+
+function nodesBehind(starts: readonly Start[]): readonly GradNode[] {
+  const nodes = new Set(starts.flatMap(({ tensor }) => tensor.gradEdge?.node ?? []));
+  // A set iterates over what is added meanwhile.
+  for (const node of nodes) {
+    for (const target of node.targets) if (target && 'node' in target) nodes.add(target.node);
+  }
+  return [...nodes];
+}

@@ -1,0 +1,57 @@
+/** Values of a program under construction that a run may make one tensor. */
+
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { whileOp } from '../../runtime/program/control-ops.ts';
+import { mayBeList } from '../../runtime/program/list-ops.ts';
+import { sharedBy, ValueGroups } from '../../runtime/program/memory-groups.ts';
+import type { Region, ValueId } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+const inputsOf = new WeakMap<ProgramBuilder, readonly (readonly ValueId[])[]>();
+
+/** Notes inputs of the program that may be one tensor, group by group. */
+export function noteSameInputs(
+  builder: ProgramBuilder,
+  groups: readonly (readonly ValueId[])[],
+): void {
+  inputsOf.set(builder, groups);
+}
+
+/** Numbers of the inputs of a control op's regions that may be one tensor in some run of a region, group by group. */
+export function sameOperands(
+  builder: ProgramBuilder,
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  regions: readonly Region[],
+): readonly (readonly number[])[] {
+  const ids = inputs.map((input) => builder.valueOf(input));
+  const count = regions.at(-1)!.program.outputs.length;
+  // It is not appended yet: no value has these ids.
+  const outputs = Array.from({ length: count + 1 }, (_, i) => (-1 - i) as ValueId);
+  const own = { op, inputs: ids, outputs, attrs: {}, regions };
+  const groups = new ValueGroups(
+    [...builder.opsFrom(0), own],
+    'tensor',
+    inputsOf.get(builder) ?? [],
+  );
+  const numbers = new Map<ValueId, number[]>();
+  const first = op === whileOp ? 0 : 1;
+  inputs.forEach((input, i) => {
+    if (i < first || !input.requiresGrad || mayBeList(input)) return;
+    const group = groups.of(ids[i]!);
+    numbers.set(group, [...(numbers.get(group) ?? []), i - first]);
+  });
+  return [...numbers.values()].filter(({ length }) => length > 1);
+}
+
+/** Operands and results of the last op that may be one tensor, group by group. */
+export function sameTensors(
+  builder: ProgramBuilder,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): readonly (readonly Tensor[])[] {
+  const [op] = builder.opsFrom(builder.opCount - 1);
+  const tensors = new Map([...inputs, ...outputs].map((each) => [builder.valueOf(each), each]));
+  return sharedBy(op!, 'tensor').map((ids) => ids.map((id) => tensors.get(id)!));
+}

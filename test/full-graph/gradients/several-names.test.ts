@@ -1,0 +1,155 @@
+/** A tensor that a program knows by several names has one gradient, summed in the order of the ops that read it. */
+
+import { describe, expect, it } from 'vitest';
+import { randn, seed, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
+
+type Fn = (x: Tensor, y: Tensor, n: Tensor) => unknown;
+
+/** Numbers whose sums depend on their order. */
+const given = (...decisions: number[]) =>
+  decisions.map((decision, i) => () => {
+    const [x, y] = tidy(() => {
+      seed(i + 1);
+      return [randn([33]), randn([33])].map((each) => each.mul(100 ** (i % 3)).detach());
+    });
+    return [x!.requiresGrad_(), y!.requiresGrad_(), tensor(decision)];
+  });
+
+/** Reads the first tensor three times. */
+const thrice = (a: Tensor, b: Tensor) => a.mul(b).add(a.sin()).mul(a.exp().add(1.1));
+
+/** Reads both in turn. */
+const inTurn = (a: Tensor, b: Tensor) =>
+  a.mul(0.3).add(b.sin()).mul(a.cos().add(1.3)).add(b.tanh().mul(a.sigmoid())).add(b.mul(1.7));
+
+const functions: Record<string, Fn> = {
+  'a branch hands on an argument': (x, y, n) => {
+    let t = x;
+    if (n.itemSync() > 0) t = y;
+    return inTurn(t, x);
+  },
+  'a branch hands on one of two values': (x, y, n) => {
+    const [a, b] = [x.mul(1.1), y.mul(0.9)];
+    const t = n.itemSync() > 0 ? a : b;
+    return inTurn(t, a).add(inTurn(b, t));
+  },
+  'a branch hands on what it reads': (x, y, n) => {
+    const a = x.mul(1.1);
+    let t = a;
+    if (n.itemSync() > 0) t = thrice(a, y);
+    return inTurn(t, a).mul(y);
+  },
+  'branches in one another': (x, y, n) => {
+    const a = x.mul(1.1);
+    let t = y;
+    if (n.itemSync() > 0) {
+      t = thrice(a, y);
+      if (n.itemSync() > 1) t = a;
+    }
+    return inTurn(t, a).add(inTurn(t, y));
+  },
+  'branches in a row': (x, y, n) => {
+    const a = x.mul(1.1);
+    const t = n.itemSync() > 0 ? a : y;
+    const u = n.itemSync() > 1 ? t : x;
+    return inTurn(t, a).add(inTurn(u, a)).add(inTurn(t, u)).add(inTurn(u, x));
+  },
+  'a branch reads it by both names': (x, y, n) => {
+    const a = x.mul(1.1);
+    const t = n.itemSync() > 0 ? a : y;
+    let r = t.mul(a);
+    if (n.itemSync() < 3) r = r.add(inTurn(t, a));
+    return r.add(inTurn(a, t));
+  },
+  'a branch reads it by the new name alone': (x, y, n) => {
+    const a = x.mul(1.1);
+    const t = n.itemSync() > 0 ? a : y;
+    let r = y;
+    if (n.itemSync() < 3) r = r.add(thrice(t, y));
+    return r.mul(inTurn(a, y));
+  },
+  'a branch reads it by the old name alone': (x, y, n) => {
+    const a = x.mul(1.1);
+    const t = n.itemSync() > 0 ? a : y;
+    let r = y;
+    if (n.itemSync() < 3) r = r.add(thrice(a, y));
+    return r.mul(inTurn(t, y));
+  },
+  'two results of a branch are one': (x, y, n) => {
+    let [t, u] = [x.mul(1.1), y.mul(0.9)];
+    if (n.itemSync() > 0) {
+      t = x.mul(y);
+      u = t;
+    }
+    return inTurn(t, u).mul(x);
+  },
+  'a loop starts with what it reads': (x, y, n) => {
+    const a = x.mul(1.1);
+    let h = a;
+    for (let i = 0; i < n.itemSync(); i++) h = inTurn(h, a).add(thrice(h, y)).tanh();
+    return inTurn(h, a);
+  },
+  'a loop starts with an argument': (x, y, n) => {
+    let h = x;
+    for (let i = 0; i < n.itemSync(); i++) h = inTurn(x, h).mul(y).tanh();
+    return inTurn(h, x);
+  },
+  'a loop keeps the value before': (x, y, n) => {
+    let [before, h] = [x.mul(1.1), y.mul(0.9)];
+    for (let i = 0; i < n.itemSync(); i++) {
+      const next = inTurn(before, h).tanh();
+      before = h;
+      h = next;
+    }
+    return inTurn(h, before).mul(inTurn(before, x));
+  },
+  'a loop exchanges': (x, y, n) => {
+    const [a, b] = [x.mul(1.1), y.mul(0.9)];
+    let [t, u] = [a, b];
+    for (let i = 0; i < n.itemSync(); i++) [t, u] = [u, t];
+    return inTurn(t, a).add(inTurn(u, b)).add(inTurn(t, b));
+  },
+  'a branch in a loop keeps it': (x, y, n) => {
+    let h = x.mul(1.1);
+    for (let i = 0; i < n.itemSync(); i++) {
+      let t = h;
+      if (i > 0) t = thrice(h, y).tanh();
+      h = inTurn(t, h).tanh();
+    }
+    return inTurn(h, x);
+  },
+  'the best of a loop': (x, y, n) => {
+    let [h, best] = [x.mul(1.1), y];
+    for (let i = 0; i < n.itemSync(); i++) {
+      h = thrice(h, y).tanh();
+      if (h.sum().itemSync() > 0) best = h;
+      h = inTurn(h, best).tanh();
+    }
+    return inTurn(best, h);
+  },
+};
+
+describe('full-graph/several-names', () => {
+  const inputs = given(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+  it.each(Object.entries(functions))('%s', (_, fn) => {
+    sameAsEager(fn, inputs);
+  });
+
+  it.each(Object.entries(functions))('and as one part of a graph: %s', (_, fn) => {
+    const graph = toStatic(fn, { fullGraph: true });
+    const gradients = (call: Fn, make: () => unknown[]) =>
+      tidy(() => {
+        const [x, y, n] = make() as [Tensor, Tensor, Tensor];
+        const all = [x.mul(y), call(x, y, n), call(x.add(y), y, n), x.sin()] as Tensor[];
+        all
+          .reduce((sum, each) => sum.add(each))
+          .sum()
+          .backward();
+        const found = [x, y].map(({ grad }) => [...grad!.dataSync()]);
+        for (const each of [x, y]) each.grad!.dispose();
+        return found;
+      });
+    for (const make of inputs) expect(gradients(graph as Fn, make)).toEqual(gradients(fn, make));
+  });
+});
