@@ -26,7 +26,8 @@ import { compileControl } from './control/compile-control.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
 import { skipIfMissing } from './optional-operands.ts';
 import type { Action, BindPlan } from './scope/action.ts';
-import { identityOfView, isSameName } from './scope/identity.ts';
+import { identityOfView } from './scope/identity.ts';
+import { isSameName } from './scope/name.ts';
 import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
@@ -261,8 +262,8 @@ function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   }
   if (isSameTensor(op)) {
     return (slots) => {
-      const { holder, offset, identity } = slots[base]!;
-      slots[view]!.put(holder!.retain(), offset, identity);
+      const { holder, offset, identity, name } = slots[base]!;
+      slots[view]!.put(holder!.retain(), offset, identity, name);
     };
   }
   return (slots) => {

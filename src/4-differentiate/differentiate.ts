@@ -78,7 +78,7 @@ export function differentiate(
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
     runBackward(roots, {
       retainGraph: false,
-      names: namesBehind(starts, sameLeaves),
+      names: namesBehind(starts, sameLeaves, !region),
       sink: (place, gradient) => {
         if (!('leaf' in place)) return;
         const strided = region && !isContiguousMeta(gradient);

@@ -137,7 +137,9 @@ class Classes {
     const memory = facts.isWritten(root) ? root : this.#firstOf(root);
     // Callers see what a view is a view of.
     const base = this.#returned.has(facts.memoryOf(id)) ? facts.baseOf(id) : '';
-    return `${memory} ${base} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
+    const present = facts.presentRootOf(id);
+    const presence = present === root ? '' : present;
+    return `${memory} ${presence} ${base} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
   }
 }
 

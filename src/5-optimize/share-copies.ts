@@ -31,7 +31,7 @@ export function shareCopies(
     const [from, to] = [op.inputs[0]!, op.outputs[0]!];
     if (facts.isWritten(from) || facts.isWritten(to) || outputs.has(to)) return op;
     const history = recorded ? `${facts.isApart(from)}${op.recordsGrad}` : '';
-    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}${history}`;
+    const key = `${facts.presentRootOf(from)}:${elementOrder(program.values[from]!)}${history}`;
     const known = first.get(key);
     if (known === undefined || facts.lastReadOfMemory(known) <= index) {
       first.set(key, to);

@@ -61,7 +61,8 @@ class Name {
 const many = 2;
 
 /**
- * In: what a backward starts from, and the leaves that may be one tensor, group by group. Out: the names of each tensor
+ * In: what a backward starts from, and the leaves that may be one tensor, group by group; `continues`: what
+ * comes to leaves may be added to what others have brought. Out: the names of each tensor
  * for the engine. Undefined: no sum depends on them.
  *
  * Branches and loops hand tensors on, under another name. Which ones they are is known in a run: there each
@@ -71,6 +72,7 @@ const many = 2;
 export function namesBehind(
   starts: readonly Start[],
   sameLeaves: readonly (readonly Tensor[])[] = [],
+  continues = false,
 ): Names | undefined {
   const nodes = nodesBehind(starts);
   const groups = [
@@ -79,6 +81,9 @@ export function namesBehind(
   ];
   if (groups.length === 0) return undefined;
   const names = new NameTable(groups);
+  for (const place of continues ? names.leaves() : []) {
+    names.at(place)!.contributions.push({ since: Infinity, parts: many });
+  }
   for (const { tensor, isSum } of starts) {
     names.at(placeOf(tensor))?.contributions.push({ since: Infinity, parts: isSum ? many : 1 });
   }
@@ -116,6 +121,10 @@ class NameTable implements Names {
     const ofKey = this.#names.get(keyOf(place)) ?? new Map<number, Name>();
     this.#names.set(keyOf(place), ofKey.set(indexOf(place), made));
     return made;
+  }
+
+  leaves(): readonly Place[] {
+    return this.#all.flatMap(({ place }) => ('leaf' in place ? [place] : []));
   }
 
   at(place: Place): Name | undefined {

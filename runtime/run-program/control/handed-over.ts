@@ -25,7 +25,7 @@ export function handedToCall({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean
 export function takeFrom(from: Slot, moves: boolean): Slot {
   const slot = new Slot();
   if (!from.holder) return slot;
-  slot.put(moves ? from.holder : from.holder.retain(), from.offset, from.identity);
+  slot.put(moves ? from.holder : from.holder.retain(), from.offset, from.identity, from.name);
   if (moves) from.holder = null;
   return slot;
 }

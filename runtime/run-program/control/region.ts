@@ -2,7 +2,7 @@ import type { Holder } from '../../device/holder.ts';
 import type { ListItem } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../scope/action.ts';
-import { identify } from '../scope/identity.ts';
+import { nameValue } from '../scope/name.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 
 /** A planned region with the scopes it runs in; its backward op continues in the same scopes. */
@@ -36,16 +36,21 @@ export class RegionRun {
   /** Operand number `index` enters the scope as one more owner of its holder. */
   share({ slots }: Scope, index: number, from: Slot): void {
     if (!this.#enters[index]) return;
-    identify(from);
-    const { holder, offset, identity } = from;
-    slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset, identity);
+    nameValue(from);
+    const { holder, offset, identity, name } = from;
+    slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset, identity, name);
   }
 
   /** Moves an operand into the scope together with the slot's own ownership. */
   move({ slots }: Scope, index: number, from: Slot): void {
     if (this.#enters[index]) {
-      identify(from);
-      slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset, from.identity);
+      nameValue(from);
+      slots[this.planned.forward.inputs[index]!]!.put(
+        from.holder!,
+        from.offset,
+        from.identity,
+        from.name,
+      );
       from.holder = null;
     } else {
       from.release();
@@ -66,8 +71,8 @@ export class RegionRun {
   /** Result number `index` of the run goes into a slot outside. */
   result({ slots }: Scope, index: number, to: Slot): void {
     const from = slots[this.planned.forward.outputs[index]!]!;
-    identify(from);
-    to.put((from.holder as Holder).retain(), from.offset, from.identity);
+    nameValue(from);
+    to.put((from.holder as Holder).retain(), from.offset, from.identity, from.name);
   }
 
   /** Afterwards only what backward reads is in the scope. */

@@ -1,7 +1,7 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
-import { identify } from '../scope/identity.ts';
+import { nameValue } from '../scope/name.ts';
 import { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
@@ -81,7 +81,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     slots[tape]!.put(record, 0);
     const carried = results.map((_, i) => {
       const start = slots[op.inputs[i]!]!;
-      identify(start);
+      nameValue(start);
       return takeFrom(start, moves[i]!);
     });
     const place = decided.current?.note(0) ?? -1;
@@ -94,8 +94,8 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
       for (const slot of carried) slot.release();
       throw error;
     }
-    carried.forEach(({ holder, offset, identity }, i) => {
-      slots[results[i]!]!.put(holder!, offset, identity);
+    carried.forEach(({ holder, offset, identity, name }, i) => {
+      slots[results[i]!]!.put(holder!, offset, identity, name);
     });
   };
 }

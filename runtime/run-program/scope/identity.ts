@@ -23,15 +23,6 @@ export function identityOfView(): number {
   return views;
 }
 
-/** A value on its way into or out of a region, where it may get another name: distinguished for good. */
-export function identify(slot: { identity: number }): void {
-  if (slot.identity === ownPlace) slot.identity = identityOfView();
-}
-
-/** Whether two values that have been in one place of a region are one tensor, also after both are freed. */
-export const isSameName = (a: { identity: number }, b: { identity: number }): boolean =>
-  a.identity !== ownPlace && a.identity === b.identity;
-
 /** Handles on values that are views or inputs. */
 const identities = new WeakMap<Tensor, number>();
 

@@ -2,6 +2,7 @@ import type { Operand } from '../../device/device.ts';
 import type { Holder } from '../../device/holder.ts';
 import { InvariantError } from '../../errors/invariant.ts';
 import { ownPlace } from './identity.ts';
+import { noName } from './name.ts';
 
 /** A value's place in a scope: an owner of its holder while the value is live. */
 export class Slot implements Operand {
@@ -9,12 +10,15 @@ export class Slot implements Operand {
   offset = 0;
   /** Tells tensors at one place apart (`identity.ts`). */
   identity = ownPlace;
+  /** Tells tensors apart that have gone through branches or loops (`name.ts`); stays when the slot is empty. */
+  name = noName;
 
   /** Takes over one ownership. */
-  put(holder: Holder, offset: number, identity = ownPlace): void {
+  put(holder: Holder, offset: number, identity = ownPlace, name = noName): void {
     this.holder = holder;
     this.offset = offset;
     this.identity = identity;
+    this.name = name;
   }
 
   release(): void {

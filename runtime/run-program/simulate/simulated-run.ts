@@ -66,8 +66,8 @@ export class SimulatedRun {
     if (!from) return;
     const copy = this.#copyOf(from);
     for (const holder of copy.callers) this.#callers.add(holder);
-    for (const { id, holder, offset, identity } of copy.values) {
-      this.#scope.slots[id]!.put(holder, offset, identity);
+    for (const { id, name, holder, offset, identity } of copy.values) {
+      this.#scope.slots[id]!.put(holder, offset, identity, name);
     }
   }
 

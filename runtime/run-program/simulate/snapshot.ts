@@ -9,6 +9,7 @@ import { UnknownTape } from './unknown-values.ts';
 /** One value of a scope. */
 interface Living extends ListItem {
   readonly id: number;
+  readonly name: number;
 }
 
 /** The contents of a scope in the middle of a run. */
@@ -20,15 +21,15 @@ export interface Snapshot {
 }
 
 export function valuesIn({ slots }: Scope): Living[] {
-  return slots.flatMap(({ holder, offset, identity }, id) => {
-    return holder ? [{ id, holder, offset, identity }] : [];
+  return slots.flatMap(({ holder, offset, identity, name }, id) => {
+    return holder ? [{ id, name, holder, offset, identity }] : [];
   });
 }
 
 /** The same values in memory of their own, with the same owners. */
 export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
   const copies = new Map<Holder, Holder>();
-  const copied = values.map(({ id, ...item }) => ({ id, ...itemCopy(item) }));
+  const copied = values.map(({ id, name, ...item }) => ({ id, name, ...itemCopy(item) }));
   const own = [...callers].flatMap((holder) => copies.get(holder) ?? []);
   return { values: copied, live, callers: new Set(own) };
 
@@ -62,10 +63,13 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
     for (let i = 0; i < holder.length; i++) {
       const { region, scope } = holder.at(i);
       const own = region.take(scope.scalars);
-      for (const { id, ...item } of valuesIn(scope)) {
+      for (const { id, name, ...item } of valuesIn(scope)) {
         const { holder: copy, offset, identity } = itemCopy(item);
-        own.slots[id]!.put(copy, offset, identity);
+        own.slots[id]!.put(copy, offset, identity, name);
       }
+      scope.slots.forEach((slot, id) => {
+        if (!slot.holder) own.slots[id]!.name = slot.name;
+      });
       tape.push(region, own);
     }
     return tape;

@@ -1,6 +1,7 @@
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
+import { nameGradientOp } from '../../../runtime/program/name-gradient-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
@@ -56,6 +57,16 @@ export class ProgramFacts {
     if (definition?.op.kernel.kind !== 'view') return false;
     const { op, recordsGrad, inputs } = definition;
     return op === aliasOp || !recordsGrad || this.isApart(inputs[0]!);
+  }
+
+  /**
+   * The value of which it is a view wherever that exists: its memory, or a contribution to a gradient that goes to one
+   * of several names. Others in the same memory may be missing where this one is not.
+   */
+  presentRootOf(id: ValueId): ValueId {
+    const definition = this.definitionOf(id);
+    const isView = definition?.op.kernel.kind === 'view' && definition.op !== nameGradientOp;
+    return isView ? this.presentRootOf(definition.inputs[0]!) : id;
   }
 
   /** The value that it is a view of, as gradients go. */

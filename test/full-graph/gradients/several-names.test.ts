@@ -69,6 +69,44 @@ const functions: Record<string, Fn> = {
     if (n.itemSync() < 3) r = r.add(thrice(t, y));
     return r.mul(inTurn(a, y));
   },
+  'a branch reads an argument by a new name alone': (x, y, n) => {
+    const t = n.itemSync() > 0 ? x : y;
+    let r = y.mul(0.7);
+    if (n.itemSync() < 3) r = r.add(thrice(t, r));
+    return r.mul(x.add(y.mul(x)));
+  },
+  'a branch reads an argument by a new name alone, before it is read': (x, y, n) => {
+    const t = n.itemSync() > 0 ? x : y;
+    let r = y.mul(0.7);
+    if (n.itemSync() < 3) r = r.add(thrice(t, r));
+    return r.mul(x);
+  },
+  'a loop reads it by a new name alone': (x, y, n) => {
+    const a = x.mul(1.1);
+    const t = n.itemSync() > 0 ? a : y;
+    let r = y;
+    for (let i = 0; i < n.itemSync(); i++) r = r.add(thrice(t, r)).tanh();
+    return r.mul(inTurn(a, y));
+  },
+  'a branch in a loop chooses among what is read there': (x, y, n) => {
+    const [a, b] = [x.mul(1.1), y.mul(0.9)];
+    let [h, t] = [a, b];
+    for (let i = 0; i < n.itemSync(); i++) {
+      t = h.sum().itemSync() > 0 ? a : t;
+      h = inTurn(t, a).add(inTurn(h, b)).tanh();
+    }
+    return inTurn(t, a).mul(inTurn(h, b));
+  },
+  'a loop in a loop starts with what both read': (x, y, n) => {
+    const a = x.mul(1.1);
+    let h = a;
+    for (let i = 0; i < n.itemSync(); i++) {
+      let k = h;
+      for (let j = 1; j < n.itemSync(); j++) k = inTurn(k, h).add(inTurn(a, k)).tanh();
+      h = inTurn(k, h).mul(y).tanh();
+    }
+    return inTurn(h, a);
+  },
   'a branch reads it by the old name alone': (x, y, n) => {
     const a = x.mul(1.1);
     const t = n.itemSync() > 0 ? a : y;
